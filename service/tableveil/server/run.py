@@ -37,7 +37,7 @@ def run_server(settings: Settings) -> int:
     # The database, if the server creates it, and the files beside it hold raw values.
     os.umask(0o077)
     stop = threading.Event()
-    with _on_signals(stop):
+    with on_signals(stop):
         server = TableveilServer(settings)
         print(
             f"Tableveil {installed_version()} serves {settings.database} on {', '.join(server.addresses)}", flush=True
@@ -65,7 +65,9 @@ def run_server(settings: Settings) -> int:
 
 
 @contextmanager
-def _on_signals(stop: threading.Event) -> Iterator[None]:
+def on_signals(stop: threading.Event) -> Iterator[None]:
+    """While the block runs, the first signal to end sets the event, and the second one ends the process."""
+
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             os._exit(128 + number)

@@ -1,0 +1,1 @@
+"""The messages of Flight SQL, which Arrow specifies, and the stubs that `make protos` generates from them."""

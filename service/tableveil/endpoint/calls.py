@@ -1,0 +1,176 @@
+"""The doors of an endpoint: a call is measured against the caller's credential and limits, and recorded."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pyarrow import flight
+
+from tableveil.audit import REFUSED, Refused, without_port
+from tableveil.endpoint.credentials import CREDENTIALS
+from tableveil.endpoint.readers import Reader, Readers
+from tableveil.endpoint.record import Record
+from tableveil.endpoint.settings import UseLimits
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    DeniedError,
+    InternalError,
+    TableveilError,
+    UnauthenticatedError,
+)
+from tableveil.fair_use import FairUse, Limits
+from tableveil.identity import Credentials
+from tableveil.state.audit_entries import AuditEntry, AuditEvent
+from tableveil.state.jobs import now
+
+logger = logging.getLogger("tableveil.endpoint")
+
+SECONDS_OF_CONNECTION = 60.0
+"""How long a connection counts after its last call: nothing tells when it is closed."""
+
+_ERRORS: dict[type[TableveilError], tuple[type[flight.FlightError], str]] = {
+    UnauthenticatedError: (flight.FlightUnauthenticatedError, "UNAUTHENTICATED"),
+    DeniedError: (flight.FlightUnauthorizedError, "PERMISSION_DENIED"),
+    BusyError: (flight.FlightUnavailableError, "UNAVAILABLE"),
+    CancelledError: (flight.FlightCancelledError, "CANCELLED"),
+    InternalError: (flight.FlightInternalError, "INTERNAL"),
+    TableveilError: (flight.FlightServerError, "UNKNOWN"),
+}
+"""The error of Flight, and its status. Flight has none for what is invalid or not there.
+
+pyarrow would send the traceback of any other error to the client.
+"""
+
+
+@dataclass(slots=True)
+class Call:
+    """A call and its reader; the handler names the releases that it reads, and counts the rows."""
+
+    method: str
+    peer: str
+    reader: Reader
+    began: float = field(default_factory=time.monotonic)
+    correlation: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
+    releases: tuple[int, ...] = ()
+    rows: int | None = None
+    begun: bool = False
+
+
+class Calls:
+    """Lets calls in. Used from any thread."""
+
+    def __init__(self, readers: Readers, record: Record, limits: UseLimits) -> None:
+        self._readers = readers
+        self._record = record
+        self._limits = limits
+        self._use = FairUse(Limits(calls_per_second=limits.calls_per_principal))
+        self._lock = threading.Lock()
+        self._connections: dict[str, dict[str, float]] = {}
+
+    @contextmanager
+    def passed(self, context: flight.ServerCallContext, method: str) -> Iterator[Call]:
+        """A call whose caller is known and within the limits, while it is handled; its end is recorded.
+
+        A failure in the block becomes an error of Flight.
+        """
+        peer = _peer(context)
+        call = Call(method, peer, Reader("", "", frozenset()))
+        try:
+            call.reader = self._readers.reader(_credentials(context, peer))
+            self._use.count_call(call.reader.principal)
+            self._count_connection(call.reader.principal, peer)
+            yield call
+        except GeneratorExit:
+            self._end(call, "CANCELLED", "CANCELLED")
+            raise
+        except TableveilError as error:
+            kind, code = next(found for base, found in _ERRORS.items() if isinstance(error, base))
+            self._end(call, code, error.code)
+            raise kind(f"{error.message} [{error.code}]") from None
+        except Exception as error:
+            # The text may have values or paths.
+            logger.error("%s failed [%s]: %s", method, call.correlation, type(error).__name__)
+            self._end(call, "INTERNAL", "INTERNAL")
+            message = f"an unexpected error; the endpoint's log tells more at [{call.correlation}]"
+            raise flight.FlightInternalError(message) from None
+        else:
+            try:
+                self._end(call, "OK", "")
+            except BusyError as error:
+                raise flight.FlightUnavailableError(error.message) from None
+
+    def begin(self, call: Call) -> None:
+        """Records that rows are about to be read; `BusyError` if that cannot be written."""
+        self._record.begin(self._entry(call, AuditEvent.BEGIN, "", ""))
+        call.begun = True
+
+    def _end(self, call: Call, code: str, reason: str) -> None:
+        name = call.reader.principal
+        if call.begun:
+            self._record.end(self._entry(call, AuditEvent.END, code, reason))
+        elif not name or reason == "RATE_LIMITED":
+            # Nobody can fill the disk by refused calls.
+            self._record.count(Refused(without_port(call.peer), name, code, reason))
+        else:
+            self._record.begin(self._entry(call, AuditEvent.CALL, code, reason))
+
+    def _count_connection(self, principal: str, peer: str) -> None:
+        now_, most = time.monotonic(), self._limits.connections_per_principal
+        with self._lock:
+            known = self._connections.get(principal, {})
+            known = {other: at for other, at in known.items() if now_ - at < SECONDS_OF_CONNECTION}
+            if peer not in known and len(known) >= most:
+                found = f"{most} connections of one principal within a minute, as many as the endpoint takes"
+                hint = "Use one connection for many statements."
+                raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", found, "fewer connections", hint)
+            self._connections[principal] = {**known, peer: now_}
+
+    @staticmethod
+    def _entry(call: Call, event: AuditEvent, code: str, reason: str) -> AuditEntry:
+        ended = event is not AuditEvent.BEGIN
+        return AuditEntry(
+            now(),
+            event,
+            call.reader.principal,
+            call.reader.authenticated_by,
+            call.peer,
+            call.method,
+            tuple(f"releases/{number}" for number in call.releases),
+            "ALLOWED" if code in ("", "OK", "CANCELLED") or call.begun else REFUSED,
+            code,
+            reason,
+            correlation=call.correlation,
+            seconds=time.monotonic() - call.began if ended else None,
+            count=call.rows if ended else None,
+        )
+
+
+def _peer(context: flight.ServerCallContext) -> str:
+    peer: str = context.peer()
+    return peer
+
+
+def _credentials(context: flight.ServerCallContext, peer: str) -> Credentials:
+    bearer = context.get_middleware(CREDENTIALS).bearer
+    certified = context.peer_identity().decode(errors="replace")
+    return Credentials(bearer, (_with_kind(certified),) if certified else (), peer)
+
+
+def _with_kind(name: str) -> str:
+    """The name in a client's certificate with its kind: gRPC tells only the first name, and not its kind."""
+    if "://" in name:
+        return f"uri:{name}"
+    if "@" in name:
+        return f"email:{name}"
+    try:
+        return f"ip:{ipaddress.ip_address(name)}"
+    except ValueError:
+        return f"dns:{name}"

@@ -1,0 +1,316 @@
+"""Flight SQL over pyarrow's Flight: statements, prepared statements, and what there is.
+
+A handle holds the statement itself, with its parameters once they are bound. So the endpoint remembers nothing between
+two calls, and another one on the same directory may answer the next; each call checks the statement again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError, Message
+from pyarrow import flight
+
+from tableveil.backend import folded
+from tableveil.control import Control
+from tableveil.endpoint.calls import Call, Calls
+from tableveil.endpoint.catalog import COMMANDS
+from tableveil.endpoint.pipes import Ended
+from tableveil.endpoint.places import Places
+from tableveil.endpoint.published import Published, PublishedTable
+from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, ended, schema_from
+from tableveil.endpoint.schemas import Schemas
+from tableveil.endpoint.settings import QueryLimits
+from tableveil.endpoint.statement import MOST_CHARACTERS
+from tableveil.errors import BusyError, InvalidError
+from tableveil.flight_sql import flight_sql_pb2 as sql
+
+LARGEST_PARAMETERS = 2**20
+"""Bytes of bound parameters: they travel in handles."""
+
+_LARGEST_COMMAND = 8 * MOST_CHARACTERS + 2 * LARGEST_PARAMETERS
+
+_MESSAGES: dict[str, type[Message]] = {
+    cast(Any, message).DESCRIPTOR.full_name: message
+    for message in (
+        *COMMANDS,
+        *(sql.CommandStatementQuery, sql.TicketStatementQuery, sql.CommandPreparedStatementQuery),
+        *(sql.ActionCreatePreparedStatementRequest, sql.ActionClosePreparedStatementRequest),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement with its parameters, encoded, if they are bound."""
+
+    query: str
+    parameters: str | None = None
+
+    @classmethod
+    def of(cls, handle: bytes) -> Statement:
+        """The statement in a handle; raises `InvalidError` if it is none of ours."""
+        try:
+            query, parameters = json.loads(handle)
+            if isinstance(query, str) and (parameters is None or isinstance(parameters, str)):
+                return cls(query, parameters)
+        except (ValueError, TypeError):
+            pass
+        raise InvalidError.of("HANDLE_INVALID", "handle", "bytes that are no handle", "a handle of this endpoint")
+
+    @property
+    def handle(self) -> bytes:
+        """It, for the client."""
+        return json.dumps([self.query, self.parameters]).encode()
+
+
+class _CallControl(Control):
+    """Says to stop also when the client has left."""
+
+    def __init__(self, context: flight.ServerCallContext) -> None:
+        super().__init__()
+        self._context = context
+
+    @property
+    def must_stop(self) -> bool:
+        """Whether the work should stop; only while the call runs."""
+        if self._context.is_cancelled():
+            self.cancel()
+        return super().must_stop
+
+
+class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
+    """Listens from the start."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        published: Published,
+        processes: QueryProcesses,
+        places: Places,
+        limits: QueryLimits,
+        transport: Mapping[str, Any],
+    ) -> None:
+        self._calls = calls
+        self._published = published
+        self._processes = processes
+        self._places = places
+        self._limits = limits
+        self._schemas = Schemas()
+        super().__init__(**transport)
+
+    def get_flight_info(
+        self, context: flight.ServerCallContext, descriptor: flight.FlightDescriptor
+    ) -> flight.FlightInfo:
+        """The schema of an answer, and the ticket for its rows. The query runs when the ticket is used."""
+        command = _command(descriptor.command)
+        with self._calls.passed(context, _name(command)) as call:
+            match command:
+                case sql.CommandStatementQuery():
+                    statement = Statement(command.query)
+                case sql.CommandPreparedStatementQuery():
+                    statement = Statement.of(command.prepared_statement_handle)
+                case None:
+                    raise _unknown("a command of Flight SQL")
+                case _:
+                    table = self._metadata(command, call)
+                    return _info(table.schema, descriptor, bytes(descriptor.command))
+            schema, _ = self._described(statement, call, context)
+            ticket = _packed(sql.TicketStatementQuery(statement_handle=statement.handle))
+            return _info(schema or pa.schema([]), descriptor, ticket)
+
+    def get_schema(self, context: flight.ServerCallContext, descriptor: flight.FlightDescriptor) -> flight.SchemaResult:
+        """The schema of an answer."""
+        return flight.SchemaResult(self.get_flight_info(context, descriptor).schema)
+
+    def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
+        """The rows, as the client takes them."""
+        command = _command(ticket.ticket)
+        with ExitStack() as opened:
+            call = opened.enter_context(self._calls.passed(context, _name(command)))
+            if not isinstance(command, sql.TicketStatementQuery):
+                if command is None or type(command) not in COMMANDS:
+                    raise _unknown("a ticket of this endpoint")
+                return flight.RecordBatchStream(self._metadata(command, call))
+            statement = Statement.of(command.statement_handle)
+            process, control = opened.enter_context(self._asked(statement, call, context, rows=True))
+            call.releases = tuple(_answer(process, control)["releases"])
+            self._calls.begin(call)
+            try:
+                reader = process.batches()
+            except Ended:
+                raise ended(control) from None
+            rows = self._rows(process, control, reader, call, opened.pop_all())
+            # From here on the generator ends the call, also if nobody ever asks it for rows.
+            next(rows)
+            return flight.GeneratorStream(reader.schema, rows)
+
+    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> Iterator[bytes]:
+        """Prepares a statement, or forgets it, which takes nothing."""
+        request = _command(action.body.to_pybytes() if action.body else b"")
+        with self._calls.passed(context, action.type) as call:
+            match action.type, request:
+                case "CreatePreparedStatement", sql.ActionCreatePreparedStatementRequest():
+                    statement = Statement(request.query)
+                    schema, parameters = self._described(statement, call, context)
+                    # DuckDB casts texts to what a parameter is compared with.
+                    unknown = pa.schema([(f"parameter_{place}", pa.string()) for place in range(1, parameters + 1)])
+                    result = sql.ActionCreatePreparedStatementResult(
+                        prepared_statement_handle=statement.handle,
+                        dataset_schema=schema.serialize().to_pybytes() if schema else b"",
+                        parameter_schema=unknown.serialize().to_pybytes() if parameters else b"",
+                    )
+                    return iter([_packed(result)])
+                case "ClosePreparedStatement", sql.ActionClosePreparedStatementRequest():
+                    return iter([])
+                case _:
+                    raise _unknown("CreatePreparedStatement or ClosePreparedStatement")
+
+    def list_actions(self, context: flight.ServerCallContext) -> list[tuple[str, str]]:
+        """The actions."""
+        return [
+            ("CreatePreparedStatement", "Checks a statement, and gives a handle for it."),
+            ("ClosePreparedStatement", "Forgets a handle."),
+        ]
+
+    def list_flights(self, context: flight.ServerCallContext, criteria: bytes) -> Iterator[flight.FlightInfo]:
+        """None: clients find tables by the commands of Flight SQL."""
+        return iter([])
+
+    def do_exchange(self, context: flight.ServerCallContext, *_: object) -> None:
+        """Nothing of Flight SQL."""
+        with self._calls.passed(context, "DoExchange"):
+            raise _unknown("a command of Flight SQL")
+
+    def do_put(
+        self,
+        context: flight.ServerCallContext,
+        descriptor: flight.FlightDescriptor,
+        reader: flight.MetadataRecordBatchReader,
+        writer: flight.FlightMetadataWriter,
+    ) -> None:
+        """Binds parameters: the answer is the handle that has them."""
+        command = _command(descriptor.command)
+        with self._calls.passed(context, _name(command)):
+            if not isinstance(command, sql.CommandPreparedStatementQuery):
+                hint = "An endpoint is read only."
+                raise InvalidError.of("COMMAND_INVALID", "command", "a change", "parameters of a SELECT", hint)
+            statement = Statement.of(command.prepared_statement_handle)
+            bound = Statement(statement.query, encoded(_parameters(reader)))
+            result = sql.DoPutPreparedStatementResult(prepared_statement_handle=bound.handle)
+            writer.write(pa.py_buffer(result.SerializeToString()))
+
+    def _metadata(self, command: Message, call: Call) -> pa.Table:
+        return COMMANDS[type(command)](command, self._published.tables(call.reader.releases))
+
+    def _described(
+        self, statement: Statement, call: Call, context: flight.ServerCallContext
+    ) -> tuple[pa.Schema | None, int]:
+        """The schema of a statement's rows, if its parameters are known, and the number of its parameters."""
+        tables = self._published.tables(call.reader.releases)
+        key = (statement, frozenset((table.release, table.schema, table.name) for table in tables))
+        if (known := self._schemas.get(key)) is None:
+            with self._asked(statement, call, context, rows=False) as (process, control):
+                known = _answer(process, control)
+            self._schemas.keep(key, known)
+        call.releases = tuple(known["releases"])
+        return schema_from(known["schema"]) if known["schema"] else None, known["parameters"]
+
+    @contextmanager
+    def _asked(
+        self, statement: Statement, call: Call, context: flight.ServerCallContext, *, rows: bool
+    ) -> Iterator[tuple[QueryProcess, Control]]:
+        """A process that was asked about the statement, and holds a place while the block runs."""
+        control = _CallControl(context)
+        control.limit(time.monotonic() + self._limits.seconds)
+        with self._places.taken(call.reader.principal, control):
+            control.limit(time.monotonic() + self._limits.seconds)
+            tables = self._published.tables(call.reader.releases)
+            process = self._processes.open(self._request(statement, tables, rows=rows), control)
+            try:
+                yield process, control
+            finally:
+                self._processes.release(process)
+
+    def _request(self, statement: Statement, tables: list[PublishedTable], *, rows: bool) -> dict[str, Any]:
+        return {
+            "statement": statement.query,
+            "parameters": statement.parameters,
+            "tables": [(folded(table.schema), folded(table.name), table.release) for table in tables],
+            "files": {table.release: str(self._published.file(table.release)) for table in tables},
+            "rows": rows,
+        }
+
+    def _rows(
+        self, process: QueryProcess, control: Control, reader: pa.RecordBatchReader, call: Call, opened: ExitStack
+    ) -> Generator[pa.RecordBatch | None, None, None]:
+        with opened:
+            yield None
+            call.rows, size = 0, 0
+            try:
+                for batch in reader:
+                    size += batch.nbytes
+                    if size > self._limits.result:
+                        found = f"more than {self._limits.result:,} bytes of rows"
+                        raise BusyError.of("RESULT_TOO_LARGE", "statement", found, "a smaller result")
+                    call.rows += batch.num_rows
+                    yield batch
+            except (pa.ArrowInvalid, OSError):
+                raise ended(control) from None
+            _answer(process, control)
+
+
+def _answer(process: QueryProcess, control: Control) -> dict[str, Any]:
+    try:
+        return process.answer()
+    except Ended:
+        raise ended(control) from None
+
+
+def _command(data: bytes | None) -> Message | None:
+    """The message of Flight SQL in a command; None if there is none of those that the endpoint knows."""
+    if data is None or len(data) > _LARGEST_COMMAND:
+        return None
+    try:
+        packed = any_pb2.Any.FromString(data)
+        known = _MESSAGES.get(packed.type_url.rpartition("/")[2])
+        return known.FromString(packed.value) if known else None
+    except DecodeError:
+        return None
+
+
+def _packed(message: Message) -> bytes:
+    packed = any_pb2.Any()
+    packed.Pack(message)
+    return packed.SerializeToString()
+
+
+def _name(command: Message | None) -> str:
+    return type(command).__name__ if command is not None else "unknown"
+
+
+def _info(schema: pa.Schema, descriptor: flight.FlightDescriptor, ticket: bytes) -> flight.FlightInfo:
+    # No place means the connection at hand.
+    return flight.FlightInfo(schema, descriptor, [flight.FlightEndpoint(ticket, [])], -1, -1)
+
+
+def _parameters(reader: flight.MetadataRecordBatchReader) -> pa.Table:
+    batches, size = [], 0
+    for chunk in reader:
+        batches.append(chunk.data)
+        size += chunk.data.nbytes
+        if size > LARGEST_PARAMETERS:
+            found = f"more than {LARGEST_PARAMETERS:,} bytes"
+            raise InvalidError.of("PARAMETERS_INVALID", "parameters", found, "one row of parameters")
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _unknown(expected: str) -> InvalidError:
+    return InvalidError.of("COMMAND_INVALID", "command", "one that this endpoint does not answer", expected)

@@ -1,0 +1,281 @@
+"""The process of one query: it checks the statement, and runs it in a database of its own in memory.
+
+A statement may take time and memory that DuckDB neither counts nor gives up: in binding, in making long texts. The
+process limits itself, and ends at once when the endpoint closes the pipe.
+
+All of them are copies of one process, `python -m tableveil.endpoint.query_process N`: it reads from the socket with the
+number N, and opens nothing itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow as pa
+
+from tableveil.endpoint import second_opinion
+from tableveil.endpoint.pipes import Message, receive, send
+from tableveil.endpoint.statement import Checked, alias_of, check
+from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
+
+ROWS_IN_BATCH = 65_536
+LARGEST_BATCH = 4 * 2**20
+"""Bytes of a batch, unless a single row is larger: clients refuse messages beyond 16 MiB unless told otherwise."""
+
+TOO_MUCH_MEMORY = 3
+"""The exit code of a process that ended itself because it exceeded its memory."""
+
+UNCOUNTED = 1.5
+"""How much more memory a process may have than its database: that does not count everything."""
+
+_DEEPEST_CALLS = 5_000
+_SECONDS_BETWEEN_LOOKS = 0.02
+
+# Their errors tell what is wrong with the statement, with values that the caller may read.
+_TOLD = (
+    *(duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.ConversionException),
+    *(duckdb.OutOfRangeException, duckdb.InvalidInputException, duckdb.TypeMismatchException, duckdb.SyntaxException),
+    *(duckdb.InvalidTypeException, duckdb.NotImplementedException),
+)
+
+# DuckDB would hand out values of other types: HUGEINT as floating-point numbers, others as bytes.
+_WITHOUT_ARROW = {
+    "HUGEINT": "DECIMAL(38,0)",
+    "UHUGEINT": "VARCHAR",
+    "TIME WITH TIME ZONE": "VARCHAR",
+    "BIT": "VARCHAR",
+    "UUID": "VARCHAR",
+}
+
+
+def main() -> None:
+    """Forks a process for each pair of pipes that arrives, until the endpoint is gone."""
+    # A terminal sends them to all processes; the endpoint ends this one by closing the socket.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.umask(0o077)
+    sys.setrecursionlimit(_DEEPEST_CALLS)
+    # pyarrow would load it for small tasks, in each process anew.
+    sys.modules["pandas"] = None  # type: ignore[assignment]
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv[1])) as endpoint:
+        while True:
+            settings, pipes, _, _ = socket.recv_fds(endpoint, 65_536, 2)
+            if not settings:
+                return
+            if os.fork() == 0:
+                endpoint.close()
+                _run(settings.decode().split("\0"), *pipes)
+            for pipe in pipes:
+                os.close(pipe)
+
+
+def _run(settings: list[str], requests: int, results: int) -> None:
+    """Answers one request, and ends the process, whatever happens."""
+    try:
+        _answer(settings, requests, results)
+    finally:
+        # Closing the database would only take time.
+        os._exit(0)
+
+
+def _answer(settings: list[str], requests: int, results: int) -> None:
+    memory, threads, spill_directory, spill_limit = settings
+    connection = duckdb.connect(
+        config={
+            "memory_limit": memory,
+            "threads": threads,
+            "temp_directory": spill_directory,
+            "max_temp_directory_size": spill_limit,
+            "python_enable_replacements": "false",
+            "autoload_known_extensions": "false",
+            "autoinstall_known_extensions": "false",
+        }
+    )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    with os.fdopen(requests, "rb") as pipe, os.fdopen(results, "wb", buffering=0) as answers:
+        request = receive(pipe)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"]))
+        threading.Thread(target=_end_with, args=[pipe], daemon=True).start()
+        threading.Thread(target=_watch, args=[_resident() + int(request["bytes"] * UNCOUNTED)], daemon=True).start()
+        try:
+            answered = _described(connection, request) if "file" in request else _queried(connection, request, answers)
+            send(answers, answered)
+        except TableveilError as error:
+            send(answers, {"kind": type(error).__name__, "code": error.code, "message": error.message})
+        except duckdb.Error as error:
+            told = _told(error, request)
+            send(answers, {"kind": type(told).__name__, "code": told.code, "message": told.message})
+
+
+def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:
+    """The tables of a published file, with their schemas."""
+    _attach(connection, "file", request["file"])
+    tables = [row[1:3] for row in connection.execute("SHOW ALL TABLES").fetchall() if row[0] == "file"]
+    _lock(connection)
+    return {
+        "tables": [
+            (schema, name, _base64(_columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))))
+            for schema, name in sorted(tables)
+        ]
+    }
+
+
+def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: BinaryIO) -> Message:
+    """Writes the account of the statement, and then its rows if they are wanted."""
+    checked = check(request["statement"], {(schema, name): number for schema, name, number in request["tables"]})
+    for number in sorted(checked.releases):
+        _attach(connection, alias_of(number), request["files"][str(number)])
+    _lock(connection)
+    second_opinion.require_same(connection, checked)
+    values = _values(request["parameters"], checked.parameters) if request["parameters"] else None
+    account = {"releases": sorted(checked.releases), "parameters": checked.parameters}
+    if checked.parameters and values is None:
+        if request["rows"]:
+            raise InvalidError.of("PARAMETERS_MISSING", "parameters", "none", f"{checked.parameters}, bound to it")
+        # Their types are unknown, and so are those of the result.
+        return {**account, "schema": None}
+    if not request["rows"]:
+        return {**account, "schema": _base64(_schema(connection, checked, values))}
+    reader = _reader(connection, checked, values)
+    send(answers, {**account, "schema": None})
+    rows = 0
+    with pa.ipc.new_stream(answers, reader.schema) as stream:
+        error: TableveilError | None = None
+        try:
+            for batch in reader:
+                rows += batch.num_rows
+                for part in _parts(batch):
+                    stream.write_batch(part)
+        except (duckdb.Error, pa.ArrowException, OSError) as failure:
+            error = _told(failure, request)
+    if error is not None:
+        raise error
+    return {"rows": rows}
+
+
+def _reader(connection: duckdb.DuckDBPyConnection, checked: Checked, values: list[Any] | None) -> pa.RecordBatchReader:
+    if checked.described:
+        return connection.execute(f"{checked.described} {checked.text}", values).to_arrow_reader(ROWS_IN_BATCH)
+    return _query(connection, checked.text, values).to_arrow_reader(ROWS_IN_BATCH)
+
+
+def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: list[Any] | None) -> pa.Schema:
+    """The schema of the rows; nothing runs."""
+    if checked.described:
+        # ANALYZE would run the statement.
+        described = checked.described.removesuffix(" ANALYZE")
+        reader: pa.RecordBatchReader = connection.execute(f"{described} {checked.text}", values).to_arrow_reader()
+        return reader.schema
+    return _columns(_query(connection, checked.text, values))
+
+
+def _columns(query: duckdb.DuckDBPyRelation) -> pa.Schema:
+    # With no rows, columns of one name get other names.
+    fields = zip(query.columns, query.limit(0).to_arrow_reader().schema, strict=True)
+    return pa.schema([field.with_name(name) for name, field in fields])
+
+
+def _query(
+    connection: duckdb.DuckDBPyConnection, text: str, values: list[Any] | None = None
+) -> duckdb.DuckDBPyRelation:
+    """The query, with its columns in types that Arrow has."""
+    found = connection.sql(text, params=values)
+    types = list(map(str, found.types))
+    if _WITHOUT_ARROW.keys().isdisjoint(types):
+        return found
+    places = [f"c{place}" for place in range(len(types))]
+    columns = ", ".join(
+        (f"CAST({place} AS {_WITHOUT_ARROW[kind]})" if kind in _WITHOUT_ARROW else place) + f" AS {_quoted(name)}"
+        for place, name, kind in zip(places, found.columns, types, strict=True)
+    )
+    return connection.sql(f"SELECT {columns} FROM ({text}) AS result({', '.join(places)})", params=values)
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts that clients accept."""
+    count = -(-batch.nbytes // LARGEST_BATCH)
+    if count <= 1 or batch.num_rows <= 1:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _parts(batch.slice(0, half))
+    yield from _parts(batch.slice(half))
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> None:
+    try:
+        connection.execute(f"ATTACH {_quoted(file, chr(39))} AS {alias} (READ_ONLY)")
+    except duckdb.IOException:
+        found = "a release that was replaced or withdrawn meanwhile"
+        raise NotFoundError.of("RELEASE_GONE", "statement", found, "releases that are there", "Try again.") from None
+
+
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Nothing is attached, loaded or set from here on."""
+    connection.execute("SET GLOBAL enable_external_access = false")
+    connection.execute("SET GLOBAL lock_configuration = true")
+
+
+def _values(encoded: str, expected: int) -> list[Any]:
+    found = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
+    if found.num_rows != 1 or found.num_columns != expected:
+        rows = f"{found.num_rows} rows of {found.num_columns} parameters"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", rows, f"one row of {expected}")
+    return [column[0].as_py() for column in found.columns]
+
+
+def _told(error: Exception, request: Message) -> TableveilError:
+    """The error for the caller, without a path, and without the text that DuckDB was given."""
+    message = str(error).partition("\n\nLINE ")[0].strip()
+    paths = [str(Path(path).parent) for path in request.get("files", {}).values()]
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return BusyError.of("OUT_OF_MEMORY", "statement", "more memory or disk than a query may take", "a smaller one")
+    if isinstance(error, _TOLD) and not any(path in message for path in paths):
+        return InvalidError.of("STATEMENT_FAILED", "statement", message[:500], "a statement that runs")
+    return InternalError("QUERY_FAILED", f"the query failed ({type(error).__name__})")
+
+
+def _quoted(name: str, quote: str = '"') -> str:
+    return quote + name.replace(quote, quote * 2) + quote
+
+
+def _base64(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize()).decode()
+
+
+def _end_with(pipe: Any) -> None:
+    """Ends the process when the endpoint closes the pipe: nobody waits for the rows any more."""
+    pipe.read(1)
+    os._exit(0)
+
+
+_MEMORY = Path("/proc/self/statm")
+
+
+def _watch(most_bytes: int) -> None:
+    while _resident() <= most_bytes:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(TOO_MUCH_MEMORY)
+
+
+def _resident() -> int:
+    return int(_MEMORY.read_text().split()[1]) * resource.getpagesize() if _MEMORY.exists() else 0
+
+
+if __name__ == "__main__":
+    main()

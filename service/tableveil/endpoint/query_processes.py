@@ -1,0 +1,213 @@
+"""Runs each query in a process of its own, and bounds its time and the bytes of its rows."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+
+from tableveil import errors
+from tableveil.control import Control
+from tableveil.endpoint.pipes import Ended, Message, receive, send
+from tableveil.endpoint.settings import QueryLimits
+from tableveil.errors import BusyError, CancelledError, TableveilError
+
+logger = logging.getLogger("tableveil.endpoint")
+
+SPARES = 2
+"""Processes that wait for a query: opening a database takes longer than most queries."""
+
+_SECONDS_BETWEEN_LOOKS = 0.05
+_BUFFERED = 2**16
+_KINDS = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)}
+
+
+class QueryProcesses:
+    """Makes processes of queries. Used from any thread; close it when done."""
+
+    def __init__(self, limits: QueryLimits) -> None:
+        """Starts the process of which they are copies, and a thread that ends those which take too long."""
+        self._limits = limits
+        self._place = Path(tempfile.mkdtemp(prefix="tableveil-endpoint-"))
+        self._lock = threading.Lock()
+        self._made = 0
+        self._spares: deque[QueryProcess] = deque()
+        self._running: dict[QueryProcess, Control] = {}
+        self._original, self._socket = self._start()
+        self._closed = threading.Event()
+        self._watching = threading.Thread(target=self._watch, name="tableveil-queries", daemon=True)
+        self._watching.start()
+        self._fill()
+
+    def open(self, request: Message, control: Control) -> QueryProcess:
+        """A process that works on the request until it is closed, or `control` says to stop."""
+        with self._lock:
+            process = self._spares.popleft() if self._spares else self._make()
+            self._running[process] = control
+        try:
+            process.ask({**request, "bytes": self._limits.memory, "cpu_seconds": self._cpu_seconds()})
+        except BrokenPipeError:
+            # The kernel may have ended it for lack of memory.
+            self.release(process)
+            raise BusyError.of(
+                "QUERY_ENDED", "statement", "a process that ended", "one that runs", "Try again."
+            ) from None
+        self._fill()
+        return process
+
+    def release(self, process: QueryProcess) -> None:
+        """Ends a process, and removes what it spilled."""
+        with self._lock:
+            self._running.pop(process, None)
+        process.close()
+
+    @property
+    def running(self) -> int:
+        """How many processes work on a request."""
+        with self._lock:
+            return len(self._running)
+
+    def close(self) -> None:
+        """Ends all processes."""
+        self._closed.set()
+        self._watching.join()
+        with self._lock:
+            processes = [*self._spares, *self._running]
+            self._spares.clear()
+            self._running.clear()
+        for process in processes:
+            process.close()
+        self._socket.close()
+        self._original.wait()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def _cpu_seconds(self) -> int:
+        """A backstop: the process is ended by its pipe long before."""
+        return int(self._limits.seconds * self._limits.threads) + 10
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        ours, theirs = socket.socketpair()
+        # With the modules found where this process finds them.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-P", "-m", "tableveil.endpoint.query_process", str(theirs.fileno())]
+        with theirs:
+            process = subprocess.Popen(
+                command,
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        return process, ours
+
+    def _fill(self) -> None:
+        with self._lock:
+            while len(self._spares) < SPARES and not self._closed.is_set():
+                self._spares.append(self._make())
+
+    def _make(self) -> QueryProcess:
+        self._made += 1
+        spill = self._place / str(self._made)
+        settings = (f"{self._limits.memory}B", str(self._limits.threads), str(spill), f"{self._limits.spill}B")
+        requests, asked = os.pipe()
+        answered, results = os.pipe()
+        try:
+            for attempt in range(2):
+                try:
+                    socket.send_fds(self._socket, ["\0".join(settings).encode()], [requests, results])
+                    break
+                except OSError:
+                    if attempt:
+                        raise
+                    logger.warning("the process of which queries are copies ended; another one is started")
+                    self._original.kill()
+                    self._original, self._socket = self._start()
+        finally:
+            os.close(requests)
+            os.close(results)
+        return QueryProcess(asked, answered, spill)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
+            with self._lock:
+                stopped = [process for process, control in self._running.items() if control.must_stop]
+            for process in stopped:
+                process.stop()
+
+
+class QueryProcess:
+    """One process and its answers. One thread reads them; any thread may stop it."""
+
+    def __init__(self, requests: int, results: int, spill: Path) -> None:
+        """Takes the ends of its pipes over."""
+        self._requests = os.fdopen(requests, "wb", buffering=0)
+        self._results = os.fdopen(results, "rb", buffering=_BUFFERED)
+        self._spill = spill
+
+    def ask(self, request: Message) -> None:
+        """Sends the request."""
+        send(self._requests, request)
+
+    def answer(self) -> Message:
+        """The next answer; raises the error that it tells of, or `Ended` if the process ended."""
+        found = receive(self._results)
+        if "kind" in found:
+            kind = _KINDS.get(found["kind"], TableveilError)
+            error: TableveilError = kind(found["code"], found["message"])
+            raise error
+        return found
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The rows between two answers."""
+        try:
+            return pa.ipc.open_stream(self._results)
+        except (pa.ArrowInvalid, OSError):
+            raise Ended from None
+
+    def stop(self) -> None:
+        """Lets the process end: the reading thread finds the end of its answers."""
+        with suppress(OSError):
+            self._requests.close()
+
+    def close(self) -> None:
+        """Ends it, and removes what it spilled."""
+        self.stop()
+        self._results.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+
+def ended(control: Control) -> TableveilError:
+    """The error for a query whose process ended before its answer did."""
+    if control.cancelled:
+        return CancelledError("CANCELLED", "nobody waits for the rows any more")
+    if control.must_stop:
+        found, expected = "a query that takes longer than one may", "a smaller one"
+        return BusyError.of("QUERY_TIME", "statement", found, expected)
+    return BusyError.of("QUERY_MEMORY", "statement", "a query that takes more memory than one may", "a smaller one")
+
+
+def schema_from(encoded: str) -> pa.Schema:
+    """The schema in an answer."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
+
+
+def encoded(parameters: pa.Table | None) -> str | None:
+    """Parameters for a request."""
+    if parameters is None:
+        return None
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, parameters.schema) as stream:
+        stream.write_table(parameters)
+    return base64.b64encode(sink.getvalue()).decode()

@@ -1,0 +1,136 @@
+"""The service tells whose a credential is, and which releases its principal may read; the endpoint remembers that."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tableveil.client.connection import Connection
+from tableveil.client.failures import UnreachableError
+from tableveil.errors import BusyError, TableveilError, UnauthenticatedError
+from tableveil.identity import Credentials
+from tableveil.v1 import reader_service_pb2 as v1
+from tableveil.v1.reader_service_pb2_grpc import ReaderServiceStub
+
+SECONDS_REMEMBERED = 10.0
+"""How long an answer counts. Without another one in that time, callers are refused."""
+
+SECONDS_TO_ANSWER = 5.0
+
+STRANGERS_AT_ONCE = 4
+"""Credentials that are asked about at once if nobody was known by them lately."""
+
+_DELAY_SECONDS = 0.05
+"""The time after which a wrong credential is refused: who tries many of them takes little from others."""
+
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A principal, and the numbers of the releases that it may read. Nobody has the name ''."""
+
+    principal: str
+    authenticated_by: str
+    releases: frozenset[int]
+
+
+class Service(Protocol):
+    """Knows readers by their credentials."""
+
+    def reader(self, credentials: Credentials) -> Reader:
+        """The reader, or one without a name; raises `TableveilError` if the service does not say."""
+
+
+class RemoteService(Connection):
+    """The service, over its own protocol. Its token needs the role endpoint."""
+
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
+        self._stub = ReaderServiceStub(self._channel)
+
+    def reader(self, credentials: Credentials) -> Reader:
+        """The reader; see `Service`."""
+        request = v1.ListReadableReleasesRequest(
+            bearer=credentials.bearer, certificate_names=credentials.certificate_names, peer=credentials.peer
+        )
+        with self._failures():
+            answer = self._stub.ListReadableReleases(request, timeout=SECONDS_TO_ANSWER)
+        releases = frozenset(int(release.name.rpartition("/")[2]) for release in answer.releases)
+        return Reader(answer.principal, answer.authenticated_by, releases)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    reader: Reader
+    asked: float
+    stamp: object
+
+
+class Readers:
+    """Remembers the service's answers. Used from any thread."""
+
+    def __init__(
+        self, service: Service, stamp: Callable[[], object], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`stamp` changes when releases are published or withdrawn: then the service is asked again."""
+        self._service = service
+        self._stamp = stamp
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._strangers = threading.BoundedSemaphore(STRANGERS_AT_ONCE)
+
+    def reader(self, credentials: Credentials) -> Reader:
+        """The reader by these credentials, and what it may read now.
+
+        Raises:
+            UnauthenticatedError: they prove nobody.
+            BusyError: the service does not answer, and its last answer is too old.
+        """
+        key = hashlib.sha256(repr((credentials.bearer, credentials.certificate_names)).encode()).digest()
+        with self._lock:
+            known = self._remembered.get(key)
+        if known is None or not known.reader.principal:
+            with self._strangers:
+                found = self._looked_up(key, credentials)
+                if not found.principal:
+                    time.sleep(_DELAY_SECONDS)
+        else:
+            found = self._looked_up(key, credentials)
+        if not found.principal:
+            raise UnauthenticatedError.of(
+                "UNAUTHENTICATED", "authorization", "no token that the service accepts", "a valid token"
+            )
+        return found
+
+    def _looked_up(self, key: bytes, credentials: Credentials) -> Reader:
+        now, stamp = self._clock(), self._stamp()
+        with self._lock:
+            known = self._remembered.get(key)
+        is_young = known is not None and now - known.asked < SECONDS_REMEMBERED
+        if known is not None and is_young and known.stamp == stamp:
+            return known.reader
+        try:
+            reader = self._service.reader(credentials)
+        except TableveilError as error:
+            if known is not None and is_young and isinstance(error, UnreachableError | BusyError):
+                return known.reader
+            raise BusyError.of(
+                "SERVICE_GONE",
+                "service",
+                f"no answer of the service about who you are ({error.code})",
+                "one in the last 10 seconds",
+                "Try again; if it stays so, the operator has to look after the service, or the endpoint's token.",
+            ) from None
+        with self._lock:
+            self._remembered[key] = _Remembered(reader, now, stamp)
+            self._remembered.move_to_end(key)
+            while len(self._remembered) > _MOST_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return reader

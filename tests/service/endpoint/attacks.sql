@@ -1,0 +1,130 @@
+# Files, settings, the environment.
+FROM 'secret.csv'
+FROM '/etc/passwd'
+FROM "secret.csv"
+FROM read_csv('x')
+FROM read_text('x')
+FROM parquet_scan('x')
+FROM glob('*')
+SELECT * FROM sniff_csv('x')
+SELECT read_text('x')
+SELECT current_setting('temp_directory')
+SELECT getenv('HOME')
+SELECT getvariable('x')
+PRAGMA version
+SET threads = 1
+RESET threads
+SELECT version()
+SELECT current_user
+SELECT current_database()
+SELECT pg_catalog.version()
+SELECT main.getenv('x')
+FROM duckdb_secrets()
+FROM pragma_version()
+# The catalog, other databases, other principals' releases.
+FROM duckdb_databases()
+FROM duckdb_settings
+FROM information_schema.tables
+FROM pg_catalog.pg_class
+FROM sqlite_master
+FROM system.main.duckdb_tables
+FROM temp.x
+FROM memory.main.discharges
+FROM tableveil.release
+FROM releases_7.main.discharges
+FROM main.secret
+SHOW TABLES
+SHOW ALL TABLES
+FROM other.discharges
+FROM "main.discharges"
+FROM ｄischarges
+FROM dischargeıs
+SUMMARIZE discharges
+FROM duckdb_databases WHERE EXISTS (WITH duckdb_databases AS (SELECT 1) SELECT 1)
+WITH x AS (SELECT 1) SELECT (SELECT 1 FROM duckdb_settings) FROM x
+WITH a AS (FROM b), b AS (SELECT 1) FROM a
+WITH duckdb_settings AS (FROM duckdb_settings) FROM duckdb_settings
+SELECT secret.main.t.x FROM discharges
+# Statements in texts.
+FROM query('SELECT 1')
+FROM query_table('discharges')
+FROM query_table(['discharges'])
+SELECT json_execute_serialized_sql('x')
+FROM json_execute_serialized_sql('x')
+CALL query('x')
+# Rows of no table, and functions that do more than compute.
+FROM range(1000000000000)
+SELECT unnest([1])
+FROM unnest([1])
+FROM repeat('x', 10)
+FROM discharges()
+SELECT write_log('x')
+SELECT nextval('x')
+SELECT error('x')
+SELECT setseed(1)
+FROM summary(TABLE x)
+SELECT query(1)
+SELECT "getenv"('x')
+SELECT GETENV ('x')
+SELECT list_transform([1], lambda x: x)
+SELECT 'x'.getenv()
+SELECT discharges.getenv('x') FROM discharges
+SELECT columns('x') FROM discharges
+SELECT list_aggregate([1], 'getenv') FROM getenv
+# Other statements, and several.
+DETACH x
+ATTACH 'x'
+LOAD x
+INSTALL x
+COPY discharges TO 'x'
+COPY (SELECT 1) TO 'x'
+EXPORT DATABASE 'x'
+CREATE TABLE x (i INT)
+CREATE VIEW x AS SELECT 1
+CREATE MACRO x() AS 1
+DROP TABLE discharges
+VACUUM
+INSERT INTO discharges VALUES (1)
+UPDATE discharges SET age = 1
+DELETE FROM discharges
+CHECKPOINT
+PREPARE x AS SELECT 1
+EXECUTE x
+DEALLOCATE x
+BEGIN
+USE main
+SELECT 1; SELECT 2
+SELECT 1; DROP TABLE x
+EXPLAIN COPY discharges TO 'x'
+EXPLAIN EXPLAIN SELECT 1
+EXPLAIN (FORMAT JSON) SELECT 1
+EXPLAIN
+DESCRIBE
+EXPLAIN ANALYZE INSERT INTO x VALUES (1)
+DESCRIBE x; DROP TABLE x
+WITH x AS (DELETE FROM t RETURNING *) FROM x
+SELECT * INTO x FROM discharges
+SELECT 1 FROM discharges FOR UPDATE
+FROM discharges AT (VERSION => 1)
+PIVOT discharges ON age
+FROM discharges PIVOT (sum(charge) FOR age IN ('x'))
+FROM (DESCRIBE discharges)
+FROM (SHOW TABLES)
+SELECT 1 FROM (EXPLAIN SELECT 1)
+;
+-- nothing
+VALUES
+}{
+SELECT 'x
+# Parameters, types and words that are no values.
+SELECT $name
+SELECT :name
+SELECT x'00'
+SELECT 1::ENUM('a')
+SELECT 1::secret
+SELECT 1::STRUCT(a INT)
+FROM ?
+SELECT * FROM $1
+SELECT 'x' COLLATE nocase
+SELECT {'a': 1}
+SELECT a.b.c.d.e FROM discharges a

@@ -1,0 +1,270 @@
+"""Queries by clients that are not ours: the ADBC driver of Flight SQL, and pyarrow's Flight."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import adbc_driver_flightsql.dbapi as flight_sql
+import duckdb
+import pyarrow as pa
+import pytest
+from adbc_driver_manager import Error, OperationalError
+from pyarrow import flight
+
+from tableveil.audit import verify
+from tableveil.audit.entry import read_entries
+from tableveil.endpoint.endpoint import Endpoint
+from tableveil.endpoint.settings import QueryLimits, UseLimits
+from tests.service.endpoint.published import DISCHARGES, LIMITS, KnownReaders, connected, publish, serving
+
+WAITING_SECONDS = 60.0
+SHORT = QueryLimits(seconds=1.0)
+
+
+def rows(connection: flight_sql.Connection, statement: str, *parameters: object) -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters or None)
+        return cursor.fetchall()
+
+
+def refused(connection: flight_sql.Connection, statement: str, *parameters: object) -> str:
+    with pytest.raises(Error) as raised:
+        rows(connection, statement, *parameters)
+    return str(raised.value)
+
+
+def test_an_analyst_gets_the_rows_of_a_release(ann: flight_sql.Connection) -> None:
+    with ann.cursor() as cursor:
+        cursor.execute("FROM discharges ORDER BY charge")
+        found = cursor.fetch_arrow_table()
+    with duckdb.connect() as connection:
+        assert found.equals(connection.sql(DISCHARGES).to_arrow_table())
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT age, count(*), sum(stay) FROM discharges GROUP BY age ORDER BY age",
+         [("[0, 40[", 31, Decimal(395)), ("[40, 90[", 29, Decimal(1123))]),
+        ("SELECT ward, \"Name \"\"x\" FROM research.\"Ward names\" ORDER BY ward LIMIT 1", [("ward 0", "Ä")]),
+        ("SELECT count(*) FROM discharges JOIN research.\"Ward names\" USING (ward)", [(60,)]),
+        ("WITH a AS (FROM discharges WHERE age_from > 0), b AS (FROM a) SELECT count(*) FROM a JOIN b USING (day)",
+         [(29,)]),
+        ("SELECT main.discharges.age FROM discharges LIMIT 1", [("[0, 40[",)]),
+        ("SELECT releases.main.discharges.age FROM releases.main.discharges LIMIT 1", [("[0, 40[",)]),
+        ("SELECT CAST('5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11' AS UUID), 1::HUGEINT AS x, 2 AS x",
+         [("5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11", Decimal(1), 2)]),
+        ("SELECT records FROM discharges_classes ORDER BY ALL", [(29,), (31,)]),
+        ("SELECT NULL WHERE false", []),
+        ("DESCRIBE SELECT 1 AS x", [("x", "INTEGER", "YES", None, None, None)]),
+    ],
+)  # fmt: skip
+def test_ordinary_questions(ann: flight_sql.Connection, statement: str, expected: list[tuple[object, ...]]) -> None:
+    assert rows(ann, statement) == expected
+
+
+def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
+    counting = "SELECT count(*) FROM discharges WHERE age_from >= ? AND ward = ? AND day < ?"
+    assert rows(ann, counting, 40, "ward 1", date(2024, 2, 10)) == [(3,)]
+    assert rows(ann, counting, "40", "ward 1' OR '1' = '1", "2024-02-10") == [(0,)]
+    assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
+    assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
+
+
+def test_a_client_finds_what_there_is(ann: flight_sql.Connection, endpoint: Endpoint) -> None:
+    assert ann.adbc_get_info()["vendor_name"] == "Tableveil"
+    assert ann.adbc_get_table_types() == ["TABLE"]
+    assert ann.adbc_get_table_schema("discharges").names == ["age", "age_from", "ward", "charge", "day", "stay"]
+    (catalog,) = ann.adbc_get_objects(depth="all").read_all().to_pylist()
+    assert catalog["catalog_name"] == "releases"
+    assert {
+        (schema["db_schema_name"], table["table_name"])
+        for schema in catalog["catalog_db_schemas"]
+        for table in schema["db_schema_tables"]
+    } == {("main", "discharges"), ("main", "discharges_classes"), ("research", "Ward names")}
+    with connected(endpoint, "bob") as bob:
+        (catalog,) = bob.adbc_get_objects(depth="all", table_name_filter="%").read_all().to_pylist()
+        assert [schema["db_schema_name"] for schema in catalog["catalog_db_schemas"]] == ["research"]
+
+
+def test_releases_of_others_are_not_there(ann: flight_sql.Connection, endpoint: Endpoint) -> None:
+    def told(connection: flight_sql.Connection, table: str) -> str:
+        return refused(connection, f"FROM {table}").partition("Did you")[0].replace(table, "")
+
+    with connected(endpoint, "bob") as bob, connected(endpoint, "eve") as eve:
+        assert "TABLE_NOT_FOUND" in refused(bob, "FROM discharges")
+        assert told(bob, "discharges") == told(bob, "there_is_none")
+        assert rows(bob, 'SELECT count(*) FROM research."Ward names"') == [(3,)]
+        assert "TABLE_NOT_FOUND" in refused(eve, 'FROM research."Ward names"')
+
+
+@pytest.mark.parametrize("who", ["", "mallory"])
+def test_strangers_learn_nothing(endpoint: Endpoint, who: str) -> None:
+    with pytest.raises(Error, match="UNAUTHENTICATED"), connected(endpoint, who) as stranger:
+        rows(stranger, "SELECT 1")
+
+
+def test_a_password_may_be_the_token(endpoint: Endpoint) -> None:
+    with connected(endpoint, "", username="anybody", password="bob") as bob:
+        assert rows(bob, 'SELECT count(*) FROM research."Ward names"') == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT nothing FROM discharges",
+        "SELECT ward::INTEGER FROM discharges",
+        "FROM nothing",
+        "DROP TABLE discharges",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT",
+        "SELECT (SELECT age FROM discharges)::INTEGER",
+        "SELECT date '2024-13-01'",
+    ],
+)
+def test_errors_tell_the_reason_and_no_path(ann: flight_sql.Connection, place: Path, statement: str) -> None:
+    told = refused(ann, statement)
+    assert "found" in told
+    assert "expected" in told
+    for secret in (str(place), "/published", ".duckdb", "Traceback", "File ", "LINE 1"):
+        assert secret not in told
+
+
+def test_answers_name_no_path(ann: flight_sql.Connection, place: Path) -> None:
+    for asked in (
+        "EXPLAIN FROM discharges",
+        "EXPLAIN ANALYZE SELECT count(*) FROM discharges",
+        "DESCRIBE discharges",
+    ):
+        assert str(place) not in str(rows(ann, asked))
+
+
+def test_raw_flight_is_refused_in_order(endpoint: Endpoint) -> None:
+    with flight.connect(endpoint.uri) as client:
+        known = flight.FlightCallOptions(headers=[(b"authorization", b"Bearer ann")])
+        for data in (b"", b"junk", b"\x0a\x10type.none.at.all"):
+            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+                client.get_flight_info(flight.FlightDescriptor.for_command(data), known)
+            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+                client.do_get(flight.Ticket(data), known).read_all()
+            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+                list(client.do_action(flight.Action("DropTable", data), known))
+        with pytest.raises(flight.FlightUnauthenticatedError):
+            client.get_flight_info(flight.FlightDescriptor.for_path("x"))
+        writer, _ = client.do_put(flight.FlightDescriptor.for_command(b"x"), pa.schema([("x", pa.int32())]), known)
+        with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+            writer.close()
+
+
+def test_results_of_any_size_are_streamed(ann: flight_sql.Connection) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT a.i FROM n a, n b"
+    with ann.cursor() as cursor:
+        cursor.execute(f"{numbers}, discharges LIMIT 2000000")
+        assert sum(batch.num_rows for batch in cursor.fetch_record_batch()) == 2_000_000
+
+
+def test_a_client_that_leaves_ends_its_query(endpoint: Endpoint, ann: flight_sql.Connection) -> None:
+    with ann.cursor() as cursor:
+        cursor.execute("SELECT a.* FROM discharges a, discharges b, discharges c, discharges d, discharges e")
+        reader = cursor.fetch_record_batch()
+        assert reader.read_next_batch().num_rows > 0
+        reader.close()
+    deadline = time.monotonic() + WAITING_SECONDS
+    while endpoint.running:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert rows(ann, "SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "statement", "reason"),
+    [
+        (SHORT, "SELECT count(*) FROM {0} a, {0} b, {0} c, {0} d, {0} e, {0} f, {0} g", "QUERY_TIME"),
+        (SHORT, "SELECT 1 AS a0" + "".join(f", a{i}+a{i} AS a{i + 1}" for i in range(40)), "QUERY_TIME"),
+        (LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}", "QUERY_MEMORY"),
+        (QueryLimits(memory=64 * 2**20, spill=2**24),
+         "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d ORDER BY a.charge + b.charge * c.charge, d.day", "_MEMORY"),
+        (QueryLimits(result=2**20), "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d, {0} e", "RESULT_TOO_LARGE"),
+    ],
+    ids=["time", "binding", "memory", "spill", "result"],
+)  # fmt: skip
+def test_a_query_that_takes_too_much_is_ended(place: Path, limits: QueryLimits, statement: str, reason: str) -> None:
+    with serving(place, KnownReaders(ann={7}), limits) as endpoint, connected(endpoint) as ann:
+        assert reason in refused(ann, statement.format("discharges"))
+        assert rows(ann, "SELECT count(*) FROM discharges") == [(60,)]
+        assert not endpoint.running
+
+
+def test_principals_have_limits_of_their_own(place: Path) -> None:
+    use = UseLimits(queries=4, queries_per_principal=1, connections_per_principal=2)
+    with (
+        serving(place, KnownReaders(ann={7}, bob={8}), use=use) as endpoint,
+        connected(endpoint) as ann,
+        connected(endpoint) as second,
+        connected(endpoint, "bob") as bob,
+        ann.cursor() as running,
+    ):
+        running.execute("SELECT a.* FROM discharges a, discharges b, discharges c, discharges d, discharges e")
+        reader = running.fetch_record_batch()
+        reader.read_next_batch()
+        with pytest.raises(OperationalError, match="TOO_MANY_CONNECTIONS"), connected(endpoint) as third:
+            rows(third, "SELECT 1")
+        assert rows(bob, "SELECT 1") == [(1,)], "others have places of their own"
+        reader.close()
+        assert rows(second, "SELECT 1") == [(1,)], "a free place"
+
+
+def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
+    published = tmp_path / "published"
+    published.mkdir()
+    old = publish(published, 1, "main", {"t": "SELECT 'old' AS x FROM range(3000000)"})
+    service = KnownReaders(ann={1, 2})
+    with serving(tmp_path, service) as endpoint, connected(endpoint) as ann, ann.cursor() as running:
+        running.execute("FROM t")
+        reader = running.fetch_record_batch()
+        reader.read_next_batch()
+        new = publish(published, 2, "main", {"t": "SELECT 'new' AS x"})
+        old.unlink()
+        assert rows(ann, "FROM t") == [("new",)]
+        new.unlink()
+        assert "TABLE_NOT_FOUND" in refused(ann, "FROM t")
+        publish(published, 3, "main", {"t": "SELECT 'third' AS x"})
+        assert "TABLE_NOT_FOUND" in refused(ann, "FROM t"), "a file is no right to read it"
+        # The query that ran goes on.
+        assert sum(batch.num_rows for batch in reader) > 2_000_000
+
+
+def test_a_file_that_cannot_be_read_hides_its_release_alone(tmp_path: Path) -> None:
+    published = tmp_path / "published"
+    published.mkdir()
+    publish(published, 1, "main", {"t": "SELECT 1 AS x"})
+    (published / "releases-2.duckdb").write_bytes(b"no database")
+    (published / "releases-03.duckdb").write_bytes(b"no name of a release")
+    (published / ".releases-4.new").write_bytes(b"half written")
+    with serving(tmp_path, KnownReaders(ann={1, 2, 3, 4})) as endpoint, connected(endpoint) as ann:
+        assert rows(ann, "FROM t") == [(1,)]
+
+
+def test_every_call_is_recorded(tmp_path: Path) -> None:
+    published = tmp_path / "published"
+    published.mkdir()
+    publish(published, 5, "main", {"t": "SELECT 'a value' AS x"})
+    with serving(tmp_path, KnownReaders(ann={5})) as endpoint, connected(endpoint) as ann:
+        rows(ann, "SELECT 'a literal', x FROM t")
+        refused(ann, "FROM nothing")
+        with pytest.raises(Error), connected(endpoint, "mallory") as mallory:
+            rows(mallory, "SELECT 1")
+    (path,) = tmp_path.glob("*.audit.jsonl")
+    assert verify([path]).faults == ()
+    entries = list(read_entries(path))
+    assert [entry.event for entry in entries[:1] + entries[-1:]] == ["STARTED", "STOPPED"]
+    (begun,) = [entry for entry in entries if entry.event == "BEGIN"]
+    (ended,) = [entry for entry in entries if entry.event == "END"]
+    assert (begun.principal, begun.method, begun.resources) == ("ann", "TicketStatementQuery", ("releases/5",))
+    assert (ended.code, ended.count, ended.correlation) == ("OK", 1, begun.correlation)
+    assert any(entry.reason == "TABLE_NOT_FOUND" and entry.decision == "REFUSED" for entry in entries)
+    assert any(entry.event == "REFUSALS" and entry.code == "UNAUTHENTICATED" for entry in entries)
+    assert not any(secret in path.read_text() for secret in ("a value", "a literal", "mallory"))

@@ -1,0 +1,140 @@
+"""The check of statements: what analysts say, and what attackers try."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tableveil.endpoint.grammar import FUNCTIONS
+from tableveil.endpoint.second_opinion import require_same
+from tableveil.endpoint.statement import Checked, check
+from tableveil.errors import InvalidError, NotFoundError
+
+TABLES = {("main", "discharges"): 7, ("research", "ward names"): 8}
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "releases"),
+    [
+        ("from discharges", 'SELECT * FROM "releases_7"."main"."discharges"', {7}),
+        ('SELECT d.age FROM MAIN."Discharges" d', 'SELECT "d"."age" FROM "releases_7"."MAIN"."Discharges" AS "d"', {7}),
+        ('FROM releases.research."Ward names"', None, {8}),
+        ("FROM discharges JOIN research.\"Ward names\" USING (ward)", None, {7, 8}),
+        ("WITH d AS (FROM discharges), e AS (FROM d) SELECT d.age FROM e d", None, {7}),
+        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) FROM n", None, set()),
+        ("WITH discharges AS (FROM discharges) FROM discharges", None, {7}),
+        ("SELECT (SELECT max(charge) FROM discharges i WHERE i.age = o.age) FROM discharges o", None, {7}),
+        ("SELECT releases.main.discharges.age FROM discharges", None, {7}),
+        ("SELECT 1 UNION (SELECT 2 EXCEPT SELECT 3) INTERSECT SELECT 4 ORDER BY 1 LIMIT 2 OFFSET 1", None, set()),
+        ("SELECT * EXCLUDE (age) REPLACE (charge + 1 AS charge) FROM discharges", None, {7}),
+        ("SELECT age, sum(charge) FILTER (WHERE stay > 1) OVER (PARTITION BY age ORDER BY day ROWS 3 PRECEDING) AS s "
+         "FROM discharges QUALIFY row_number() OVER (ORDER BY day) < 3", None, {7}),
+        ("SELECT age, count(DISTINCT ward), string_agg(ward, ',' ORDER BY ward DESC) FROM discharges "
+         "GROUP BY ROLLUP (age)", None, {7}),
+        ("SELECT CASE WHEN charge BETWEEN 1 AND 2 THEN 'a' ELSE ward || 'ß' END FROM discharges WHERE ward ILIKE 'W%' "
+         "AND age IN ('x') AND stay IS NOT NULL AND day >= DATE '2024-01-01' - INTERVAL 3 DAY", None, {7}),
+        ("FROM (VALUES (1, 'a')) v(i, t), LATERAL (SELECT i + 1) l", None, set()),
+        ("SELECT ' -- ; ', 'a' /* ; DROP */ -- ;\n;", None, set()),
+    ],
+)  # fmt: skip
+def test_ordinary_statements_pass(
+    connection: duckdb.DuckDBPyConnection, statement: str, text: str | None, releases: set[int]
+) -> None:
+    checked = check(statement, TABLES)
+    assert checked.releases == releases
+    assert text in (None, checked.text)
+    require_same(connection, checked)
+    # Each name of a table is replaced: DuckDB looks none up.
+    assert 'FROM "discharges"' not in checked.text
+
+
+@pytest.mark.parametrize(
+    ("statement", "described"),
+    [
+        ("EXPLAIN FROM discharges", "EXPLAIN"),
+        ("explain analyze\tSELECT 1", "EXPLAIN ANALYZE"),
+        ("DESCRIBE main.discharges", "DESCRIBE"),
+        ("DESC SELECT 1", "DESCRIBE"),
+    ],
+)
+def test_what_is_asked_about_a_statement_is_taken_off(statement: str, described: str) -> None:
+    checked = check(statement, TABLES)
+    assert checked.described == described
+    assert checked.text.startswith("SELECT")
+
+
+def test_parameters_are_counted() -> None:
+    assert check("SELECT ?, ? WHERE 1 = ?", TABLES).parameters == 3
+    assert check("SELECT $1, $2", TABLES).parameters == 2
+
+
+ATTACKS = [
+    line for line in Path(__file__).with_name("attacks.sql").read_text().splitlines() if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize("statement", [*ATTACKS, "", "SELECT 1\0", "SELECT 1\n;\nSELECT 2"])
+def test_everything_else_is_refused(statement: str) -> None:
+    with pytest.raises((InvalidError, NotFoundError)):
+        check(statement, TABLES)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT '" + "x" * 1_000_000 + "'",
+        "SELECT " + "(" * 10_000 + "1" + ")" * 10_000,
+        "SELECT " + "[" * 101 + "1" + "]" * 101,
+        "SELECT " + "NOT " * 9_000 + "true",
+        "SELECT " + "- " * 9_000 + "1",
+        "SELECT " + "1 + " * 9_000 + "1",
+        "SELECT " + "1, " * 11_000 + "1",
+        "SELECT " + "CASE WHEN true THEN " * 3_000 + "1" + " END" * 3_000,
+    ],
+    ids=["long", "parentheses", "brackets", "not", "minus", "plus", "tokens", "case"],
+)
+def test_statements_that_would_hold_the_parser_up_are_refused(statement: str) -> None:
+    with pytest.raises(InvalidError):
+        check(statement, TABLES)
+
+
+def test_each_function_is_one_of_duckdb(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute("SELECT DISTINCT lower(function_name) FROM duckdb_functions()").fetchall()
+    parsed = {"coalesce", "ifnull", "nullif", "grouping", "grouping_id"}
+    assert FUNCTIONS - parsed <= {name for (name,) in rows}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM duckdb_settings()",
+        "SELECT * FROM discharges",
+        "SELECT * FROM releases_9.main.discharges",
+        "SELECT getenv('HOME')",
+        "SELECT 1; SELECT 2",
+        "SHOW TABLES",
+        "DROP TABLE x",
+    ],
+)
+def test_the_second_parser_refuses_what_the_first_might_let_pass(
+    connection: duckdb.DuckDBPyConnection, text: str
+) -> None:
+    with pytest.raises(InvalidError):
+        require_same(connection, Checked(text, "", frozenset({7}), 0))
+
+
+def test_a_deep_statement_leaves_the_limit_of_calls_as_it_was() -> None:
+    before = sys.getrecursionlimit()
+    with pytest.raises(InvalidError):
+        check("SELECT " + "NOT " * 9_000 + "true", TABLES)
+    assert sys.getrecursionlimit() == before
