@@ -473,6 +473,9 @@ class CsvFormat(_message.Message):
     TYPES_FIELD_NUMBER: _builtins.int
     ALL_TEXT_FIELD_NUMBER: _builtins.int
     ENCODING_NAME_FIELD_NUMBER: _builtins.int
+    DECIMAL_COMMA_FIELD_NUMBER: _builtins.int
+    DATE_FORMAT_FIELD_NUMBER: _builtins.int
+    TIMESTAMP_FORMAT_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -493,6 +496,12 @@ class CsvFormat(_message.Message):
     """The encoding by a name that Python knows, such as cp1252; if there is one, `encoding` says nothing. A file that is
     packed by gzip is unpacked, whatever its encoding.
     """
+    decimal_comma: _builtins.bool
+    """Whether numbers have a comma instead of a point: 1,5."""
+    date_format: _builtins.str
+    """How dates are written, as strptime has it: %d.%m.%Y. Empty: 2024-02-29."""
+    timestamp_format: _builtins.str
+    """How timestamps without a time zone are written. Empty: 2024-02-29 10:30:00."""
     @_builtins.property
     def types(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Types of columns by their names, as DuckDB spells them. Other types are found by looking at all values."""
@@ -510,10 +519,13 @@ class CsvFormat(_message.Message):
         types: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         all_text: _builtins.bool = ...,
         encoding_name: _builtins.str = ...,
+        decimal_comma: _builtins.bool = ...,
+        date_format: _builtins.str = ...,
+        timestamp_format: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -48,6 +48,9 @@ _MOST_LINES_SHOWN = 20
 )
 @click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated.")
 @click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")
+@click.option("--decimal-comma", is_flag=True, help="CSV: numbers are written with a comma: 1,5.")
+@click.option("--date-format", default="", metavar="FORMAT", help="CSV: how dates are written, such as %d.%m.%Y.")
+@click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
 @click.option(
     "--max-rejected",
     type=click.IntRange(min=0),

@@ -84,6 +84,9 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         max_rejected=message.max_rejected,
         types=dict(message.types),
         all_text=message.all_text,
+        decimal_comma=message.decimal_comma,
+        date_format=message.date_format,
+        timestamp_format=message.timestamp_format,
     )
 
 

@@ -60,9 +60,9 @@ def _rows(session: Session, path: Path, how: CsvFormat) -> Rows:
     if untold or scales:
         rows, rejected = _scan(path, how, types)
         if scales:
-            _readable(lambda: check_digits(session, rows, scales, how.types))
+            _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
-            types |= _readable(lambda: found_types(session, rows, untold))
+            types |= _readable(lambda: found_types(session, rows, untold, how))
         rejected(session)
     types |= how.types
     rows, rejected = _scan(path, how, types)
@@ -77,10 +77,34 @@ def _check_format(how: CsvFormat) -> None:
         for field, character in (("delimiter", how.delimiter), ("quote", how.quote))
         if len(character) > 1 or character in ("\r", "\n", "\0")
     ]
+    faults += [
+        Fault(field, shortened(wanted), expected, "Such as %d.%m.%Y: %Y or %y, %m, %d, and for timestamps %H, %M, %S.")
+        for field, wanted, sample, expected in (
+            ("date_format", how.date_format, "2001-02-03 00:00", "a format of dates, of which nothing gets lost"),
+            ("timestamp_format", how.timestamp_format, "2001-02-03 16:05", "a format of times without a zone"),
+        )
+        if wanted and not _keeps(wanted, sample)
+    ]
     if how.max_rejected < 0:
         faults.append(Fault("max_rejected", str(how.max_rejected), "0 or more"))
     if faults:
         raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
+
+
+def _keeps(wanted: str, sample: str) -> bool:
+    """Whether a format writes a time so that it can be read again, and has no more than such a time has."""
+    if "%z" in wanted.lower():
+        return False
+    with duckdb.connect() as connection:
+        try:
+            query = (
+                "SELECT try_strptime(strftime(t, $2), $2) = t AND (hour(t) > 0 OR strftime(t, $2) = "
+                "strftime(t + INTERVAL '16:05:06.789', $2)) FROM (SELECT $1::TIMESTAMP AS t)"
+            )
+            (found,) = connection.execute(query, [sample, wanted]).fetchall()
+        except duckdb.Error:
+            return False
+    return bool(found[0])
 
 
 def _scan(
@@ -103,12 +127,17 @@ def _scan(
         "nullstr": text(how.null_text),
         "allow_quoted_nulls": exp.convert(how.quoted_nulls),
         "strict_mode": exp.true(),
+        "decimal_separator": text("," if how.decimal_comma else "."),
         "hive_partitioning": exp.false(),
         "store_rejects": exp.true(),
         "rejects_table": text(table),
         "rejects_scan": text(f"{table}_scans"),
         "rejects_limit": number(most),
     }
+    if how.date_format:
+        options["dateformat"] = text(how.date_format)
+    if how.timestamp_format:
+        options["timestampformat"] = text(how.timestamp_format)
     arguments = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
     rows = exp.ReadCSV(this=text(pattern(path)), expressions=arguments)
 
@@ -159,8 +188,8 @@ def _hint(reason: str, most: int) -> str:
         return "Correct the line; how many it swallowed cannot be told."
     if reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
         return (
-            "Correct it, leave lines out (--max-rejected), or load the column as text (--type COLUMN=VARCHAR): a "
-            "source_query makes dates of it by strptime(column, '%d.%m.%Y')::DATE."
+            "Correct it, say how dates are written (--date-format %d.%m.%Y, --timestamp-format), load the column as "
+            "text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
         )
     if reason.startswith("a value"):
         return "Correct it, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."

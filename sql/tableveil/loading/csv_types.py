@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, is_finite, number, text, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.loading.model import CsvFormat
 
 # The kinds of values: a pattern for the whole value, and the type that it must fit as well.
 _KINDS: tuple[tuple[str, str, str], ...] = (
@@ -55,7 +56,7 @@ class _Found:
     exact: bool
 
 
-def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mapping[str, str]:
+def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: CsvFormat) -> Mapping[str, str]:
     """The types of the columns `names` in a FROM clause that has all of them as text.
 
     Raises:
@@ -65,8 +66,11 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
     positions = exp.Explode(this=exp.GenerateSeries(end=number(len(names)), is_end_exclusive=True))
     values = exp.Explode(this=exp.Array(expressions=[column(name) for name in names]))
     listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
+    if how.decimal_comma:
+        pointed = alias(_with_point(column("value")), "value")
+        listed = exp.select(column("position"), pointed).from_(listed).subquery("pointed")
     known = (
-        exp.select(column("position"), column("value"), alias(_kind(column("value")), "kind"))
+        exp.select(column("position"), column("value"), alias(_kind(column("value"), how), "kind"))
         .from_(listed)
         .where(column("value").is_(exp.null()).not_())
         .subquery("known")
@@ -90,13 +94,15 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
     return {name: _type(found) for name, found in zip(names, kinds, strict=True)}
 
 
-def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], types: Mapping[str, str]) -> None:
+def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], how: CsvFormat) -> None:
     """Whether stated types hold all digits of the numbers in a FROM clause that has all columns as text.
 
     Raises:
         InvalidError: the database would round some to as many digits behind the point as `scales` says.
     """
-    counts = [exp.CountIf(this=_is_rounded(column(name), types[name], scale)) for name, scale in scales.items()]
+    types = how.types
+    values = {name: _replaced(column(name), ",", ".") if how.decimal_comma else column(name) for name in scales}
+    counts = [exp.CountIf(this=_is_rounded(values[name], types[name], scale)) for name, scale in scales.items()]
     found = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
     faults = [
         Fault(
@@ -140,10 +146,30 @@ def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> 
         raise InvalidError.about("CSV_NUL", "some values cannot be text", faults)
 
 
-def _kind(value: exp.Expr) -> exp.Expr:
+def _with_point(value: exp.Expr) -> exp.Expr:
+    """A number with a comma has a point instead; one with a point has a comma, so that it is none."""
+    number_like = exp.RegexpFullMatch(this=value.copy(), expression=text(r"[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?"))
+    has_comma = exp.Contains(this=value.copy(), expression=text(","))
+    swapped = exp.Case().when(has_comma, _replaced(value, ",", ".")).else_(_replaced(value, ".", ","))
+    return exp.Case().when(number_like, swapped).else_(value)
+
+
+def _replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
+    return exp.Anonymous(this="replace", expressions=[value.copy(), text(old), text(new)])
+
+
+def _kind(value: exp.Expr, how: CsvFormat) -> exp.Expr:
     """The kind of a value, as one of the names above, or else `text`, or `nul` if it has such a byte."""
     case = exp.Case()
+    formats = {"date": how.date_format, "timestamp": how.timestamp_format}
+    # First of all: a format may make dates of digits alone.
+    for name, wanted in formats.items():
+        if wanted:
+            parsed = exp.Anonymous(this="try_strptime", expressions=[value.copy(), text(wanted)])
+            case = case.when(parsed.is_(exp.null()).not_(), text(name), copy=False)
     for name, pattern, type_ in _KINDS:
+        if formats.get(name):
+            continue
         matches: exp.Expr = exp.RegexpFullMatch(this=value.copy(), expression=text(pattern))
         if type_:
             matches = exp.and_(matches, try_cast(value.copy(), type_).is_(exp.null()).not_())

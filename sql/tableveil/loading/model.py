@@ -28,7 +28,8 @@ class CsvFormat:
 
     `encoding` is a name that Python knows. An empty `delimiter` or `quote` means the usual one. `types` are the column
     types that the user states; other columns are text if `all_text`, else their types are found by looking at all
-    values. Up to `max_rejected` lines may be left out.
+    values. With a `decimal_comma`, 1,5 is a number and 1.5 is none. A `date_format` or `timestamp_format`, as strptime
+    has them, takes the place of ISO 8601. Up to `max_rejected` lines may be left out.
     """
 
     delimiter: str = ""
@@ -40,6 +41,9 @@ class CsvFormat:
     max_rejected: int = 0
     types: Mapping[str, str] = field(default_factory=dict)
     all_text: bool = False
+    decimal_comma: bool = False
+    date_format: str = ""
+    timestamp_format: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,52 +9,15 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Session
-from tableveil.backend.interrupter import Interrupter
-from tableveil.errors import InvalidError
 from tableveil.loading import CsvFormat, RejectedLine, csv_rows, unpacked
-
-INTERRUPTER = Interrupter()
+from tests.sql.loading.csv_files import fault, read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=4)
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("csv") / "a [1]*.csv"
-
-
-@pytest.fixture(scope="module")
-def session() -> Session:
-    connection = duckdb.connect()
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    return Session(connection, INTERRUPTER)
-
-
-def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Types and rows of a file of which no line is left out."""
-    file.write_bytes(content)
-    with csv_rows(session, file, how) as rows:
-        found = session.rows(rows.query)
-        assert rows.rejected(session) == ()
-    return [type_ for _, type_ in rows.columns], found
-
-
-def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = None) -> InvalidError:
-    """Why the file cannot be loaded."""
-    file.write_bytes(content)
-    try:
-        with csv_rows(session, file, how or CsvFormat()) as rows:
-            session.rows(rows.query)
-            rows.rejected(session)
-    except InvalidError as error:
-        return error
-    pytest.fail("the file can be loaded")
 
 
 @settings(max_examples=25)

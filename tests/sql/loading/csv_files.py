@@ -1,0 +1,32 @@
+"""CSV files that tests write and read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Session
+from tableveil.errors import InvalidError
+from tableveil.loading import CsvFormat, csv_rows
+
+
+def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Types and rows of a file of which no line is left out."""
+    file.write_bytes(content)
+    with csv_rows(session, file, how) as rows:
+        found = session.rows(rows.query)
+        assert rows.rejected(session) == ()
+    return [type_ for _, type_ in rows.columns], found
+
+
+def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = None) -> InvalidError:
+    """Why the file cannot be loaded."""
+    file.write_bytes(content)
+    try:
+        with csv_rows(session, file, how or CsvFormat()) as rows:
+            session.rows(rows.query)
+            rows.rejected(session)
+    except InvalidError as error:
+        return error
+    pytest.fail("the file can be loaded")
