@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 # Tests stop it by force, but no machine loses power.
-_OPTIONS = ("listen_addresses=", "fsync=off", "max_connections=20", "shared_buffers=16MB")
+_OPTIONS = ("listen_addresses=", "fsync=off", "max_connections=20", "shared_buffers=16MB", "timezone=UTC")
 
 
 class Cluster:
@@ -43,11 +43,7 @@ class Cluster:
 
     def rows(self, url: str, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement, which is committed by itself."""
-        from adbc_driver_postgresql import dbapi
-
-        with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
-            cursor.execute(statement)
-            return list(cursor.fetchall()) if cursor.description else []
+        return rows(url, statement)
 
     def start(self) -> None:
         """Starts it, also after `crash`, and waits until it answers."""
@@ -65,6 +61,15 @@ class Cluster:
             done = subprocess.run(command, stdout=told, stderr=told, user=self._account, check=False, timeout=60)
             told.seek(0)
             assert done.returncode == 0, told.read().decode()
+
+
+def rows(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement, which is committed by itself."""
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tableveil.client.failures import UnreachableError
 from tableveil.errors import Fault, InvalidError, TableveilError, shortened
-from tableveil.loading import check_names
+from tableveil.loading import check_names, check_url
 
 # The types that arrive as they are; all others that the driver gives as text are texts: enums among them.
 _AS_THEY_ARE = {
@@ -62,7 +62,7 @@ def postgresql_rows(url: str, table: str = "", query: str = "") -> Iterator[pa.R
         InvalidError: the URL holds a password, PostgreSQL refuses the query, or a column cannot be loaded.
         UnreachableError: PostgreSQL is not reached, or ends in the middle.
     """
-    _check_url(url)
+    check_url(url, "url")
     if bool(table) == bool(query):
         raise InvalidError.of(
             "POSTGRESQL_SOURCE", "query", "a table and a query" if table else "neither", "one of both"
@@ -187,17 +187,6 @@ def _sent(reader: pa.RecordBatchReader, columns: Sequence[_Column], schema: pa.S
         for batch in reader:
             arrays = [column.of(array) for column, array in zip(columns, batch.columns, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    secret = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True) if "password" in key]
-    if parts.password is not None or secret:
-        raise InvalidError.of(
-            *("POSTGRESQL_PASSWORD", "url", "a password in the URL", "an URL without one"),
-            "Others can see the arguments of a command. Write the password to ~/.pgpass or the file that PGPASSFILE "
-            "names, to a service (PGSERVICEFILE), or to PGPASSWORD.",
-        )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import LoadDirectory, allowed_file
+from tableveil.loading.postgresql_url import check_url
 from tableveil.loading.remove import drop_table, empty
 from tableveil.loading.write import append, check_place, create, found_place
 
@@ -21,6 +22,7 @@ __all__ = [
     "check_names",
     "check_place",
     "check_types",
+    "check_url",
     "create",
     "csv_rows",
     "drop_table",

@@ -9,10 +9,11 @@ from pathlib import Path
 from tableveil.backend import check_path
 from tableveil.errors import InvalidError, shortened
 from tableveil.publishing.directory import DirectoryTarget
+from tableveil.publishing.postgresql import PostgresqlTarget
 from tableveil.publishing.target import Target
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
-_EXPECTED = "NAME=directory:/path, with a name of letters, digits, '_' and '-'"
+_EXPECTED = "NAME=directory:PATH, NAME=postgresql://… or NAME=parquet:PATH, with a name of letters, digits, '_' and '-'"
 
 
 def declared_targets(declarations: Iterable[str]) -> dict[str, Target]:
@@ -25,12 +26,19 @@ def declared_targets(declarations: Iterable[str]) -> dict[str, Target]:
     for declaration in declarations:
         name, _, place = declaration.partition("=")
         kind, _, rest = place.partition(":")
-        if not _NAME.fullmatch(name) or kind != "directory" or not rest:
-            raise InvalidError.of("TARGET_INVALID", "publish", shortened(declaration), _EXPECTED)
+        if not (_NAME.fullmatch(name) and kind in ("directory", "postgresql", "postgres", "parquet") and rest):
+            # A password may be in the rest.
+            raise InvalidError.of("TARGET_INVALID", "publish", shortened(name), _EXPECTED)
         if name in targets:
             raise InvalidError.of("TARGET_INVALID", "publish", f"{shortened(name)} twice", "a name for each target")
-        targets[name] = DirectoryTarget(_directory(rest))
+        targets[name] = _target(kind, place, rest)
     return targets
+
+
+def _target(kind: str, place: str, rest: str) -> Target:
+    if kind == "directory":
+        return DirectoryTarget(_directory(rest))
+    return PostgresqlTarget(place)
 
 
 def directories_of(targets: Iterable[Target]) -> tuple[Path, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ def released_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert ended(manager, submit(manager, POLICY).number).result == 1
         manager.close(SECONDS)
     return path
+
+
+@pytest.fixture
+def path(tmp_path: Path, released_once: Path) -> Path:
+    """A copy of it for a test that opens it itself."""
+    shutil.copyfile(released_once, tmp_path / "released.duckdb")
+    return tmp_path / "released.duckdb"
 
 
 @pytest.fixture

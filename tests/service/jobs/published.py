@@ -17,7 +17,11 @@ from tableveil.publishing import Target
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobManager, Publishing
 from tableveil.state.publications import PUBLICATIONS, Publication
+from tests.postgresql import rows
 from tests.service.jobs.managed import POLICY, SECONDS, ended, submit
+
+OBJECTS = ("", "_classes", "_risk", "_risk_histogram")
+"""The ends of the names of a release's objects."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -50,6 +54,30 @@ class Shelf:
 
     def names(self) -> set[str]:
         return {path.name for path in self.directory.iterdir()}
+
+
+class Warehouse:
+    """A schema of PostgreSQL."""
+
+    def __init__(self, url: str) -> None:
+        self.declaration = url
+
+    def rows(self, statement: str) -> Rows:
+        return rows(self.declaration, statement)
+
+    def read(self, number: int, name: str) -> Rows | None:
+        if not self.names():
+            return None
+        published = self.rows(f"SELECT 1 FROM tableveil_published WHERE table_name = '{name}' AND release = {number}")
+        return self.rows(f'SELECT * FROM "{name}"') if published else None
+
+    def names(self) -> set[str]:
+        """The names of its tables and enums."""
+        found = self.rows(
+            "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' "
+            "UNION ALL SELECT typname::text FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype = 'e'"
+        )
+        return {name for (name,) in found} - {"tableveil_published"}
 
 
 @dataclass
@@ -106,3 +134,8 @@ def publishing(path: Path, place: Place, policy: Policy = POLICY, **options: Any
     finally:
         assert jobs.close(SECONDS)
         database.close()
+
+
+def same(there: Published, number: int, name: str) -> bool:
+    """Whether the readers have the objects that the service has."""
+    return all(there.place.read(number, f"{name}{suffix}") == there.rows(f"{name}{suffix}") for suffix in OBJECTS)
