@@ -15,6 +15,7 @@ from tableveil.release import erase
 from tableveil.runtime.loads import check_permitted, found_target
 from tableveil.runtime.manager import JobManager
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.releases import RELEASES, Release, seen_among
 from tableveil.state.removals import REMOVALS, Removal, RemovalKind
 
@@ -91,7 +92,9 @@ class Removals:
                 check_place(session, target, existing=True)
                 target = found_place(session, target) or target
                 self._jobs.check_unread(target)
-                with ExitStack() as until_committed, session.transaction():
+                # An older database file would bring the rows back.
+                rights = changing_rights(self._database.path, session.ledger)
+                with ExitStack() as until_committed, rights:
                     yield session, target
                     until_committed.enter_context(self._jobs.unread(target))
                     check_permitted(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -72,6 +73,8 @@ def test_nothing_is_left(database: Database, removals: Removals, run: Run, sessi
     assert done.removal.table == "Visits"
     assert numbers(done) == ([first], [])
     assert done.holding[0].current
+    # Or an older file in the place of this one would bring them back, and nobody would notice.
+    assert json.loads(database.path.with_name(f".{database.path.name}.ledger").read_text()).popitem()[1]["rights"] == 1
     assert session.value("SELECT count(*) FROM Visits WHERE id IN (3, 17, 44)") == 0
     second = released(database, run, "second")
     assert sketch(session, first) == sketch(session, second)

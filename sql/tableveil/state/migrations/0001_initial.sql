@@ -124,7 +124,8 @@ CREATE TABLE tableveil.grants (
 );
 CREATE SEQUENCE tableveil.grant_numbers;
 
--- A row for each change of tokens, grants, decisions and withdrawals: the mark beside the file has their number.
+-- A row for each change of tokens, grants, decisions and withdrawals, and each removal of rows: what an older file would
+-- undo. The mark beside the file has their number.
 CREATE TABLE tableveil.rights_changes (
     happened_at TIMESTAMP NOT NULL
 );
