@@ -11,9 +11,10 @@ from tableveil.local_recoding.problem import (
     LocalRecoding,
 )
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
-from tableveil.local_recoding.solve import recode, settle
+from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle
 
 __all__ = [
+    "LARGEST_BY_CELL",
     "SUPPRESSED",
     "KnownClasses",
     "LabelCosts",

@@ -31,14 +31,14 @@ def choices(problem: LocalProblem) -> dict[int, list[tuple[int, ...]]]:
 def first_choice(problem: LocalProblem, incumbent: NDArray[np.int64] | None) -> Allowed:
     """Held columns at the most general levels; or at those of the incumbent, so that nothing worse is found."""
     allowed = list(every_level(problem))
-    highest = np.array(problem.highest)
-    if incumbent is not None:
+    highest, held = np.array(problem.highest), choices(problem)
+    if held and incumbent is not None:
         labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
         rows = np.flatnonzero(incumbent != SUPPRESSED)
         order, starts = sets_of(incumbent[rows])
         if len(starts):
             highest = labels.of_sets(rows[order], starts).levels.max(axis=0) + problem.lowest
-    for j, sets in choices(problem).items():
+    for j, sets in held.items():
         # The highest that is needed, and the most specific ones below it.
         allowed[j] = min((s for s in sets if highest[j] in s), key=lambda s: (s[-1] != highest[j], s), default=sets[-1])
     return tuple(allowed)

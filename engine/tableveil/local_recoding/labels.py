@@ -90,7 +90,12 @@ class Labels:
 
     def components(self) -> NDArray[np.int64]:
         """Per combination the number of those it shares the most general labels with: no class holds others."""
-        tops = [column.groups[-1][self.values[:, j]] for j, column in enumerate(self.columns)]
+        # Most columns have one label for all: rows of numbers are compared for the others only.
+        tops = [
+            column.groups[-1][self.values[:, j]] for j, column in enumerate(self.columns) if column.groups[-1].any()
+        ]
+        if not tops:
+            return np.zeros(len(self.values), np.int64)
         number: NDArray[np.int64] = np.unique(np.column_stack(tops), axis=0, return_inverse=True)[1]
         return number
 

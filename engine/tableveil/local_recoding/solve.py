@@ -14,7 +14,7 @@ from tableveil.errors import InfeasibleError
 from tableveil.local_recoding.bound import lower_bound
 from tableveil.local_recoding.cheapest_first import cheapest_first
 from tableveil.local_recoding.exchanges import Exchanges
-from tableveil.local_recoding.held import Allowed, choices, first_choice
+from tableveil.local_recoding.held import Allowed, choices, every_level, first_choice
 from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import FORBIDDEN, Labels, renumbered, sets_of
 from tableveil.local_recoding.merging import merge_same, merge_until_valid
@@ -106,13 +106,15 @@ class _Recoding:
         self._account = ""
         self._rounds = 0
         self._best: _Partition | None = None
+        allowed = every_level(problem)
+        self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
     def run(self, incumbent: NDArray[np.int64] | None, bounded: bool) -> LocalRecoding:
         allowed = first_choice(self._problem, incumbent)
         complete = True
         try:
             if incumbent is not None:
-                self._keep(_Partition.of(self._problem, allowed, incumbent), "the partition that was known")
+                self._keep(self._partition(allowed, incumbent), "the partition that was known")
             allowed = self._constructed(allowed)
             self._improve()
         except Stopped:
@@ -131,14 +133,32 @@ class _Recoding:
 
     def settle(self, classes: NDArray[np.int64]) -> LocalRecoding:
         """The partition, changed where it must be."""
-        problem, allowed = self._problem, first_choice(self._problem, classes)
-        if not self._keep(_Partition.of(problem, allowed, classes), ""):
-            labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        allowed = first_choice(self._problem, classes)
+        if not self._keep(self._partition(allowed, classes), ""):
             classes = classes.copy()
-            self._place(labels, classes)
-            if not self._keep(_Partition.of(problem, allowed, classes), ""):
+            self._place(self._labels(allowed), classes)
+            if not self._keep(self._partition(allowed, classes), ""):
                 raise _nothing_found()
         return self._outcome(None, True)
+
+    def _labels(self, allowed: Allowed) -> Labels:
+        """The labels at these levels, remembered: a search asks for the same ones again and again."""
+        if allowed != self._labelled[0]:
+            problem = self._problem
+            self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        return self._labelled[1]
+
+    def _partition(self, allowed: Allowed, classes: NDArray[np.int64]) -> _Partition:
+        problem, labels = self._problem, self._labels(allowed)
+        inside = classes != SUPPRESSED
+        rows = np.flatnonzero(inside)
+        order, starts = sets_of(classes[rows])
+        rows = rows[order]
+        score = problem.costs.constant + problem.costs.suppressed * int(problem.counts[~inside].sum())
+        if len(rows):
+            sizes = np.add.reduceat(problem.counts[rows], starts)
+            score += float(labels.of_sets(rows, starts).costs @ sizes)
+        return _Partition(classes, allowed, score)
 
     def _constructed(self, allowed: Allowed) -> Allowed:
         """Forms classes; for held columns, at one choice of levels after the other while that helps."""
@@ -158,7 +178,7 @@ class _Recoding:
         """Whether classes formed at these levels are the best so far."""
         self._tell("construction")
         problem, control = self._problem, self._control
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        labels = self._labels(allowed)
         classes = np.full(len(problem.counts), SUPPRESSED)
         how = "cheapest first by cell"
         try:
@@ -171,7 +191,7 @@ class _Recoding:
             how = "top-down specialization" if (classes == SUPPRESSED).all() else f"{how}, the rest top down"
             self._specialize(labels, classes)
         self._place(labels, classes)
-        return self._keep(_Partition.of(problem, allowed, classes), how)
+        return self._keep(self._partition(allowed, classes), how)
 
     def _place(self, labels: Labels, classes: NDArray[np.int64]) -> None:
         """Puts combinations without a class into some: one by one where privacy agrees, else by merging."""
@@ -213,7 +233,7 @@ class _Recoding:
         best = self._best
         if best is None or not len(best.classes):
             return
-        labels = Labels.of(self._problem.levels, self._problem.codes, self._problem.costs.labels, best.allowed)
+        labels = self._labels(best.allowed)
         whole, shakes, random = None, 0, np.random.default_rng(0)
         for number in count():
             self._tell("improvement")
@@ -230,7 +250,7 @@ class _Recoding:
                         part.improve(classes, WORTH * before * len(rows) / len(classes))
                         suppressible = part.exchanges.suppressible
             finally:
-                improved = self._settled(_Partition.of(self._problem, best.allowed, classes))
+                improved = self._settled(self._partition(best.allowed, classes))
                 if improved is not None and improved.score < best.score:
                     self._best = best = improved
                     self._rounds += 1
@@ -273,11 +293,11 @@ class _Recoding:
         each, but not delta-disclosure with absent values ignored, or the Grassberger estimate of entropy.
         """
         problem, allowed = self._problem, partition.allowed
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        labels = self._labels(allowed)
         together = renumbered(merge_same(labels, partition.classes))
         classes = merge_until_valid(labels, problem.counts, self._judge, together, self._control)
         if (classes != together).any():
-            partition = _Partition.of(problem, allowed, classes)
+            partition = self._partition(allowed, classes)
         suppressed = int(problem.counts[partition.classes == SUPPRESSED].sum())
         within = suppressed <= problem.suppressible and self._judge.may_suppress_others(partition.classes)
         return partition if within else None
@@ -288,14 +308,14 @@ class _Recoding:
     def _outcome(self, bound: float | None, complete: bool) -> LocalRecoding:
         assert self._best is not None
         problem, best = self._problem, self._best
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
+        labels = self._labels(best.allowed)
         classes = merge_same(labels, best.classes)
         # Nobody is released in a class of people of the population only.
         sizes = np.bincount(classes[classes != SUPPRESSED], problem.counts[classes != SUPPRESSED])
         classes = renumbered(
             np.where((classes != SUPPRESSED) & (np.append(sizes, 0)[classes] > 0), classes, SUPPRESSED)
         )
-        final = _Partition.of(problem, best.allowed, classes)
+        final = self._partition(best.allowed, classes)
         rows = np.flatnonzero(classes != SUPPRESSED)
         order, starts = sets_of(classes[rows])
         indices = labels.of_sets(rows[order], starts).levels
@@ -321,19 +341,6 @@ class _Partition:
     classes: NDArray[np.int64]
     allowed: Allowed
     score: float
-
-    @classmethod
-    def of(cls, problem: LocalProblem, allowed: Allowed, classes: NDArray[np.int64]) -> _Partition:
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
-        inside = classes != SUPPRESSED
-        rows = np.flatnonzero(inside)
-        order, starts = sets_of(classes[rows])
-        rows = rows[order]
-        score = problem.costs.constant + problem.costs.suppressed * int(problem.counts[~inside].sum())
-        if len(rows):
-            sizes = np.add.reduceat(problem.counts[rows], starts)
-            score += float(labels.of_sets(rows, starts).costs @ sizes)
-        return cls(classes, allowed, score)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

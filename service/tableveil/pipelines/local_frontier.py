@@ -14,7 +14,7 @@ from tableveil.classes import ClassCounter
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
-from tableveil.local_recoding import SUPPRESSED, LocalRecoding, recode
+from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalRecoding, recode
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of
 from tableveil.pipelines.own_levels import own_losses
@@ -74,7 +74,8 @@ class _Reached:
 def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding) -> Iterator[Alternative]:
     """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
 
-    There are none if some models only judge what is chosen: nothing asks them here.
+    There are none if some models only judge what is chosen, because nothing asks them here; and none for a table so
+    large that nothing is found in a short time.
 
     Raises:
         CancelledError: the job was cancelled.
@@ -84,7 +85,7 @@ def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding) -> 
     asked = [with_k(policy, (k + 1) // 2)] if k is not None and k > 2 else []
     if limit < 1:
         asked.append(replace(policy, suppression_limit=min(limit + MORE_SUPPRESSED, Decimal(1))))
-    if judging_models(policy):
+    if judging_models(policy) or len(source.rows.combinations.records) > LARGEST_BY_CELL:
         asked = []
     share = MOST_SECONDS_FOR_ALTERNATIVES if seconds is None else float(seconds) * SHARE_FOR_ALTERNATIVES
     control = job.control.part(1.0)
