@@ -42,13 +42,15 @@ class LocalSource:
     counter: ClassCounter
     rows: CombinationRows
 
-    def reached(self, policy: Policy, control: Control, incumbent: NDArray[np.int64] | None) -> _Reached | None:
-        """The best partition found; None if none was."""
+    def reached(
+        self, policy: Policy, control: Control, incumbent: NDArray[np.int64] | None, *, bounded: bool
+    ) -> _Reached | None:
+        """The best partition found, with a bound if it is to be `bounded`; None if none was."""
         problem = problem_of(policy, self.counts, self.counter, self.rows)
         try:
             if problem.suppressible < 0:
                 return None
-            local = recode(problem, control, incumbent)
+            local = recode(problem, control, incumbent, bounded=bounded)
         except (InfeasibleError, Stopped):
             control.raise_if_cancelled()
             return None
@@ -91,7 +93,7 @@ def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding) -> 
     control = job.control.part(1.0)
     control.limit(control.now() + min(share, MOST_SECONDS_FOR_ALTERNATIVES))
     for done, other in enumerate(asked):
-        reached = source.reached(other, control.part(1 / (len(asked) - done)), found.classes)
+        reached = source.reached(other, control.part(1 / (len(asked) - done)), found.classes, bounded=False)
         if reached is not None:
             yield Alternative(k_of(other), other.suppression_limit, reached.score, reached.suppressed)
 
@@ -124,7 +126,7 @@ def local_points(
             known.append((best.score, at))
         incumbent = min(known, key=itemgetter(0))[1] if known else None
         policy = replace(with_k(counts.policy, k), suppression_limit=limit)
-        reached = source.reached(policy, job.control.part(1 / (len(pairs) - done)), incumbent)
+        reached = source.reached(policy, job.control.part(1 / (len(pairs) - done)), incumbent, bounded=True)
         points[i, j] = Point(k, limit, None, optimal=False, lower_bound=None)
         if reached is not None:
             found[i, j] = reached.local

@@ -331,6 +331,46 @@ def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, 
     run(database, replace(blindly, search=SearchOptions(), repeat_reason="a test"))
 
 
+def test_its_loss_is_explained_and_what_else_was_reached(database: Database, session: Session, run: Run) -> None:
+    create(session, drawn(5, 200))
+    release = run(database, replace(POLICY, suppression_limit=Decimal("0.1")))
+    columns = [part for part in release.costs if part.label is None]
+    assert sorted(part.column for part in columns if part.column) == ["age", "letter"]
+    assert sum(part.share for part in columns) == pytest.approx(1)
+    # A label's records are those that have it in the release; values are no labels.
+    rows, labels = released(session), [part for part in release.costs if part.label is not None]
+    assert labels
+    for part in labels:
+        assert part.label is not None
+        assert part.label not in "abcdefghi"
+        assert part.records == sum(row[part.column == "age"] == part.label for row in rows)
+    lower, higher = release.alternatives
+    assert (lower.k, lower.suppression_limit) == (2, Decimal("0.1"))
+    assert (higher.k, higher.suppression_limit) == (4, Decimal("0.15"))
+    assert lower.score < release.score
+    assert max(lower.score, higher.score) <= release.score + 1e-12
+    # A release with that policy has no bound above the score that was reached.
+    other = replace(POLICY, privacy_models=(KAnonymity(2),), suppression_limit=Decimal("0.1"), repeat_reason="a test")
+    again = run(database, replace(other, release=ReleaseTarget("main", "again")))
+    assert again.proof.lower_bound <= lower.score
+    assert again.suppressed_records <= 20 >= lower.suppressed_records
+
+
+def test_nothing_is_promised_that_models_may_refuse(database: Database, session: Session, run: Run) -> None:
+    create(session, drawn(5, 200))
+    models = (KAnonymity(4), DistinctLDiversity("illness", 1))
+    blindly = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
+    assert run(database, replace(POLICY, privacy_models=models, search=blindly)).alternatives == ()
+
+
+def test_nothing_is_tried_that_takes_long(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(session, drawn(5, 50))
+    monkeypatch.setattr("tableveil.pipelines.local_frontier.LARGEST_BY_CELL", 20)
+    assert run(database, POLICY).alternatives == ()
+
+
 def test_labels_that_mean_two_things_are_refused(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(4, 50))
     rows = tuple((c, "a" if c in "ab" else c, "*") for c in "abcdefghi")
