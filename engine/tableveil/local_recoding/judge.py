@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveRows
-from tableveil.lattice import Transformation
-from tableveil.local_recoding.labels import Integers, Labels
+from tableveil.local_recoding.labels import Integers
 from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
-from tableveil.privacy import ReleaseRule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +60,7 @@ class Judge:
         lengths = np.diff(starts, append=len(rows))
         chosen = rows[np.repeat(kept, lengths)]
         sets = np.repeat(np.arange(np.count_nonzero(kept)), lengths[kept])
-        kept[kept] = self._judged(chosen, sets, counts[kept])
+        kept[kept] = self._problem.privacy.releasable(self._classes(chosen, sets, counts[kept]))
         return kept
 
     def may_hold_released(self, rows: Integers, starts: Integers) -> NDArray[np.bool_]:
@@ -88,39 +86,12 @@ class Judge:
         counts = np.bincount(sets, self._problem.counts[rows]).astype(np.int64)
         return self._classes(rows, sets, counts)
 
-    def _judged(self, rows: Integers, sets: Integers, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        rule = self._problem.privacy
-        if rule.looks_at_labels:
-            return self._by_labels(rule, rows, sets, counts)
-        return rule.releasable(self._classes(rows, sets, counts))
-
     def _classes(self, rows: Integers, sets: Integers, counts: NDArray[np.int64]) -> EquivalenceClasses:
-        """For rules that do not look at labels: all have the most general ones."""
+        """No rule looks at labels: all have the most general ones."""
         top = tuple(attribute.top for attribute in self._problem.levels)
         details = _Details(self._spreads, self._problem.population, rows, sets, len(counts))
         layout = KeyLayout.of([1] * len(top))
         return EquivalenceClasses(layout, (np.zeros(len(counts), np.int64),), counts, top, details)
-
-    def _by_labels(
-        self, rule: ReleaseRule, rows: Integers, sets: Integers, counts: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Sets with the same levels at once: the rule compares their labels with those at other levels."""
-        problem = self._problem
-        starts = np.flatnonzero(np.diff(sets, prepend=-1))
-        first = rows[starts]
-        levels = _levels_of(problem, rows, starts)
-        kept = np.zeros(len(counts), np.bool_)
-        vectors, number = np.unique(levels, axis=0, return_inverse=True)
-        for v, vector in enumerate(vectors):
-            at: Transformation = tuple(int(level) for level in vector)
-            these = np.flatnonzero(number == v)
-            member = np.isin(sets, these)
-            layout = KeyLayout.of([len(a.leaves[level]) for a, level in zip(problem.levels, at, strict=True)])
-            groups = [a.groups[at[j]][problem.codes[first[these], j]] for j, a in enumerate(problem.levels)]
-            local = np.searchsorted(these, sets[member])
-            details = _Details(self._spreads, problem.population, rows[member], local, len(these))
-            kept[these] = rule.releasable(EquivalenceClasses(layout, layout.pack(groups), counts[these], at, details))
-        return kept
 
 
 def released_classes(problem: LocalProblem, recoding: LocalRecoding) -> EquivalenceClasses:
@@ -137,13 +108,6 @@ def labels_of(problem: LocalProblem, recoding: LocalRecoding) -> NDArray[np.int6
         by_level = np.stack([of[problem.codes[members, j]] for of in attribute.groups])
         groups[:, j] = by_level[recoding.levels[:, j], np.arange(len(members))]
     return np.stack([recoding.levels, groups], axis=2)
-
-
-def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArray[np.int64]:
-    allowed = [range(low, high + 1) for low, high in zip(problem.lowest, problem.highest, strict=True)]
-    labels = Labels.of(problem.levels, problem.codes[rows], problem.costs.labels, allowed)
-    found = labels.of_sets(np.arange(len(rows)), starts).levels + np.array(problem.lowest)
-    return np.minimum(found, [attribute.top for attribute in problem.levels])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

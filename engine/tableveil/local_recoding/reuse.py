@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.held import every_level
 from tableveil.local_recoding.judge import Judge, labels_of
 from tableveil.local_recoding.labels import sets_of
-from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalProgress, LocalRecoding
+from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
 from tableveil.local_recoding.solve import recode, settle
 
 Integers = NDArray[np.int64]
@@ -41,12 +40,7 @@ class Reused:
     records: int
 
 
-def reuse(
-    problem: LocalProblem,
-    known: KnownClasses,
-    control: Control,
-    report: Callable[[LocalProgress], None] = lambda progress: None,
-) -> Reused:
+def reuse(problem: LocalProblem, known: KnownClasses, control: Control) -> Reused:
     """Puts every combination into a known class whose labels it has, the cheapest of several, and recodes the others.
 
     The others are the combinations that fit no known class, and those whose class would fail a model now. If they
@@ -62,7 +56,7 @@ def reuse(
     free = np.flatnonzero(classes == SUPPRESSED)
     if problem.counts[free].any():
         try:
-            rest = recode(_only(problem, free), control, report=report, bounded=False)
+            rest = recode(_only(problem, free), control, bounded=False)
             complete = rest.complete
             classes[free] = np.where(rest.classes == SUPPRESSED, SUPPRESSED, rest.classes + len(known.levels))
         except (InfeasibleError, Stopped):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS, KMap
+from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS, KMap, NTCloseness
 from tableveil.policy.quality import FIELDS, ClassificationModel, EntropyModel, LossModel, PrecisionModel
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def check_local_recoding(policy: Policy) -> Iterator[Fault]:
             known = ", ".join(PRIVACY_FIELDS[kind] for kind in CLASS_LOCAL)
             found = f"{PRIVACY_FIELDS[type(model)]} with local_recoding"
             hint = "Its meaning is not defined where labels overlap. Or leave out local_recoding."
+            if isinstance(model, NTCloseness):
+                hint = "Classes are chosen among the records with their labels: n of them are no natural group."
             yield Fault(f"privacy_models[{i}]", found, f"models that judge a class by its own records: {known}", hint)
     if not isinstance(policy.quality_model, _SCORED):
         expected = f"{', '.join(FIELDS[kind] for kind in _SCORED)}, which score classes of any labels"

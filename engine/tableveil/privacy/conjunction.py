@@ -18,11 +18,6 @@ class Conjunction(ReleaseRule):
     rules: tuple[ReleaseRule, ...]
 
     @property
-    def looks_at_labels(self) -> bool:  # type: ignore[override]
-        """Whether any rule knows lost records."""
-        return any(rule.looks_at_labels for rule in self.rules)
-
-    @property
     def sizes_only(self) -> bool:  # type: ignore[override]
         """Whether all rules do."""
         return all(rule.sizes_only for rule in self.rules)

@@ -27,9 +27,6 @@ class ReleaseRule(ABC):
     looks_at_values: bool = False
     """Whether it looks at values of sensitive columns."""
 
-    looks_at_labels: bool = False
-    """Whether it compares a class with others by their labels, so that its key and transformation must be right."""
-
     sizes_only: bool = False
     """Whether it releases exactly the classes of at least `minimum_class_size` records."""
 

@@ -41,7 +41,6 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
     superset of one value: the rule implies no size.
     """
 
-    looks_at_labels = True
     monotone = False
 
     @cached_property

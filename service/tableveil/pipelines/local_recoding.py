@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tableveil.classes import ClassCounter, EquivalenceClasses
@@ -125,7 +125,7 @@ def _found(
         return _recoded(job, counts, whole, rows, problem)
     known, known_in_all = known_classes(job.session, policy, counts.dictionaries, counts.lattice, number)
     try:
-        reused = reuse(problem, known, job.control, _progress(job, 0, counts.lattice.size))
+        reused = reuse(problem, known, job.control)
     except InfeasibleError:
         raise _infeasible(job, counts, whole, proven=False) from None
     account = (
@@ -135,13 +135,6 @@ def _found(
     if problem.costs.surrogate is not None:
         account += f"; minimized was {problem.costs.surrogate}"
     return replace(reused.recoding, account=account)
-
-
-def _progress(job: JobContext, checked: int, size: int) -> Callable[[LocalProgress], None]:
-    def progress(progress: LocalProgress) -> None:
-        job.report.on_progress(Progress(checked, size, progress.best_score, progress.lower_bound, None))
-
-    return progress
 
 
 def _recoded(
@@ -156,10 +149,15 @@ def _recoded(
     incumbent = None
     if found.best is not None:
         incumbent = partition_of(whole.privacy, whole.counter, found.best.transformation, rows.combinations)
+    size = counts.lattice.size
+
+    def progress(progress: LocalProgress) -> None:
+        job.report.on_progress(Progress(found.checked, size, progress.best_score, progress.lower_bound, None))
+
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        best = recode(problem, job.control, incumbent, _progress(job, found.checked, counts.lattice.size))
+        best = recode(problem, job.control, incumbent, progress)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         raise _infeasible(job, counts, whole, proven=found.complete) from None

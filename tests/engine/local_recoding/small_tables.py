@@ -26,7 +26,6 @@ from tableveil.policy import (
     KAnonymity,
     KMap,
     LossModel,
-    NTCloseness,
     PrivacyModel,
     ProbabilisticLDiversity,
     QualityModel,
@@ -50,7 +49,6 @@ MODELS: dict[str, Callable[[np.random.Generator], tuple[PrivacyModel, ...]]] = {
     "entropy": lambda random: (KAnonymity(2), EntropyLDiversity("illness", Decimal("1.7"))),
     "recursive": lambda random: (RecursiveCLDiversity("illness", Decimal(2), 2),),
     "t-closeness": lambda random: (KAnonymity(2), TCloseness("illness", Decimal("0.35"), Distance.EQUAL)),
-    "(n,t)-closeness": lambda random: (KAnonymity(2), NTCloseness("illness", 4, Decimal("0.3"), Distance.EQUAL)),
     "disclosure": lambda random: (DeltaDisclosure("illness", Decimal(1)),),
     "likeness": lambda random: (BetaLikeness("illness", Decimal(1)),),
 }
