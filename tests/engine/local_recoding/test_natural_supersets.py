@@ -18,7 +18,7 @@ FLU, COLD = [0] * 4, [1] * 4
 
 
 def test_n_chosen_records_of_one_value_hold_and_no_natural_superset_is_near() -> None:
-    codes = np.array([["abcd".index(letter), "uvw".index(place)] for letter, place in PEOPLE])
+    codes = np.array([["abcd".index(letter), "uvw".index(place)] for letter, place in map(list, PEOPLE)])
     values = np.array(FLU + COLD)
     table = SmallTable(tuple(map(levels_of, HIERARCHIES[:2])), codes, values, np.zeros((0, 2), np.int64))
     problem = table.problem((KAnonymity(N), NTCloseness("illness", N, Decimal(str(T)), Distance.EQUAL)))
