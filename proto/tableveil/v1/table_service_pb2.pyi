@@ -579,21 +579,25 @@ class RejectedLine(_message.Message):
     LINE_FIELD_NUMBER: _builtins.int
     COLUMN_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
     line: _builtins.int
     """From 1, the header included; a line break within quotes begins no line."""
     column: _builtins.str
     """Empty if it is the line as a whole."""
     reason: _builtins.str
+    file: _builtins.str
+    """The name of its file, if there were several."""
     def __init__(
         self,
         *,
         line: _builtins.int = ...,
         column: _builtins.str = ...,
         reason: _builtins.str = ...,
+        file: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "line", b"line", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "file", b"file", "line", b"line", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

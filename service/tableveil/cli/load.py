@@ -192,7 +192,11 @@ def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
     parts = [facts(told), Text(""), listing(("column", "type"), columns, "No columns.")]
     if loaded.rejected_lines:
         lines = [
-            (wording.count(line.line), wording.short(line.column), wording.printable(line.reason))
+            (
+                f"{wording.short(line.file)}, {line.line:,}" if line.file else wording.count(line.line),
+                wording.short(line.column),
+                wording.printable(line.reason),
+            )
             for line in loaded.rejected_lines[:_MOST_LINES_SHOWN]
         ]
         parts += [Text(""), listing(("line", "column", "left out for"), lines, "", numbers=("line",))]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from glob import glob
 from pathlib import Path
 
 import duckdb
@@ -20,6 +21,9 @@ from tableveil.v1 import table_service_pb2 as v1
 
 # Rows; as many as DuckDB's own row groups have.
 _ROWS_PER_BATCH = 122_880
+
+_MOST_FILES = 500
+"""All are open at once."""
 
 Progress = Callable[[int], None]
 """Called with the number of rows sent."""
@@ -87,17 +91,15 @@ class LoadRequests:
 
 @contextmanager
 def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress | None = None) -> Iterator[LoadRequests]:
-    """The messages that load a file of this machine.
+    """The messages that load a file of this machine, or all that match a pattern.
 
     Raises:
         InvalidError: it cannot be read; nothing was sent.
     """
-    path = Path(file.path).absolute()
-    if not path.is_file():
-        raise InvalidError.of("FILE_NOT_FOUND", "file", shortened(file.path), "a file")
+    paths = _found(Path(file.path).absolute())
     told = v1.LoadStart(client_file=file)
     told.MergeFrom(start)
-    told.client_file.path = path.name
+    told.client_file.path = Path(file.path).name
     # Text that looks like a time counts as one in UTC; types that Arrow lacks travel as DuckDB's own. Nothing is
     # spilled: by default the database would spill below the working directory, for everybody to read.
     memory = duckdb.connect(config={"temp_directory": ""})
@@ -107,26 +109,35 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
         connection.execute("SET enable_progress_bar = false")
         with (
             Session(connection, interrupter) as session,
-            _file_rows(session, path, file) as rows,
+            _file_rows(session, paths, file) as rows,
             session.batches(rows.query, _ROWS_PER_BATCH) as reader,
         ):
             requests = LoadRequests(told, reader, lambda: rows.rejected(session), progress)
             try:
-                with nullcontext() if file.HasField("csv") else reading_parquet(path):
+                with nullcontext() if file.HasField("csv") else reading_parquet(paths):
                     yield requests
             finally:
                 # The session must not be closed while another thread reads from it.
                 requests.end()
 
 
+def _found(path: Path) -> list[Path]:
+    """The file of that name, or all whose names match it, in their order."""
+    found = [path] if path.is_file() else [Path(name) for name in sorted(glob(str(path))) if Path(name).is_file()]
+    if not 0 < len(found) <= _MOST_FILES:
+        shown = shortened(path.name) + (f", which {len(found):,} match" if found else "")
+        raise InvalidError.of("FILE_NOT_FOUND", "file", shown, f"a file, or a pattern of at most {_MOST_FILES} files")
+    return found
+
+
 @contextmanager
-def _file_rows(session: Session, path: Path, file: v1.ServerFile) -> Iterator[Rows]:
+def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile) -> Iterator[Rows]:
     if not file.HasField("csv"):
-        yield parquet_rows(session, path)
+        yield parquet_rows(session, paths)
         return
     faults: list[Fault] = []
     how = csv_format_from_proto(file.csv, faults)
     if faults:
         raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
-    with csv_rows(session, path, how) as rows:
+    with csv_rows(session, paths, how) as rows:
         yield rows

@@ -99,12 +99,12 @@ def most_values(requested: int) -> int:
 
 def rejected_line_from_proto(message: v1.RejectedLine) -> RejectedLine:
     """A line that a client left out."""
-    return RejectedLine(message.line, message.column, message.reason)
+    return RejectedLine(message.line, message.column, message.reason, message.file)
 
 
 def rejected_line_to_proto(line: RejectedLine) -> v1.RejectedLine:
     """The message of a line that was left out."""
-    return v1.RejectedLine(line=line.line, column=line.column, reason=line.reason)
+    return v1.RejectedLine(line=line.line, column=line.column, reason=line.reason, file=line.file)
 
 
 def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:

@@ -212,12 +212,12 @@ class Loads:
         directories = [own.path for own in self._directories if session.sight.owned.has_schema(own.schema)]
         with allowed_file(request.path, directories) as path:
             if isinstance(request.file_format, CsvFormat):
-                with csv_rows(session, path, request.file_format, self._database.spill_directory) as rows:
+                with csv_rows(session, [path], request.file_format, self._database.spill_directory) as rows:
                     yield rows
             else:
                 self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
-                with reading_parquet(path):
-                    yield parquet_rows(session, path)
+                with reading_parquet([path]):
+                    yield parquet_rows(session, [path])
 
     def _check_room(self, wanted: int = 0) -> None:
         check_free_space(self._database.path.parent, "database file system", wanted)

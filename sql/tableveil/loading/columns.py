@@ -30,6 +30,17 @@ def check_names(names: Sequence[str]) -> None:
         raise InvalidError.about("COLUMNS_INVALID", "the columns cannot be loaded", faults)
 
 
+def check_equal_columns(columns: Sequence[object], files: Sequence[str]) -> None:
+    """Raises `InvalidError` for files whose columns are not those of the first one, in their order."""
+    faults = [
+        Fault(shortened(file), "other columns, or another order of them", f"the columns of {shortened(files[0])}")
+        for file, found in zip(files, columns, strict=True)
+        if found != columns[0]
+    ]
+    if faults:
+        raise InvalidError.about("COLUMNS_DIFFER", "the files have different columns", faults)
+
+
 def check_types(session: Session, query: exp.Select) -> tuple[tuple[str, str], ...]:
     """The columns of a query as (name, type).
 

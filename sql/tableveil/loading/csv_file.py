@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, Nearest, shortened
-from tableveil.loading.columns import check_types
+from tableveil.loading.columns import check_equal_columns, check_types
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
 from tableveil.loading.csv_types import check_digits, found_types
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine, Rows
@@ -39,8 +39,8 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def csv_rows(session: Session, path: Path, how: CsvFormat, directory: Path | None = None) -> Iterator[Rows]:
-    """The rows of a CSV file, with stated or found types; to be read while the block runs.
+def csv_rows(session: Session, paths: Sequence[Path], how: CsvFormat, directory: Path | None = None) -> Iterator[Rows]:
+    """The rows of CSV files with equal columns, with stated or found types; to be read while the block runs.
 
     A copy in UTF-8, if one is needed, lies in the directory, or else in the system's temporary directory.
 
@@ -48,24 +48,29 @@ def csv_rows(session: Session, path: Path, how: CsvFormat, directory: Path | Non
         InvalidError: it cannot be read in the stated format, or more lines than allowed are rejected.
     """
     _check_format(how)
-    with unpacked(path, how.encoding, directory, session.control) as readable:
+    with ExitStack() as opened:
+        readable = {
+            opened.enter_context(unpacked(path, how.encoding, directory, session.control)): path.name for path in paths
+        }
         yield _rows(session, readable, how)
 
 
-def _rows(session: Session, path: Path, how: CsvFormat) -> Rows:
-    names = csv_columns(path, how)
+def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat) -> Rows:
+    """The rows of files, each with its name."""
+    names, *others = [csv_columns(path, how) for path in files]
+    check_equal_columns([names, *others], list(files.values()))
     scales = _check_stated_types(how.types, names)
     types = dict.fromkeys(names, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
     if untold or scales:
-        rows, rejected = _scan(path, how, types)
+        rows, rejected = _scan(files, how, types)
         if scales:
             _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
             types |= _readable(lambda: found_types(session, rows, untold, how))
         rejected(session)
     types |= how.types
-    rows, rejected = _scan(path, how, types)
+    rows, rejected = _scan(files, how, types)
     query = exp.select("*").from_(rows)
     columns = _readable(lambda: check_types(session, query))
     return Rows(query, columns, rejected)
@@ -108,10 +113,10 @@ def _keeps(wanted: str, sample: str) -> bool:
 
 
 def _scan(
-    path: Path, how: CsvFormat, types: Mapping[str, str]
+    files: Mapping[Path, str], how: CsvFormat, types: Mapping[str, str]
 ) -> tuple[exp.Expr, Callable[[Session], tuple[RejectedLine, ...]]]:
-    """The file in a FROM clause, and a function that lists its rejected lines after it was read."""
-    # A table of its own, because one session may read the file again.
+    """The files in a FROM clause, and a function that lists their rejected lines after they were read."""
+    # A table of its own, because one session may read the files again.
     table = f"tableveil_rejected_{next(_numbers)}"
     most = min(max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED), 2**62)
     options: dict[str, exp.Expr] = {
@@ -139,10 +144,10 @@ def _scan(
     if how.timestamp_format:
         options["timestampformat"] = text(how.timestamp_format)
     arguments = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-    rows = exp.ReadCSV(this=text(pattern(path)), expressions=arguments)
+    rows = exp.ReadCSV(this=exp.Array(expressions=[text(pattern(path)) for path in files]), expressions=arguments)
 
     def rejected(session: Session) -> tuple[RejectedLine, ...]:
-        found = _rejected(session, table, types, how)
+        found = _rejected(session, table, types, files)
         for name in (table, f"{table}_scans"):
             session.execute(f"DROP TABLE {name}")
         _check_rejected(found, how.max_rejected)
@@ -151,18 +156,21 @@ def _scan(
     return rows, rejected
 
 
-def _rejected(session: Session, table: str, types: Mapping[str, str], how: CsvFormat) -> list[tuple[RejectedLine, str]]:
+def _rejected(
+    session: Session, table: str, types: Mapping[str, str], files: Mapping[Path, str]
+) -> list[tuple[RejectedLine, str]]:
     """One entry per line, with the kind of its first fault."""
     rows = session.rows(
-        f"SELECT DISTINCT ON (line) line, coalesce(column_name, ''), error_type::VARCHAR FROM {table} "
-        "ORDER BY line, column_name"
+        "SELECT DISTINCT ON (file_id, line) line, coalesce(column_name, ''), error_type::VARCHAR, file_path "
+        f"FROM {table} JOIN {table}_scans USING (scan_id, file_id) ORDER BY file_id, line, column_name"
     )
     found = []
-    for line, column, kind in rows:
+    for line, column, kind, path in rows:
         reason = _REASONS.get(kind, kind.lower())
         if kind == "CAST":
             reason = f"a value that is no {types[column]}"
-        found.append((RejectedLine(line, column, reason), kind))
+        file = files.get(Path(path), "") if len(files) > 1 else ""
+        found.append((RejectedLine(line, column, reason, file), kind))
     return found
 
 
@@ -173,7 +181,9 @@ def _check_rejected(found: Sequence[tuple[RejectedLine, str]], most: int) -> Non
     listed = broken or [line for line, _ in found]
     faults = [
         Fault(
-            f"line {line.line}" + (f", column {shortened(line.column)}" if line.column else ""),
+            (f"{shortened(line.file)}, " if line.file else "")
+            + f"line {line.line}"
+            + (f", column {shortened(line.column)}" if line.column else ""),
             line.reason,
             "a line with one value of its type for every column",
             _hint(line.reason, most),

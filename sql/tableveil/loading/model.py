@@ -58,12 +58,13 @@ FileFormat = CsvFormat | ParquetFormat
 class RejectedLine:
     """A line that was left out: its number from 1, counting the header, and the reason; `column` may be empty.
 
-    A line break within quotes begins no line.
+    A line break within quotes begins no line. `file` is its file's name if there are several.
     """
 
     line: int
     column: str
     reason: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

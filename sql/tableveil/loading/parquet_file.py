@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,41 +12,44 @@ from sqlglot import exp
 
 from tableveil.backend import Session, text
 from tableveil.errors import InternalError, InvalidError, TableveilError
-from tableveil.loading.columns import check_names, check_types
+from tableveil.loading.columns import check_equal_columns, check_names, check_types
 from tableveil.loading.model import Rows
 from tableveil.loading.paths import pattern
 
 
-def parquet_rows(session: Session, path: Path) -> Rows:
-    """The rows of a Parquet file.
+def parquet_rows(session: Session, paths: Sequence[Path]) -> Rows:
+    """The rows of Parquet files with equal columns.
 
     Raises:
-        InvalidError: it is no Parquet file, or has columns that cannot be loaded.
+        InvalidError: one is no Parquet file, or has columns that cannot be loaded.
     """
     try:
-        names = pq.read_schema(path).names
+        columns = [[(field.name, field.type) for field in pq.read_schema(path)] for path in paths]
     except (pa.ArrowException, OSError):
         raise _unreadable() from None
     # The database silently renames columns that differ from another only in case.
-    check_names(names)
+    check_names([name for name, _ in columns[0]])
+    check_equal_columns(columns, [path.name for path in paths])
     # Folders called year=2020 are no columns of the file.
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
-    query = exp.select("*").from_(exp.ReadParquet(expressions=[text(pattern(path)), option]))
+    files = exp.Array(expressions=[text(pattern(path)) for path in paths])
+    query = exp.select("*").from_(exp.ReadParquet(expressions=[files, option]))
     return Rows(query, check_types(session, query), lambda _: ())
 
 
 @contextmanager
-def reading_parquet(path: Path) -> Iterator[None]:
-    """While the block reads the rows, an error of the database is blamed on the file if it is damaged.
+def reading_parquet(paths: Sequence[Path]) -> Iterator[None]:
+    """While the block reads the rows, an error of the database is blamed on a file if it is damaged.
 
     Raises:
-        InvalidError: the file is damaged.
+        InvalidError: a file is damaged.
     """
     try:
         yield
     except InternalError as error:
         if error.code == "DATABASE_ERROR":
-            _check_whole(path)
+            for path in paths:
+                _check_whole(path)
         raise
 
 

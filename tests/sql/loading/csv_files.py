@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tableveil.loading import CsvFormat, csv_rows
 def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
     """Types and rows of a file of which no line is left out."""
     file.write_bytes(content)
-    with csv_rows(session, file, how) as rows:
+    with csv_rows(session, [file], how) as rows:
         found = session.rows(rows.query)
         assert rows.rejected(session) == ()
     return [type_ for _, type_ in rows.columns], found
@@ -23,10 +24,15 @@ def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[
 def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = None) -> InvalidError:
     """Why the file cannot be loaded."""
     file.write_bytes(content)
+    return refusal(session, [file], how or CsvFormat())
+
+
+def refusal(session: Session, files: Sequence[Path], how: CsvFormat) -> InvalidError:
+    """Why the files cannot be loaded."""
     try:
-        with csv_rows(session, file, how or CsvFormat()) as rows:
+        with csv_rows(session, files, how) as rows:
             session.rows(rows.query)
             rows.rejected(session)
     except InvalidError as error:
         return error
-    pytest.fail("the file can be loaded")
+    pytest.fail("the files can be loaded")

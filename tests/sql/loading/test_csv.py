@@ -119,7 +119,7 @@ def test_encodings(session: Session, file: Path, codec: str, encoding: str, pack
     how = CsvFormat(encoding=encoding)
     rows = read(session, file, gzip.compress(content) if packed else content, how)
     assert rows == (["VARCHAR", "BIGINT"], [("Ä", 1)])
-    with csv_rows(session, file, how) as opened:
+    with csv_rows(session, [file], how) as opened:
         assert opened.columns[0][0] == "é"
 
 
@@ -133,7 +133,7 @@ def test_a_character_on_the_border_of_two_pieces(session: Session, file: Path, m
 
 def test_a_copy_is_private_and_gone_at_the_end(session: Session, file: Path, tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(b"a\n1\n"))
-    with csv_rows(session, file, CsvFormat(), tmp_path) as rows:
+    with csv_rows(session, [file], CsvFormat(), tmp_path) as rows:
         [copy] = tmp_path.iterdir()
         assert copy.stat().st_mode & 0o777 == 0o600
         assert session.rows(rows.query) == [(1,)]
@@ -181,7 +181,7 @@ def test_lines_are_left_out_up_to_the_number_stated(session: Session, file: Path
     content = b'a,b\n1,"two\nlines"\n2\nx,y\n3,4,5\n6,z\n'
     file.write_bytes(content)
     # A line break within quotes begins no line.
-    with csv_rows(session, file, CsvFormat(max_rejected=3)) as rows:
+    with csv_rows(session, [file], CsvFormat(max_rejected=3)) as rows:
         assert session.rows(rows.query) == [(1, "two\nlines"), (6, "z")]
         assert rows.rejected(session) == (
             RejectedLine(3, "b", "fewer columns than there are"),
@@ -259,7 +259,7 @@ def test_stated_types_round_nothing(session: Session, file: Path, type_: str, va
 
 def test_without_a_header_and_without_rows(session: Session, file: Path) -> None:
     file.write_bytes(b"1,x\n")
-    with csv_rows(session, file, CsvFormat(header=False)) as rows:
+    with csv_rows(session, [file], CsvFormat(header=False)) as rows:
         assert rows.columns == (("column1", "BIGINT"), ("column2", "VARCHAR"))
     assert read(session, file, b"a,b\n", CsvFormat()) == (["VARCHAR", "VARCHAR"], [])
 
