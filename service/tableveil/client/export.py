@@ -16,11 +16,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tableveil.backend import catalog, identifier, read_only, render
+from tableveil.backend import catalog, file_name, identifier, read_only, render
 from tableveil.client.formats import ExportFormat
 from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
 
-_LONGEST_FILE_NAME = 200
 _PARTIAL = ".partial"
 # Rows; as many as DuckDB's own row groups have.
 _ROW_GROUP = 122_880
@@ -66,18 +65,9 @@ def export_objects(
     return [path / file for file in files] or [path]
 
 
-def file_name(name: str) -> str:
-    """A file name for an object: readable, safe for any name, and different for different names."""
-    safe = "".join(c if c.isalnum() or c in " _-" else "".join(f"%{b:02X}" for b in c.encode()) for c in name)
-    if len(safe.encode()) > _LONGEST_FILE_NAME:
-        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
-        safe = f"{safe.encode()[: _LONGEST_FILE_NAME - 20].decode(errors='ignore')}%{digest}"
-    return f"{safe}.parquet"
-
-
 def _write_parquet(names: Sequence[str], read: Read, target: Path) -> list[str]:
     target.mkdir()
-    files = [file_name(name) for name in names]
+    files = [f"{file_name(name)}.parquet" for name in names]
     for name, file in zip(names, files, strict=True):
         with read(name) as reader, pq.ParquetWriter(target / file, reader.schema, compression="zstd") as writer:
             for chunk in _chunks(reader):

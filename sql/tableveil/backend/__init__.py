@@ -18,6 +18,7 @@ from tableveil.backend.expressions import (
     text,
     try_cast,
 )
+from tableveil.backend.file_names import file_name
 from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
@@ -51,6 +52,7 @@ __all__ = [
     "conjunction",
     "create_table",
     "drop",
+    "file_name",
     "folded",
     "identifier",
     "in_composed_form",

@@ -18,7 +18,8 @@ from tableveil.source.tables import STATE_SCHEMA
 FORMAT_VERSION = 1
 """The version of a file's structure: it has the public objects by their names, and the table `tableveil.release`."""
 
-_MODE = 0o440
+FILE_MODE = 0o440
+"""Nobody writes a published file, and only its group reads it."""
 _PARTIAL = ".partial"
 
 
@@ -43,7 +44,7 @@ class DirectoryTarget:
                     _copy(session, edition, copy)
                 if partial.with_name(f"{partial.name}.wal").exists():
                     raise InternalError("COPY_DIFFERS", "the file was not folded into one; it was removed")
-                partial.chmod(_MODE)
+                partial.chmod(FILE_MODE)
                 sync(partial)
                 confirm()
                 partial.replace(self._path(edition.number))

@@ -17,8 +17,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tableveil.backend import file_name
 from tableveil.client import Client, ExportFormat, UnreachableError
-from tableveil.client.export import export_objects, file_name
+from tableveil.client.export import export_objects
 from tableveil.errors import ConflictError, InternalError, InvalidError
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
@@ -136,7 +137,7 @@ def test_order_and_types_stay(tmp_path: Path, export_format: ExportFormat) -> No
     ],
 )
 def test_file_names(name: str, expected: str) -> None:
-    assert file_name(name) == expected
+    assert f"{file_name(name)}.parquet" == expected
 
 
 def test_long_names_stay_different() -> None:

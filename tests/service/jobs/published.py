@@ -56,6 +56,24 @@ class Shelf:
         return {path.name for path in self.directory.iterdir()}
 
 
+class Lake:
+    """A directory of Parquet files."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.declaration = f"parquet:{directory}"
+
+    def read(self, number: int, name: str) -> Rows | None:
+        for link in self.directory.glob("main.*"):
+            if f"releases-{number}-" in link.readlink().name and (link / f"{name}.parquet").exists():
+                with duckdb.connect() as connection:
+                    return connection.execute("FROM read_parquet($1)", [f"{link}/{name}.parquet"]).fetchall()
+        return None
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.directory.iterdir()}
+
+
 class Warehouse:
     """A schema of PostgreSQL."""
 

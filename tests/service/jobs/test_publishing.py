@@ -13,18 +13,16 @@ from tableveil.policy import Policy, ReleaseKind
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tests.service.jobs.managed import POLICY, submit
-from tests.service.jobs.published import Place, Published, Shelf, Warehouse, publishing, same
+from tests.service.jobs.published import Lake, Place, Published, Shelf, Warehouse, publishing, same
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+@pytest.fixture(params=[Shelf, Lake, Warehouse])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param is Warehouse:
+        return Warehouse(request.getfixturevalue("postgresql").new_database())
     (tmp_path / "shelf").mkdir()
-    return Shelf(tmp_path / "shelf")
-
-
-@pytest.fixture(params=["directory", "postgresql"])
-def place(request: pytest.FixtureRequest, shelf: Shelf) -> Place:
-    return Warehouse(request.getfixturevalue("postgresql").new_database()) if request.param == "postgresql" else shelf
+    found: Place = request.param(tmp_path / "shelf")
+    return found
 
 
 @pytest.fixture
