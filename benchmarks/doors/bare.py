@@ -12,6 +12,7 @@ from pathlib import Path
 import grpc
 
 from tableveil.backend import Database, Settings
+from tableveil.lookups import Privacies
 from tableveil.runtime import JobManager
 from tableveil.server.job_service import JobService
 from tableveil.server.settings import CHECKS_AT_ONCE, RESERVED_THREADS
@@ -22,9 +23,10 @@ from tableveil.v1 import job_service_pb2_grpc
 
 def main(database: Path) -> None:
     """Serves with as many threads as the real server has."""
-    jobs = JobManager(Database(Settings(database)))
+    opened = Database(Settings(database))
+    servicer = JobService(JobManager(opened), Privacies(opened), Slots(CHECKS_AT_ONCE, "checks"))
     server = grpc.server(ThreadPoolExecutor(ServerSettings(database).stream_limit + RESERVED_THREADS))
-    job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, Slots(CHECKS_AT_ONCE, "checks")), server)
+    job_service_pb2_grpc.add_JobServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(f"A bare server is on 127.0.0.1:{port}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.statements import parse
 from tableveil.statements.statement import CreateAnonymized
-from tableveil.v1 import access_pb2
+from tableveil.v1 import access_pb2, policy_pb2
 from tests.e2e import samples
 from tests.e2e.commands import Outcome, tableveil
 from tests.e2e.process import Serve
@@ -55,7 +56,7 @@ class Clinic:
 @pytest.fixture(scope="module")
 def clinic(serve_all_along: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
     path = tmp_path_factory.mktemp("sql") / "clinic.duckdb"
-    samples.create(path, people=samples.PEOPLE)
+    samples.create(path, **dict.fromkeys(("people", "declared", "drafted", "growing", "risky"), samples.PEOPLE))
     server = serve_all_along(path)
     with ExitStack() as opened:
         admin = opened.enter_context(Client(server.address))
@@ -190,3 +191,91 @@ def test_decisions_are_those_of_approvers(clinic: Clinic) -> None:
             clinic.people["steward"].execute(statement)
     with pytest.raises(ConflictError):
         clinic.admin.execute("APPROVE RELEASE 1 BECAUSE 'agreed'")
+
+
+def privacy_of(table: str) -> str:
+    return f"ALTER TABLE {table} SET PRIVACY {PRIVACY}"
+
+
+def test_a_privacy_is_declared_once_for_statements_policies_and_drafts(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    told = clinic.sql("-c", "SHOW PRIVACY OF declared")
+    assert (told.exit_code, "SET PRIVACY" in told.stderr) == (8, True)
+    declared = steward.execute(privacy_of("declared")).privacy
+    assert (declared.version, declared.declared_by) == (1, "steward")
+    assert steward.execute(privacy_of("main.declared")).privacy == declared
+    shown = clinic.sql("-c", "SHOW PRIVACY OF declared").stdout
+    assert shown.startswith("-- version 1, by steward\nALTER TABLE main.declared SET PRIVACY (\n")
+    assert steward.execute(shown).privacy == declared
+    job = steward.execute(f"CREATE ANONYMIZED TABLE by_declaration AS SELECT * FROM declared {OPTIONS}").job
+    release = steward.get_release(steward.wait(job.name).result)
+    assert list(release.policy.attributes) == list(declared.privacy.attributes)
+    assert release.policy.person_column == "id"
+    policy = samples.message(samples.policy("declared", "omits", repeat_reason="a test"))
+    own = samples.message(samples.policy("declared", "own", repeat_reason="a test"))
+    del policy.attributes[3:]
+    policy.ClearField("person")
+    policy.attributes[2].ClearField("role")
+    policy.attributes[2].ClearField("hierarchy")
+    policy.attributes[2].maximum_level = 1
+    own.attributes[2].maximum_level = 1
+    assert steward.check_policy(policy) == []
+    jobs = [steward.wait(steward.submit(one).name) for one in (policy, own)]
+    completed, whole = (steward.get_release(job.result).policy for job in jobs)
+    whole.release.name = completed.release.name
+    assert completed == whole
+    draft = steward.draft_policy(policy_pb2.TableReference(table="declared"))
+    assert draft.policy.attributes == declared.privacy.attributes
+    assert draft.policy.person_column == "id"
+    assert {remark.field.partition("[")[0] for remark in draft.remarks}.isdisjoint({"person_column", "rows_are_people"})
+    changed = steward.execute(privacy_of("declared").replace("SENSITIVE diagnosis", "IDENTIFYING (diagnosis)")).privacy
+    assert changed.version == 2
+
+
+def test_what_is_declared_must_fit_the_table(clinic: Clinic) -> None:
+    with pytest.raises(InvalidError) as raised:
+        clinic.people["steward"].execute(privacy_of("people").replace("QUASI_IDENTIFIER sex", "QUASI_IDENTIFIER sexx"))
+    faults = {fault.field.partition(" (")[0]: fault for fault in raised.value.faults}
+    assert faults["line 3, column 22"].hint == "Did you mean 'sex'?"
+    with pytest.raises(DeniedError, match="DeclarePrivacy"):
+        clinic.people["analyst"].execute(privacy_of("people"))
+    entry = clinic.calls(principal="analyst")[-2]
+    assert entry == ("analyst", "DeclarePrivacy", "PERMISSION_DENIED")
+
+
+def test_faults_of_a_declaration_name_it(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    steward.execute(privacy_of("growing"))
+    statement = "CREATE ANONYMIZED TABLE grown AS SELECT * FROM growing WITH (k_anonymity(4), microaggregation = {})"
+    with pytest.raises(InvalidError) as by_statement:
+        steward.execute(statement)
+    policy = samples.message({**samples.policy("growing", "grown"), "attributes": [], "microaggregation": {}})
+    policy.ClearField("suppression_limit")
+    with pytest.raises(InvalidError) as by_policy:
+        steward.submit(policy)
+    for raised in (by_statement, by_policy):
+        fields = [fault.field for fault in raised.value.faults]
+        assert len([field for field in fields if "privacy of growing, version 1: age" in field]) == 1, fields
+
+
+def test_the_risks_of_a_table_are_those_of_its_declared_quasi_identifiers(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    steward.execute(privacy_of("risky"))
+    told = clinic.sql("-c", "SHOW RISK OF risky", "--json")
+    assert told.documents[-1]["risk_analysis"]["quasi_identifiers"] == ["age", "zip", "sex"]
+    guessed = clinic.sql("-c", "SHOW RISK OF people", "--json")
+    assert guessed.exit_code == 0
+    assert clinic.sql("-c", "SHOW RISK OF nobody").exit_code == 8
+
+
+def test_a_draft_becomes_a_declaration_once_it_is_decided(clinic: Clinic, tmp_path: Path) -> None:
+    file = tmp_path / "privacy.sql"
+    told = tableveil("draft-policy", "drafted", "--sql", "--output", str(file), server=clinic.address)
+    assert "declare it with `tableveil sql -f" in told.stdout
+    undecided = clinic.sql("-f", str(file))
+    assert undecided.exit_code == 2
+    decided = re.sub(r"^    -- (?=PERSON|[A-Z_]+IFIER)", "    ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    file.write_text(decided, encoding="utf-8")
+    declared = clinic.sql("-f", str(file))
+    assert declared.stdout.startswith("-- version 1, by admin\nALTER TABLE main.drafted SET PRIVACY ("), declared.stderr
+    assert tableveil("draft-policy", "people", "--sql", "--query", str(file), server=clinic.address).exit_code == 2

@@ -7,6 +7,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from tableveil.v1 import access_service_pb2 as _access_service_pb2
 from tableveil.v1 import job_service_pb2 as _job_service_pb2
+from tableveil.v1 import privacy_service_pb2 as _privacy_service_pb2
 from tableveil.v1 import release_service_pb2 as _release_service_pb2
 import builtins as _builtins
 import sys
@@ -57,6 +58,7 @@ class ExecuteStatementResponse(_message.Message):
     GRANT_FIELD_NUMBER: _builtins.int
     REMOVED_GRANT_FIELD_NUMBER: _builtins.int
     STATEMENT_FIELD_NUMBER: _builtins.int
+    PRIVACY_FIELD_NUMBER: _builtins.int
     statement: _builtins.str
     """The statement that was to be shown."""
     @_builtins.property
@@ -79,6 +81,10 @@ class ExecuteStatementResponse(_message.Message):
     def removed_grant(self) -> _access_service_pb2.Grant:
         """The grant that was removed."""
 
+    @_builtins.property
+    def privacy(self) -> _privacy_service_pb2.TablePrivacy:
+        """The privacy that was declared, or that was to be shown."""
+
     def __init__(
         self,
         *,
@@ -88,12 +94,13 @@ class ExecuteStatementResponse(_message.Message):
         grant: _access_service_pb2.Grant | None = ...,
         removed_grant: _access_service_pb2.Grant | None = ...,
         statement: _builtins.str = ...,
+        privacy: _privacy_service_pb2.TablePrivacy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant", "statement"]  # noqa: Y015
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant", "statement", "privacy"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
 

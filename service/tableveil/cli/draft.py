@@ -21,9 +21,16 @@ from tableveil.v1 import draft_service_pb2
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
 @DATABASE
+@click.option("--sql", is_flag=True, help="Write the statement that declares the privacy of TABLE, not a policy.")
 @verb
 def draft_policy(
-    session: Session, table: str | None, query: str | None, schema: str | None, output: Path | None, overwrite: bool
+    session: Session,
+    table: str | None,
+    query: str | None,
+    schema: str | None,
+    output: Path | None,
+    overwrite: bool,
+    sql: bool,
 ) -> None:
     """Write a policy for a table or a query, with guesses for its columns and marks where you have to decide.
 
@@ -33,8 +40,15 @@ def draft_policy(
     if output is not None:
         require_free(output, "output", overwrite)
     require_one_source(table, schema, query, "TABLE")
+    if sql and query is not None:
+        raise click.UsageError("--sql is about a table, and there is a --query")
     draft = session.client.draft_policy(named_table(table, schema) if table is not None else query or "")
-    text = to_commented_yaml(draft)
+    if sql:
+        from tableveil.statements.draft import drafted_statement
+
+        text = drafted_statement(draft) + "\n"
+    else:
+        text = to_commented_yaml(draft)
     if output is not None:
         write_text(output, text, "output", overwrite)
     if session.output.as_json:
@@ -44,6 +58,6 @@ def draft_policy(
     else:
         left = sum(remark.kind == draft_service_pb2.DRAFT_REMARK_KIND_DECIDE for remark in draft.remarks)
         session.output.show(
-            f"Draft written: {output}. Check its guesses, decide the {left} fields that are marked DECIDE, and check "
-            "it with `tableveil check-policy`."
+            f"Draft written: {output}. Check its guesses, decide the {left} fields that are marked DECIDE, and "
+            f"{f'declare it with `tableveil sql -f {output}`' if sql else 'check it with `tableveil check-policy`'}."
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from importlib import import_module
 
 import click
 from rich.text import Text
 
-from tableveil.cli import dry_run as dry_runs
 from tableveil.cli import wording
 from tableveil.cli.account import account
+from tableveil.cli.commands import SHOWN
 from tableveil.cli.exit_codes import of_error
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
@@ -19,10 +20,9 @@ from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
-from tableveil.client.verbs.analyses import collection_of
 from tableveil.errors import Checked, Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2
-from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
+from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 
 REQUEST_ID = click.option(
     "--request-id", default="", metavar="ID", help="A name for the request: the same again means the first job."
@@ -84,9 +84,9 @@ def queued(
 
 
 def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
-    """Writes the release or the dry run of a job that succeeded as JSON, or as an account for people."""
-    if job.kind == collection_of(DryRun):
-        dry_runs.show_result(session, job.result)
+    """Writes the result of a job that succeeded as JSON, or for people."""
+    if job.kind in SHOWN:
+        import_module(f"tableveil.cli.{SHOWN[job.kind]}").show_result(session, job.result)
         return
     release = session.client.get_release(job.result)
     if session.output.as_json:

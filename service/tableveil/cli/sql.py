@@ -62,6 +62,12 @@ def _execute(session: Session, statement: str) -> None:
         show_result_of(session, follow(session, answer.job.name, output.err))
     elif output.as_json:
         output.json(answer.releases if result == "releases" else {result: getattr(answer, result)})
+    elif result == "privacy":
+        from tableveil.statements.render import privacy_statement
+
+        declared = answer.privacy
+        output.show(f"-- version {declared.version}, by {wording.printable(declared.declared_by)}")
+        click.echo(privacy_statement(declared))
     elif result == "statement":
         click.echo(answer.statement)
     elif result == "releases":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tableveil.convert.enums import ROLES
 from tableveil.convert.hierarchies import hierarchy_to_proto
+from tableveil.convert.privacies import complete
 from tableveil.convert.tables import table_to_proto
 from tableveil.drafting import ColumnDraft, PolicyDraft, Remark, RemarkKind
 from tableveil.policy import TableReference
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import policy_pb2
+from tableveil.v1.privacy_service_pb2 import TablePrivacy
 
 SUPPRESSION_LIMIT = "0.05"
 
@@ -55,6 +57,30 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     policy.ClearField("person")
     policy.ClearField("privacy_models")
     return v1.DraftPolicyResponse(policy=policy, proposal=proposal, remarks=map(_remark, draft.remarks))
+
+
+def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy) -> None:
+    """Puts what is declared of the table in place of the guesses, and of the remarks on these."""
+    known = {attribute.column for attribute in declared.privacy.attributes}
+    decided = tuple(
+        f"attributes[{position}]."
+        for position, attribute in enumerate(draft.proposal.attributes)
+        if attribute.column in known
+    )
+    for policy in (draft.policy, draft.proposal):
+        policy.ClearField("person")
+        for attribute in policy.attributes:
+            if attribute.column in known:
+                # The declared one is taken for what has no role.
+                attribute.CopyFrom(policy_pb2.Attribute(column=attribute.column))
+        complete(policy, declared)
+    left = [remark for remark in draft.remarks if not remark.field.startswith((*decided, "person", "rows_are_people"))]
+    text = (
+        f"Roles, hierarchies and the statement on people are those of the table's privacy, version {declared.version}."
+    )
+    del draft.remarks[:]
+    draft.remarks.append(v1.DraftRemark(kind=v1.DRAFT_REMARK_KIND_NOTE, text=text))
+    draft.remarks.extend(left)
 
 
 def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:

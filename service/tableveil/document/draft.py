@@ -29,11 +29,11 @@ def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
     remarks: dict[str, list[v1.DraftRemark]] = {}
     for remark in draft.remarks:
         remarks.setdefault(remark.field, []).append(remark)
-    paragraphs = [*(_comment(text, "") for text in _HEADER), _comments(remarks.get("", []), "")]
+    paragraphs = [*(_comment(text, "# ") for text in _HEADER), comments(remarks.get("", []), "# ")]
     lines = ["\n#\n".join("\n".join(paragraph) for paragraph in paragraphs if paragraph)]
     # The source comes first, even if it is a query.
     for field, value in sorted(to_document(draft.proposal).items(), key=lambda item: item[0] != "source_query"):
-        lines += ["", *_comments(remarks.get(field, []), "")]
+        lines += ["", *comments(remarks.get(field, []), "# ")]
         if field == "attributes":
             lines.append("attributes:")
             for position, attribute in enumerate(value):
@@ -47,14 +47,14 @@ def _attribute(attribute: dict[str, Any], path: str, remarks: dict[str, list[v1.
     """An item of the list of attributes; it always has its column."""
     yield ""
     of_role = remarks.get(f"{path}.role", [])
-    yield from _comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  ")
+    yield from comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  # ")
     column = dumped({"column": attribute["column"]}).rstrip("\n")
     yield f"  - {column}"
     rest = {field: value for field, value in attribute.items() if field not in ("column", "acknowledged")}
     yield from _commented_out(rest, _undecided(of_role), "    ")
     if "acknowledged" in attribute:
         remark = remarks.get(f"{path}.acknowledged", [])
-        yield from _comments(remark, "    ")
+        yield from comments(remark, "    # ")
         yield from _commented_out({"acknowledged": attribute["acknowledged"]}, _undecided(remark), "    ")
 
 
@@ -69,20 +69,20 @@ def _commented_out(fields: dict[str, Any], undecided: bool, indent: str) -> list
     return [f"{indent}{mark}{line}" for line in dumped(fields).rstrip("\n").split("\n")]
 
 
-def _comments(remarks: list[v1.DraftRemark], indent: str) -> list[str]:
+def comments(remarks: list[v1.DraftRemark], prefix: str) -> list[str]:
+    """The remarks as comments, whose lines begin with the prefix."""
     return [
         line
         for remark in remarks
-        for line in _comment(f"{_MARKS.get(remark.kind, '')}{_printable(remark.text)}", indent)
+        for line in _comment(f"{_MARKS.get(remark.kind, '')}{printable(remark.text)}", prefix)
     ]
 
 
-def _comment(text: str, indent: str) -> list[str]:
-    prefix = f"{indent}# "
+def _comment(text: str, prefix: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=prefix, subsequent_indent=prefix, break_on_hyphens=False)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """The text without characters that YAML forbids in comments, or that end one."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text

@@ -1,12 +1,14 @@
 """Reads results back from the database: releases, results of jobs, hierarchies, tables."""
 
 from tableveil.lookups.hierarchies import Hierarchies
+from tableveil.lookups.privacies import Privacies
 from tableveil.lookups.releases import Releases
 from tableveil.lookups.results import Results, RiskAnalyses
 from tableveil.lookups.tables import Tables
 
 __all__ = [
     "Hierarchies",
+    "Privacies",
     "Releases",
     "Results",
     "RiskAnalyses",

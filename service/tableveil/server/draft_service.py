@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import grpc
 
-from tableveil.convert.drafts import policy_draft_to_proto
+from tableveil.convert.drafts import declare, policy_draft_to_proto
+from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.tables import table_from_proto
+from tableveil.lookups import Privacies
 from tableveil.pipelines.draft import Drafts
 from tableveil.server.caller import control_of
 from tableveil.server.slots import Slots
@@ -16,8 +18,9 @@ from tableveil.v1 import draft_service_pb2_grpc
 class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, drafts: Drafts, checks: Slots) -> None:
+    def __init__(self, drafts: Drafts, privacies: Privacies, checks: Slots) -> None:
         """`checks` bounds how many calls read tables at once."""
+        self._privacies = privacies
         self._drafts = drafts
         self._checks = checks
 
@@ -27,6 +30,9 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         """Reads the table or the query until it is done, or the client is gone."""
         control = control_of(context)
         with self._checks.taken():
-            return policy_draft_to_proto(
-                self._drafts.draft(table_from_proto(request.table), control, request.source_query)
-            )
+            table = table_from_proto(request.table)
+            draft = policy_draft_to_proto(self._drafts.draft(table, control, request.source_query))
+        found = self._privacies.find(table) if request.HasField("table") else None
+        if found is not None:
+            declare(draft, table_privacy_to_proto(table, found))
+        return draft

@@ -24,6 +24,7 @@ from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
+from tableveil.server.privacy_service import PrivacyService
 from tableveil.server.reader_service import ReaderService
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.results import result_service, service_of
@@ -53,6 +54,8 @@ from tableveil.v1 import (
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
     job_service_pb2_grpc,
+    privacy_service_pb2,
+    privacy_service_pb2_grpc,
     reader_service_pb2,
     reader_service_pb2_grpc,
     release_service_pb2,
@@ -75,6 +78,7 @@ _MODULES = (
     draft_service_pb2,
     reader_service_pb2,
     statement_service_pb2,
+    privacy_service_pb2,
 )
 
 DESCRIPTORS = (
@@ -131,7 +135,7 @@ class Endpoint:
         handlers = Handlers(server, DESCRIPTORS)
         server = cast(grpc.Server, handlers)
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
-        job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
+        job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, stores.privacies, checks), server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(
             ReleaseService(jobs, stores.releases, stores.publishing), server
         )
@@ -139,8 +143,10 @@ class Endpoint:
             HierarchyService(stores.hierarchies, uploads, checks), server
         )
         for kind, results in stores.results.items():
-            server.add_generic_rpc_handlers((result_service(kind, jobs, results),))
-        draft_service_pb2_grpc.add_DraftServiceServicer_to_server(DraftService(stores.drafts, checks), server)
+            server.add_generic_rpc_handlers((result_service(kind, jobs, results, stores.privacies),))
+        draft_service_pb2_grpc.add_DraftServiceServicer_to_server(
+            DraftService(stores.drafts, stores.privacies, checks), server
+        )
         audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
@@ -148,6 +154,7 @@ class Endpoint:
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
+        privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)
         statement_service_pb2_grpc.add_StatementServiceServicer_to_server(StatementService(handlers, doors), server)
         self.ready = False
         self._health = health.HealthServicer()

@@ -14,8 +14,10 @@ from tableveil.convert import (
     policy_from_proto,
 )
 from tableveil.errors import Checked
+from tableveil.lookups import Privacies
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
+from tableveil.server.declared import completed
 from tableveil.server.kinds import submit, work_again
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.slots import Slots
@@ -26,9 +28,10 @@ from tableveil.v1 import job_service_pb2_grpc
 class JobService(job_service_pb2_grpc.JobServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, checks: Slots) -> None:
+    def __init__(self, jobs: JobManager, privacies: Privacies, checks: Slots) -> None:
         """`checks` limits how many checks read their sources at once."""
         self._jobs = jobs
+        self._privacies = privacies
         self._checks = checks
 
     def CheckPolicy(  # noqa: N802
@@ -36,18 +39,20 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.CheckPolicyResponse:
         """Faults are the answer, not an error."""
         control = control_of(context)
+        told = completed(request.policy, self._privacies)
         policy, faults = policy_from_proto(request.policy)
         checked = Checked()
         if policy is not None:
             with self._checks.taken():
                 checked = self._jobs.check(policy, control, rows=not faults)
-        return v1.CheckPolicyResponse(faults=map(fault_to_proto, (*faults, *checked.faults)), warnings=checked.warnings)
+        found = map(told, (*faults, *checked.faults))
+        return v1.CheckPolicyResponse(faults=map(fault_to_proto, found), warnings=checked.warnings)
 
     def SubmitJob(  # noqa: N802
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
     ) -> v1.Job:
         """The policy's message is kept as the job's document."""
-        return submit(self._jobs, request, control_of(context))
+        return submit(self._jobs, self._privacies, request, control_of(context))
 
     def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.Job:  # noqa: N802
         """One job."""

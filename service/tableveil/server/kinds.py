@@ -27,7 +27,7 @@ from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_swee
 from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
 from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 from tableveil.errors import ConflictError, Fault, InvalidError
-from tableveil.lookups import RiskAnalyses
+from tableveil.lookups import Privacies, RiskAnalyses
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.dry_run import dry_run_work
@@ -39,6 +39,7 @@ from tableveil.pipelines.work import Work
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
+from tableveil.server.declared import completed
 from tableveil.state.kinds import JobKind
 from tableveil.v1.classification_service_pb2 import AssessClassifiersRequest
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
@@ -154,13 +155,24 @@ SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
 _BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.values()}
 
 
-def submit(jobs: JobManager, request: Any, control: Control) -> JobMessage:
-    """Submits the job for a request.
+def submit(jobs: JobManager, privacies: Privacies, request: Any, control: Control) -> JobMessage:
+    """Submits the job for a request, whose policy takes what it leaves out from the declared privacy of its table.
 
     Raises:
         InvalidError: with all faults of the request.
     """
     submission = _BY_REQUEST[type(request)]
+    told = completed(request.policy, privacies) if submission.document == "policy" else None
+    try:
+        return _submitted(submission, jobs, request, control)
+    except InvalidError as error:
+        faults = error.faults if told is None else tuple(map(told, error.faults))
+        if faults == error.faults:
+            raise
+        raise InvalidError.about(error.code, submission.refusal, faults) from None
+
+
+def _submitted(submission: Submission[Any], jobs: JobManager, request: Any, control: Control) -> JobMessage:
     read = submission.read(request)
     faults = list(read.faults)
     if read.policy is not None and faults:

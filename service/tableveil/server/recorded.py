@@ -17,7 +17,7 @@ from tableveil.state.jobs import now
 from tableveil.v1.access_pb2 import AccessRole
 from tableveil.v1.access_service_pb2 import GrantRule
 from tableveil.v1.job_service_pb2 import Job
-from tableveil.v1.policy_pb2 import Policy, TableReference
+from tableveil.v1.policy_pb2 import Attribute, Policy, TableReference
 
 _READING = ("Check", "Compare", "Describe", "Draft", "Execute", "Get", "List", "Preview", "Read")
 """The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins.
@@ -112,7 +112,9 @@ def _names(found: object, path: str) -> Iterator[str]:
             yield from (f"target {name}" for name in found.release.publish if _TARGET.fullmatch(name))
             yield from _names(found.population, "population")
             yield found.local_recoding.classes_of
-            yield from _names([attribute.hierarchy for attribute in found.attributes], "hierarchy")
+            yield from _names(found.attributes, "attributes")
+        case Attribute():
+            yield from _names(found.hierarchy, "hierarchy")
         case GrantRule():
             yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
             yield found.release or ".".join(filter(None, (found.schema, found.table)))

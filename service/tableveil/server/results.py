@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.convert import result_number
-from tableveil.lookups import Results
+from tableveil.lookups import Privacies, Results
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
 from tableveil.server.kinds import SUBMISSIONS, submit
@@ -26,22 +26,24 @@ def service_of(kind: JobKind) -> ServiceDescriptor:
     return service
 
 
-def result_service(kind: JobKind, jobs: JobManager, results: Results[Any]) -> grpc.GenericRpcHandler:
+def result_service(
+    kind: JobKind, jobs: JobManager, results: Results[Any], privacies: Privacies
+) -> grpc.GenericRpcHandler:
     """Handles the methods of the kind's service, by their requests and names: there are several of each."""
     service = service_of(kind)
     return grpc.method_handlers_generic_handler(
-        service.full_name, {method.name: _handler(kind, method, jobs, results) for method in service.methods}
+        service.full_name, {method.name: _handler(kind, method, jobs, results, privacies) for method in service.methods}
     )
 
 
 def _handler(
-    kind: JobKind, method: MethodDescriptor, jobs: JobManager, results: Results[Any]
+    kind: JobKind, method: MethodDescriptor, jobs: JobManager, results: Results[Any], privacies: Privacies
 ) -> grpc.RpcMethodHandler[Any, Any]:
     entry, answer = SUBMISSIONS[kind], GetMessageClass(method.output_type)
     read, write = GetMessageClass(method.input_type).FromString, answer.SerializeToString
 
     def ask(request: Any, context: grpc.ServicerContext) -> Message:
-        return submit(jobs, request, control_of(context))
+        return submit(jobs, privacies, request, control_of(context))
 
     def get(request: Any, context: grpc.ServicerContext) -> Message:
         return entry.to_proto(results.get(result_number(kind, request.name)))

@@ -17,6 +17,7 @@ from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
+    Privacies,
     Releases,
     Results,
     RiskAnalyses,
@@ -110,6 +111,7 @@ class TableveilServer:
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
+                Privacies(database),
                 results,
                 upkeep=Upkeep(database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint)),
                 drafts=Drafts(database),

@@ -11,6 +11,7 @@ from tableveil.audit import Audit
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
+    Privacies,
     Releases,
     Results,
     Tables,
@@ -27,6 +28,7 @@ class Stores:
 
     releases: Releases
     hierarchies: Hierarchies
+    privacies: Privacies
     results: Mapping[JobKind, Results[Any]]
     upkeep: Upkeep
     tables: Tables

@@ -17,8 +17,11 @@ from tableveil.statements.statement import (
     Decide,
     Grant,
     Refresh,
+    SetPrivacy,
     ShowCreate,
+    ShowPrivacy,
     ShowReleases,
+    ShowRisk,
     Target,
     Withdraw,
 )
@@ -27,7 +30,8 @@ from tableveil.v1.access_service_pb2 import AddGrantRequest, GrantRule, ListGran
 from tableveil.v1.access_service_pb2 import Grant as GrantMessage
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
-from tableveil.v1.policy_pb2 import IF_EXISTS_REPLACE, Policy
+from tableveil.v1.policy_pb2 import IF_EXISTS_REPLACE, ROLE_QUASI_IDENTIFIER, Policy, TableReference
+from tableveil.v1.privacy_service_pb2 import DeclarePrivacyRequest, DescribePrivacyRequest
 from tableveil.v1.release_service_pb2 import (
     ApproveReleaseRequest,
     GetReleaseRequest,
@@ -35,6 +39,7 @@ from tableveil.v1.release_service_pb2 import (
     RejectReleaseRequest,
     WithdrawReleaseRequest,
 )
+from tableveil.v1.risk_service_pb2 import RiskRequest, SubmitRiskAnalysisRequest
 from tableveil.v1.statement_service_pb2 import ExecuteStatementRequest, ExecuteStatementResponse
 
 MOST_KNOWN = 1000
@@ -55,6 +60,10 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             kind = SubmitDryRunRequest if dry_run else SubmitJobRequest
             with _placed(places):
                 return ExecuteStatementResponse(job=call(kind(policy=policy, request_id=request.request_id)))
+        case SetPrivacy(table, privacy, places):
+            with _placed(places):
+                declared = call(DeclarePrivacyRequest(table=table, privacy=privacy))
+            return ExecuteStatementResponse(privacy=declared)
         case Refresh(target, reason):
             name = _standing(target, call)
             policy = _policy_of(name, call)
@@ -76,6 +85,12 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case ShowCreate(target):
             shown = create_statement(_policy_of(_standing(target, call), call))
             return ExecuteStatementResponse(statement=shown)
+        case ShowPrivacy(table):
+            return ExecuteStatementResponse(privacy=call(DescribePrivacyRequest(table=table)))
+        case ShowRisk(table):
+            risk = RiskRequest(table=table, quasi_identifiers=_quasi_identifiers(table, call))
+            job = call(SubmitRiskAnalysisRequest(risk=risk, request_id=request.request_id))
+            return ExecuteStatementResponse(job=job)
 
 
 def _standing(target: Target, call: Call) -> str:
@@ -96,6 +111,17 @@ def _policy_of(name: str, call: Call) -> Policy:
         raise DeniedError.of("PERMISSION_DENIED", "policy", f"that of {name}", "a steward of what it was made of")
     policy: Policy = release.policy
     return policy
+
+
+def _quasi_identifiers(table: TableReference, call: Call) -> list[str]:
+    """The declared ones of a table; without any, those that the analysis guesses are taken."""
+    try:
+        attributes = call(DescribePrivacyRequest(table=table)).privacy.attributes
+    except NotFoundError as error:
+        if error.code != "PRIVACY_NOT_FOUND":
+            raise
+        return []
+    return [attribute.column for attribute in attributes if attribute.role == ROLE_QUASI_IDENTIFIER]
 
 
 def _removed(rule: GrantRule, call: Call) -> GrantMessage:
@@ -128,7 +154,7 @@ def _placed(places: Places) -> Iterator[None]:
     try:
         yield
     except InvalidError as error:
-        if error.code != "POLICY_INVALID":
+        if error.code not in ("POLICY_INVALID", "PRIVACY_INVALID"):
             raise
         faults = [places.of(fault) for fault in error.faults]
-        raise InvalidError.about(error.code, "the policy of the statement is invalid", faults) from None
+        raise InvalidError.about(error.code, "the statement is invalid", faults) from None

@@ -18,8 +18,11 @@ from tableveil.statements.statement import (
     Decide,
     Grant,
     Refresh,
+    SetPrivacy,
     ShowCreate,
+    ShowPrivacy,
     ShowReleases,
+    ShowRisk,
     Statement,
     Target,
     Withdraw,
@@ -28,6 +31,7 @@ from tableveil.statements.tokens import Tokens
 from tableveil.statements.values import Places, Values
 from tableveil.v1 import access_pb2, policy_pb2
 from tableveil.v1.access_service_pb2 import GrantRule
+from tableveil.v1.privacy_service_pb2 import Privacy
 
 _FIELDS = policy_pb2.Policy.DESCRIPTOR.fields_by_name
 _PRIVACY: Descriptor = policy_pb2.PrivacyModel.DESCRIPTOR
@@ -55,6 +59,18 @@ def parse(text: str) -> Statement:
 def _explain(tokens: Tokens) -> Statement:
     tokens.expect("CREATE")
     return _create(tokens, dry_run=True)
+
+
+def _alter(tokens: Tokens) -> Statement:
+    tokens.expect("TABLE")
+    places = Places(tokens)
+    places.note("source")
+    table = _table(tokens)
+    tokens.expect("SET", "PRIVACY")
+    privacy = Privacy()
+    if faults := fill(privacy, PrivacyClause(tokens, places).fields):
+        raise invalid([places.of(fault) for fault in faults])
+    return SetPrivacy(table, privacy, places)
 
 
 def _refresh(tokens: Tokens) -> Statement:
@@ -94,14 +110,23 @@ def _target(tokens: Tokens) -> Target:
     if not tokens.accept("TABLE"):
         tokens.expect("VIEW")
     place = tokens.place(tokens.offset)
+    return Target(_table(tokens, "schema", "table"), place)
+
+
+def _table(tokens: Tokens, *parts: str) -> policy_pb2.TableReference:
+    """The table of a name, which has as many parts as a reference unless told."""
     reference = policy_pb2.TableReference()
-    fill(reference, Mapping(_named(tokens, tokens.names("a name"), "schema", "table")))
-    return Target(reference, place)
+    fill(reference, Mapping(_named(tokens, tokens.names("a name"), *(parts or ("catalog", "schema", "table")))))
+    return reference
 
 
 def _show(tokens: Tokens) -> Statement:
     if tokens.accept("CREATE"):
         return ShowCreate(_target(tokens))
+    for word, shown in (("PRIVACY", ShowPrivacy), ("RISK", ShowRisk)):
+        if tokens.accept(word):
+            tokens.expect("OF")
+            return shown(_table(tokens))
     tokens.expect("RELEASES")
     return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
 
@@ -210,6 +235,7 @@ def invalid(faults: Sequence[Fault]) -> InvalidError:
 _STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
     "CREATE": _create,
     "EXPLAIN": _explain,
+    "ALTER": _alter,
     "REFRESH": _refresh,
     "DROP": _drop,
     "APPROVE": partial(_decide, approved=True),

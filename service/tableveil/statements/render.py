@@ -13,7 +13,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from tableveil.document.read import LIST_FORMS
 from tableveil.document.scalars import enum_prefix
 from tableveil.statements.values import KIND, positional
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import policy_pb2, privacy_service_pb2
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?")
@@ -29,7 +29,7 @@ def create_statement(policy: policy_pb2.Policy) -> str:
     replaces = "OR REPLACE " * _take(rest.release, "if_exists", policy_pb2.IF_EXISTS_REPLACE)
     kind = "VIEW" if _take(rest.release, "kind", policy_pb2.RELEASE_KIND_VIEW) else "TABLE"
     parts = [f"CREATE {replaces}ANONYMIZED {kind} {_taken_name(rest.release, 'schema', 'name')}"]
-    if items := _privacy_items(rest):
+    if items := privacy_items(rest):
         parts.append(f"PRIVACY {_lines(items)}")
     parts.append(f"AS {_source(rest)}")
     models = list(_models(rest))
@@ -40,6 +40,21 @@ def create_statement(policy: policy_pb2.Policy) -> str:
     # A query may end with a comment.
     parts.append(f"WITH {_lines(options)};" if options else ";")
     return "\n  ".join(parts)
+
+
+def privacy_statement(found: privacy_service_pb2.TablePrivacy) -> str:
+    """The statement ALTER that declares the privacy of a table once more."""
+    privacy = found.privacy
+    policy = policy_pb2.Policy(attributes=privacy.attributes, default_role=privacy.default_role)
+    if person := privacy.WhichOneof("person"):
+        setattr(policy, person, getattr(privacy, person))
+    items = privacy_items(policy)
+    if policy.person_column:
+        # It is one of the others, all of which are identifying.
+        items.insert(0, f"PERSON {quoted(policy.person_column)}")
+    table = policy_pb2.TableReference()
+    table.CopyFrom(found.table)
+    return f"ALTER TABLE {_taken_name(table, 'catalog', 'schema', 'table')} SET PRIVACY {_lines(items)};"
 
 
 def _lines(items: Iterable[str]) -> str:
@@ -60,7 +75,7 @@ def _taken_name(message: Message, *fields: str) -> str:
     for field in reversed(fields):
         if not getattr(message, field):
             break
-        names.insert(0, _name(getattr(message, field)))
+        names.insert(0, quoted(getattr(message, field)))
         message.ClearField(field)
     return ".".join(names)
 
@@ -89,7 +104,7 @@ def _options(message: Message, skipped: Iterable[str] = ()) -> Iterator[str]:
             yield f"{field.name} = {_value(field, value)}"
 
 
-def _privacy_items(policy: policy_pb2.Policy) -> list[str]:
+def privacy_items(policy: policy_pb2.Policy) -> list[str]:
     """The items of the clause PRIVACY; the policy loses what they say."""
     items = ["ROWS ARE PEOPLE"] * _take(policy, "rows_are_people", True)
     columns: list[str] = []
@@ -107,11 +122,11 @@ def _privacy_items(policy: policy_pb2.Policy) -> list[str]:
             end()
         earlier = role
         if is_person:
-            items.append(f"PERSON {_name(column)}")
+            items.append(f"PERSON {quoted(column)}")
         elif treated:
-            items.append(f"{role} {_name(column)}{treated}")
+            items.append(f"{role} {quoted(column)}{treated}")
         else:
-            columns.append(_name(column))
+            columns.append(quoted(column))
     end()
     if policy.default_role:
         items.append(f"OTHERS {_role(policy.default_role)}")
@@ -140,7 +155,7 @@ def _treatment(attribute: policy_pb2.Attribute) -> str:
 def _value(field: FieldDescriptor, value: Any) -> str:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         of_value = field.message_type.fields_by_name["value"]
-        return "{" + ", ".join(f"{_name(key)}: {_single(of_value, one)}" for key, one in sorted(value.items())) + "}"
+        return "{" + ", ".join(f"{quoted(key)}: {_single(of_value, one)}" for key, one in sorted(value.items())) + "}"
     if field.is_repeated:
         return f"[{', '.join(_single(field, item) for item in value)}]"
     return _single(field, value)
@@ -155,7 +170,7 @@ def _single(field: FieldDescriptor, value: Any) -> str:
         return "true" if value else "false"
     text = str(value)
     if _OF_COLUMNS.fullmatch(field.name):
-        return _name(text)
+        return quoted(text)
     return text if _NUMBER.fullmatch(text) else "'" + text.replace("'", "''") + "'"
 
 
@@ -182,6 +197,7 @@ def _arguments(message: Message) -> Iterator[str]:
             yield f"{field.name} => " * named + _value(field, found[field.name])
 
 
-def _name(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as statements have it."""
     plain = _PLAIN_NAME.fullmatch(name) and name.upper() not in DuckDB.Tokenizer.KEYWORDS
     return name if plain else '"' + name.replace('"', '""') + '"'

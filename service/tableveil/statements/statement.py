@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.statements.values import Places
-from tableveil.v1 import access_service_pb2, policy_pb2
+from tableveil.v1 import access_service_pb2, policy_pb2, privacy_service_pb2
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,15 @@ class CreateAnonymized:
     policy: policy_pb2.Policy
     places: Places
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetPrivacy:
+    """Declares the privacy of a table."""
+
+    table: policy_pb2.TableReference
+    privacy: privacy_service_pb2.Privacy
+    places: Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +81,29 @@ class ShowCreate:
     target: Target
 
 
-Statement = CreateAnonymized | Refresh | Withdraw | Decide | Grant | ShowReleases | ShowCreate
+@dataclass(frozen=True, slots=True)
+class ShowPrivacy:
+    """Shows the declared privacy of a table."""
+
+    table: policy_pb2.TableReference
+
+
+@dataclass(frozen=True, slots=True)
+class ShowRisk:
+    """Measures the risks of a table's people."""
+
+    table: policy_pb2.TableReference
+
+
+Statement = (
+    CreateAnonymized
+    | SetPrivacy
+    | Refresh
+    | Withdraw
+    | Decide
+    | Grant
+    | ShowReleases
+    | ShowCreate
+    | ShowPrivacy
+    | ShowRisk
+)

@@ -17,6 +17,7 @@ from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
+    Privacies,
     Releases,
     Results,
     RiskAnalyses,
@@ -65,6 +66,14 @@ def releases() -> Mock:
 @pytest.fixture
 def hierarchies() -> Mock:
     return double(Hierarchies)
+
+
+@pytest.fixture
+def privacies() -> Mock:
+    """No table has a declared privacy."""
+    privacies = double(Privacies)
+    privacies.find.return_value = None
+    return privacies
 
 
 @pytest.fixture
@@ -136,6 +145,7 @@ def publishing() -> Mock:
 def stores(
     releases: Mock,
     hierarchies: Mock,
+    privacies: Mock,
     frontiers: Mock,
     payout_sweeps: Mock,
     risk_analyses: Mock,
@@ -153,6 +163,7 @@ def stores(
     return Stores(
         releases,
         hierarchies,
+        privacies,
         {
             JobKind.RISK_ANALYSIS: risk_analyses,
             JobKind.DRY_RUN: double(Results),

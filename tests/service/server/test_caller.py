@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from tableveil.control import Control, Stopped
 from tableveil.server import endpoint
 from tableveil.server.stores import Stores
+from tableveil.statements.render import create_statement
 from tableveil.v1 import (
     admin_service_pb2,
     classification_service_pb2,
@@ -22,8 +23,10 @@ from tableveil.v1 import (
     job_service_pb2,
     payout_service_pb2,
     policy_pb2,
+    privacy_service_pb2,
     release_service_pb2,
     risk_service_pb2,
+    statement_service_pb2,
     table_service_pb2,
     utility_service_pb2,
 )
@@ -79,6 +82,13 @@ LONG: dict[str, tuple[Message, str]] = {
         payout_service_pb2.SubmitPayoutSweepRequest(policy=playing(), gains=["2"]),
         "submit",
     ),
+    "PrivacyService/DeclarePrivacy": (
+        privacy_service_pb2.DeclarePrivacyRequest(
+            table=POLICY.source,
+            privacy=privacy_service_pb2.Privacy(attributes=POLICY.attributes, person_column=POLICY.person_column),
+        ),
+        "check",
+    ),
     "ReleaseService/ApproveRelease": (release_service_pb2.ApproveReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/RejectRelease": (release_service_pb2.RejectReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/WithdrawRelease": (
@@ -86,6 +96,10 @@ LONG: dict[str, tuple[Message, str]] = {
         "withdraw",
     ),
     "RiskService/SubmitRiskAnalysis": (risk_service_pb2.SubmitRiskAnalysisRequest(risk=RISK), "submit"),
+    "StatementService/ExecuteStatement": (
+        statement_service_pb2.ExecuteStatementRequest(statement=create_statement(POLICY)),
+        "submit",
+    ),
     "TableService/DescribeTable": (
         table_service_pb2.DescribeTableRequest(table=policy_pb2.TableReference(table="people")),
         "tables.describe",
@@ -125,5 +139,5 @@ def test_every_call_is_tied_or_short() -> None:
     }
     assert set(LONG) <= unary
     tokens, grants = {"CreateToken", "RevokeToken", "ConfirmToken"}, {"AddGrant", "RemoveGrant", "ConfirmRestored"}
-    short = {"Get", "List", "CancelJob", "DeleteJob", *tokens, *grants}
+    short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants}
     assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []

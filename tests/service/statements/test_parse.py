@@ -144,7 +144,7 @@ ALL = f"{BEGIN}AS SELECT * FROM t WITH "
 ALMOST = {
     "": ("line 1, column 1", "the end of the statement", "CREATE"),
     " ; ": ("line 1, column 2", "the end of the statement", "CREATE"),
-    "SELECT * FROM t": ("line 1, column 1", "'SELECT'", "CREATE or EXPLAIN or REFRESH"),
+    "SELECT * FROM t": ("line 1, column 1", "'SELECT'", "CREATE or EXPLAIN or ALTER"),
     '"CREATE" ANONYMIZED TABLE r': ("line 1, column 1", "'\"CREATE\"'", "CREATE"),
     "CREATE TABLE r AS SELECT 1": ("line 1, column 8", "'TABLE'", "OR REPLACE or ANONYMIZED"),
     "CREATE ANONYMIZED\n  INDEX r": ("line 2, column 3", "'INDEX'", "TABLE or VIEW"),

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
 from tableveil.client.connection import SECONDS_TO_ANSWER
 from tableveil.client.failures import error_from, failure_in, faults_from
 from tableveil.client.names import JOBS, resource_name
-from tableveil.client.verbs.hierarchies import HierarchyVerbs
+from tableveil.client.verbs.privacies import PrivacyVerbs
 from tableveil.client.watching import watch
 from tableveil.errors import Checked, Fault, InvalidError, TableveilError
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 
+if TYPE_CHECKING:
+    from tableveil.client.csv_hierarchies import CsvLevels
 
-class JobVerbs(HierarchyVerbs):
+
+class JobVerbs(PrivacyVerbs):
     """Verbs about policies and jobs."""
 
     def _open_stubs(self) -> None:
@@ -36,9 +40,9 @@ class JobVerbs(HierarchyVerbs):
             policy: The policy; its CSV hierarchies are stored on the server if it has no faults on the client.
             base_directory: Where the paths of CSV hierarchies start.
         """
-        from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
+        from tableveil.client.checking import judged_without_csv, without_csv
 
-        levels, faults = check_on_client(policy, base_directory)
+        levels, faults = self._checked_here(policy, base_directory)
         if not faults:
             return self._check(self._store(policy, levels))
         try:
@@ -59,9 +63,7 @@ class JobVerbs(HierarchyVerbs):
         Raises:
             InvalidError: With all faults of the policy.
         """
-        from tableveil.client.checking import check_on_client
-
-        levels, faults = check_on_client(policy, base_directory)
+        levels, faults = self._checked_here(policy, base_directory)
         if faults:
             raise InvalidError.about(
                 "POLICY_INVALID", "the policy is invalid", self.check_policy(policy, base_directory)
@@ -121,6 +123,27 @@ class JobVerbs(HierarchyVerbs):
         if last.state != job_service_pb2.JOB_STATE_SUCCEEDED:
             raise error_from(last.failure)
         return last
+
+    def _checked_here(self, policy: policy_pb2.Policy, base_directory: Path) -> tuple[list[CsvLevels], list[Fault]]:
+        """The contents of the CSV files, and the faults that show without a database.
+
+        Parts that the policy leaves out may be declared on the server, which adds them to what it gets.
+        """
+        from tableveil.client.checking import check_on_client
+        from tableveil.convert.privacies import complete
+
+        levels, faults = check_on_client(policy, base_directory)
+        if not faults or not policy.source.table:
+            return levels, faults
+        try:
+            declared = self.describe_privacy(policy.source)
+        except TableveilError:
+            return levels, faults
+        whole = policy_pb2.Policy()
+        whole.CopyFrom(policy)
+        told = complete(whole, declared)
+        levels, faults = check_on_client(whole, base_directory)
+        return levels, list(map(told, faults))
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:
         answer = self._ask(self._jobs.CheckPolicy, job_service_pb2.CheckPolicyRequest(policy=policy))

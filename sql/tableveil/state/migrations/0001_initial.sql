@@ -24,6 +24,18 @@ CREATE TABLE tableveil.hierarchies (
 );
 CREATE SEQUENCE tableveil.hierarchy_numbers;
 
+-- The privacy of tables: versions of what their stewards declared, as JSON. The newest counts, for policies that leave it
+-- out. The names are in small letters.
+CREATE TABLE tableveil.table_privacy (
+    table_schema VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    version INTEGER NOT NULL,
+    privacy VARCHAR NOT NULL,
+    declared_by VARCHAR NOT NULL,
+    declared_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (table_schema, table_name, version)
+);
+
 -- What was loaded into tables: from where, how many rows came, and how many lines were left out. The columns are those of
 -- the table after the load, each with its type.
 CREATE TABLE tableveil.loads (

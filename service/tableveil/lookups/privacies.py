@@ -1,0 +1,51 @@
+"""The declared privacy of tables, as the service offers it."""
+
+from __future__ import annotations
+
+import threading
+
+from tableveil.backend import Database
+from tableveil.errors import InvalidError, NotFoundError, shortened
+from tableveil.policy import TableReference
+from tableveil.source.tables import find_table
+from tableveil.state import table_privacy as store
+from tableveil.state.jobs import now
+from tableveil.state.table_privacy import TablePrivacy
+
+
+class Privacies:
+    """Declares and finds the privacy of tables that the caller sees. May be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        # Two versions of one number would be told apart by nobody.
+        self._declaring = threading.Lock()
+
+    def find(self, table: TableReference) -> TablePrivacy | None:
+        """The newest version of a table's privacy; None if there is none, or no such table."""
+        with self._database.session() as session:
+            named, _ = find_table(session, table, "table")
+            return None if named is None else store.find(session.ledger, named)
+
+    def get(self, table: TableReference, version: int = 0) -> TablePrivacy:
+        """A version of a table's privacy, the newest one if 0; `NotFoundError` if there is none."""
+        with self._database.session() as session:
+            named, faults = find_table(session, table, "table")
+            if named is None:
+                raise NotFoundError.about("TABLE_NOT_FOUND", "no such table", faults)
+            found = store.find(session.ledger, named, version)
+        if found is None:
+            which = f"version {version} of the privacy" if version else "the privacy"
+            hint = "Declare it: ALTER TABLE … SET PRIVACY (…)."
+            name = shortened(f"{named.schema}.{named.table}")
+            raise NotFoundError.of("PRIVACY_NOT_FOUND", "table", f"{which} of {name}", "one that was declared", hint)
+        return found
+
+    def declare(self, table: TableReference, privacy: str, declared_by: str) -> TablePrivacy:
+        """Declares the privacy of a table, which was checked, from now on."""
+        with self._declaring, self._database.session() as session:
+            named, faults = find_table(session, table, "table")
+            if named is None:
+                raise InvalidError.about("PRIVACY_INVALID", "no such table", faults)
+            with session.ledger.transaction():
+                return store.declare(session.ledger, named, privacy, declared_by, now())

@@ -1,0 +1,41 @@
+"""The privacy of tables, as their stewards declared it: versions of documents, of which the newest counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tableveil.backend import Ledger, folded
+from tableveil.policy import TableReference
+from tableveil.state.mapper import Table
+
+
+@dataclass(frozen=True, slots=True)
+class TablePrivacy:
+    """One version of a table's privacy; the document is the service's."""
+
+    version: int
+    privacy: str
+    declared_by: str
+    declared_at: datetime
+
+
+_PRIVACY = Table("table_privacy", TablePrivacy, "table_schema", "table_name")
+"""The names are folded."""
+
+
+def find(ledger: Ledger, table: TableReference, version: int = 0) -> TablePrivacy | None:
+    """The version of a table's privacy; the newest one, if 0."""
+    condition = "table_schema = ? AND table_name = ? AND ? IN (0, version)"
+    parameters = [folded(table.schema), folded(table.table), version]
+    return next(iter(_PRIVACY.where(ledger, condition, parameters, "ORDER BY version DESC LIMIT 1")), None)
+
+
+def declare(ledger: Ledger, table: TableReference, privacy: str, declared_by: str, at: datetime) -> TablePrivacy:
+    """The new version of a table's privacy, or the newest one if it says the same; call it in a transaction."""
+    newest = find(ledger, table)
+    if newest is not None and newest.privacy == privacy:
+        return newest
+    declared = TablePrivacy(newest.version + 1 if newest else 1, privacy, declared_by, at)
+    _PRIVACY.insert(ledger, [declared], folded(table.schema), folded(table.table))
+    return declared
