@@ -87,7 +87,7 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
     _, log = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     assert log.rstrip().endswith("stopped")
-    left = [".clinic.duckdb.token", "clinic.duckdb", "clinic.duckdb.audit.jsonl"]
+    left = [".clinic.duckdb.ledger", ".clinic.duckdb.token", "clinic.duckdb", "clinic.duckdb.audit.jsonl"]
     assert sorted(path.name for path in tmp_path.iterdir()) == left, "no spill, no write-ahead log"
 
 
@@ -145,7 +145,7 @@ def test_killed_between_the_commit_of_a_release_and_its_mark(launch: Launch, tmp
     kill = (
         "from importlib import import_module\nimport os, signal\nmodule = import_module('tableveil.release.publish')\n"
     )
-    kill += "module.remember_release = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
+    kill += "module.remember = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
     process = launch(program=kill + PROGRAM)
