@@ -15,10 +15,12 @@ from tableveil.state.suspension import suspend
 
 PARTS = (
     "guarantees",
+    "publications",
     "release_alternatives",
     "release_attributes",
     "release_costs",
     "release_explanations",
+    "release_persons",
     "release_rejections",
     "release_risk_histograms",
     "release_risks",

@@ -104,6 +104,7 @@ LONG: dict[str, tuple[Message, str]] = {
         table_service_pb2.DescribeTableRequest(table=policy_pb2.TableReference(table="people")),
         "tables.describe",
     ),
+    "TableService/ErasePersons": (table_service_pb2.ErasePersonsRequest(persons=["7"]), "removals.erase"),
     "TableService/TruncateTable": (table_service_pb2.TruncateTableRequest(), "removals.remove"),
     "TableService/DropTable": (table_service_pb2.DropTableRequest(), "removals.remove"),
     "UtilityService/SubmitUtilityReport": (utility_service_pb2.SubmitUtilityReportRequest(utility=UTILITY), "submit"),
@@ -138,6 +139,8 @@ def test_every_call_is_tied_or_short() -> None:
         if not method.client_streaming and not method.server_streaming
     }
     assert set(LONG) <= unary
-    tokens, grants = {"CreateToken", "RevokeToken", "ConfirmToken"}, {"AddGrant", "RemoveGrant", "ConfirmRestored"}
-    short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants}
+    tokens = {"CreateToken", "RevokeToken", "ConfirmToken"}
+    grants = {"AddGrant", "RemoveGrant", "ConfirmRestored"}
+    published = {"PublishRelease", "UnpublishRelease"}
+    short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants, *published}
     assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []
