@@ -1,0 +1,90 @@
+"""The examples of a nightly pipeline: from PostgreSQL to a release, and back to PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from unittest.mock import patch
+
+import pytest
+
+from tableveil.client import Client
+from tests.e2e.process import Serve
+from tests.postgresql import Cluster
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VISITS = (
+    "SELECT i AS patient_id, (20 + i * 7 % 60)::smallint AS age, substr('fm', i % 2 + 1, 1)::char(1) AS sex, "
+    "lpad((i * 37 % 50)::text, 5, '0') AS zip_code, 'ICD ' || i * i % 7 AS diagnosis, "
+    "(i % 100 + 0.5)::numeric(9,2) AS charge FROM generate_series({}, {}) AS r(i)"
+)
+
+
+class FailException(Exception):
+    """Stands for Airflow's, which fails a task without another try."""
+
+
+def run_dag(file: Path, day: str) -> None:
+    """Runs all tasks of a DAG, one after another; Airflow itself is not installed."""
+
+    def task(function: Callable[..., object]) -> Callable[..., object]:
+        return partial(function, ds=day) if "ds" in signature(function).parameters else function
+
+    def dag(**_: object) -> Callable[..., object]:
+        return lambda function: function
+
+    sdk, exceptions = ModuleType("airflow.sdk"), ModuleType("airflow.exceptions")
+    vars(sdk).update(dag=dag, task=task)
+    vars(exceptions).update(AirflowFailException=FailException)
+    with patch.dict(
+        sys.modules, {"airflow": ModuleType("airflow"), sdk.__name__: sdk, exceptions.__name__: exceptions}
+    ):
+        runpy.run_path(str(file))
+
+
+def test_two_nights(postgresql: Cluster, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clinic, warehouse = postgresql.new_database(), postgresql.new_database()
+    postgresql.rows(clinic, f"CREATE TABLE visits AS {VISITS.format(1, 1000)}")
+    postgresql.rows(warehouse, "CREATE ROLE etl_analysts")
+    server = serve(tmp_path / "clinic.duckdb", "--publish", f"warehouse={warehouse}&grant=etl_analysts")
+    monkeypatch.setenv("CLINIC", clinic)
+    monkeypatch.setenv("TABLEVEIL_SERVER", server.address)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+    def published() -> tuple[int, ...]:
+        (found,) = postgresql.rows(warehouse, "SELECT count(*), min(charge)::int FROM visits_released")
+        return found
+
+    script = str(EXAMPLES / "postgresql" / "nightly.sh")
+    done = subprocess.run([script, "2026-11-22"], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows, _ = published()
+    assert 950 <= rows <= 1000
+    postgresql.rows(clinic, "DELETE FROM visits WHERE patient_id <= 500")
+    postgresql.rows(clinic, "UPDATE visits SET charge = charge + 1000")
+    run_dag(EXAMPLES / "airflow" / "visits_released.py", "2026-11-23")
+    deadline = time.monotonic() + 60
+    while published()[0] > 500:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    rows, least = published()
+    assert 475 <= rows <= 500
+    assert least >= 1000
+    (readable,) = postgresql.rows(warehouse, "SELECT has_table_privilege('etl_analysts', 'visits_released', 'SELECT')")
+    assert readable == (True,)
+    with Client(server.address) as client:
+        assert [load.rows for load in client.list_loads()] == [500, 1000]
+        assert len(list(client.list_releases())) == 2
+        # No data, which no other try would change.
+        client.truncate_table("visits")
+    postgresql.rows(clinic, "DROP TABLE visits")
+    with pytest.raises(FailException, match="visits"):
+        run_dag(EXAMPLES / "airflow" / "visits_released.py", "2026-11-24")
