@@ -14,7 +14,7 @@ from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.statements import parse
 from tableveil.statements.statement import CreateAnonymized
-from tableveil.v1 import access_pb2, policy_pb2
+from tableveil.v1 import access_pb2, access_service_pb2, policy_pb2
 from tests.e2e import samples
 from tests.e2e.commands import Outcome, tableveil
 from tests.e2e.process import Serve
@@ -24,6 +24,7 @@ ROLES = {
     "analyst": [access_pb2.ACCESS_ROLE_ANALYST],
     "auditor": [access_pb2.ACCESS_ROLE_AUDITOR],
     "reader": [],
+    "stranger": [],
 }
 
 PRIVACY = """(PERSON id, IDENTIFYING (name), QUASI_IDENTIFIER age USING intervals(0, 99, widths => [5, 10, 50]),
@@ -61,6 +62,11 @@ def clinic(serve_all_along: Serve, tmp_path_factory: pytest.TempPathFactory) -> 
     with ExitStack() as opened:
         admin = opened.enter_context(Client(server.address))
         secrets = {name: admin.create_token(name, "test", roles).secret for name, roles in ROLES.items()}
+        admin.add_grant(
+            access_service_pb2.GrantRule(
+                principal="stranger", role=access_pb2.ACCESS_ROLE_STEWARD, schema="main", table="growing"
+            )
+        )
         people = {name: opened.enter_context(Client(server.address, secret)) for name, secret in secrets.items()}
         yield Clinic(server.address, admin, people)
 
@@ -279,3 +285,39 @@ def test_a_draft_becomes_a_declaration_once_it_is_decided(clinic: Clinic, tmp_pa
     declared = clinic.sql("-f", str(file))
     assert declared.stdout.startswith("-- version 1, by admin\nALTER TABLE main.drafted SET PRIVACY ("), declared.stderr
     assert tableveil("draft-policy", "people", "--sql", "--query", str(file), server=clinic.address).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT {'(' * 4000}1{')' * 4000}",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM tableveil.tokens",
+        "SELECT * FROM tableveil.tokens AS t",
+        "SELECT getenv('HOME') AS age FROM people",
+        "SELECT 1 AS age; DROP TABLE people",
+        "WITH a AS (SELECT 1) DELETE FROM people",
+        "SELECT * FROM query('SELECT 1')",
+    ],
+)
+def test_a_query_gets_no_further_than_in_a_policy(clinic: Clinic, query: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        clinic.people["steward"].execute(f"CREATE ANONYMIZED TABLE r PRIVACY {PRIVACY}\nAS {query}\n{OPTIONS}")
+    assert all(fault.field.startswith("line ") for fault in raised.value.faults)
+    assert any(fault.field.startswith("line 4, column ") for fault in raised.value.faults)
+
+
+def test_nobody_uses_or_sees_the_privacy_of_tables_of_others(clinic: Clinic) -> None:
+    clinic.people["steward"].execute(privacy_of("risky"))
+    with pytest.raises(NotFoundError) as raised:
+        clinic.people["stranger"].execute("SHOW PRIVACY OF risky")
+    assert raised.value.code == "TABLE_NOT_FOUND"
+    assert not raised.value.faults[0].hint
+
+    def refused(table: str) -> list[str]:
+        with pytest.raises(InvalidError) as raised:
+            clinic.people["stranger"].execute(f"CREATE ANONYMIZED TABLE r AS SELECT * FROM {table} {OPTIONS}")
+        return [str(fault) for fault in raised.value.faults]
+
+    # Nothing tells the table from one that is not there.
+    assert [text.replace("risky", "ghost") for text in refused("risky")] == refused("ghost")

@@ -1,0 +1,61 @@
+"""The shell of `sql`: statements end with semicolons, wherever lines do; errors and Ctrl-C leave it running."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import cast
+from unittest.mock import Mock
+
+import pytest
+
+from tableveil.cli import sql
+from tableveil.cli.output import Output
+from tableveil.cli.verb import Session
+from tableveil.client import Client
+from tableveil.errors import InvalidError
+from tableveil.v1.statement_service_pb2 import ExecuteStatementResponse
+
+TYPED: list[str | BaseException] = [
+    "SHOW",
+    '  RELEASES; SHOW CREATE ANONYMIZED TABLE "a;',
+    'b"; -- and; more',
+    "DROP 'a",
+    KeyboardInterrupt(),
+    "nonsense;",
+    "SHOW RELEASES;",
+    " \\q ",
+    "never read;",
+]
+
+
+def test_a_shell_executes_what_was_typed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    typed, prompts = iter(TYPED), []
+
+    def answer(prompt: str) -> str:
+        prompts.append(prompt.strip())
+        line = next(typed)
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    def execute(statement: str) -> ExecuteStatementResponse:
+        if "nonsense" in statement:
+            raise InvalidError.of("STATEMENT_INVALID", "line 1, column 1", "'nonsense'", "SHOW")
+        return ExecuteStatementResponse(statement="shown")
+
+    monkeypatch.setattr("builtins.input", answer)
+    client = Mock(execute=Mock(side_effect=execute))
+    sql._shell(Session(cast(Client, client), Output()))
+    executed = [" ".join(call.args[0].split()) for call in client.execute.call_args_list]
+    assert executed == ["SHOW RELEASES", 'SHOW CREATE ANONYMIZED TABLE "a; b"', "nonsense", "SHOW RELEASES"]
+    assert prompts == ["tableveil>", "->", "->", "tableveil>", "->", "tableveil>", "tableveil>", "tableveil>"]
+    told = capsys.readouterr()
+    assert told.out == "shown\n" * 3
+    assert "'nonsense'" in told.err
+    file = tmp_path / "tableveil" / "history"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
