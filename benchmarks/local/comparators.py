@@ -36,7 +36,8 @@ def cheapest_first_by_cell(problem: LocalProblem) -> NDArray[np.int64]:
     """Thresholds ascending; at each, every cell of any transformation whose own loss is below it."""
     costs = _Costs(problem)
     most = costs.of_all(costs.lattice.top)
-    thresholds = [most / STEP**number for number in range(100, -1, -1)]
+    # Sums of the same costs differ by rounding: the last threshold takes what is left.
+    thresholds = [most * (1 + 1e-9) / STEP**number for number in range(100, -1, -1)]
     return _taken(problem, ((x, threshold) for threshold in thresholds for x in costs.lattice), costs)
 
 
@@ -89,11 +90,16 @@ def _taken(
     records = int(problem.counts.sum())
     classes = np.full(len(problem.counts), -1)
     free, number = np.arange(len(classes)), 0
+    # The least cost at which rows that were too dear before may come in: nothing changes at thresholds below.
+    due: dict[Transformation, float] = {}
     for x, threshold in order:
         rows = free
         if threshold is not None:
-            of = sum(costs.costs[j][level][free] for j, level in enumerate(x))
-            rows = free[np.asarray(of) * records <= threshold]
+            if threshold < due.get(x, 0.0):
+                continue
+            of = np.asarray(sum(costs.costs[j][level][free] for j, level in enumerate(x))) * records
+            rows, dearer = free[of <= threshold], of[of > threshold]
+            due[x] = float(dearer.min(initial=np.inf))
         key = np.zeros(len(rows), np.int64)
         for j, level in enumerate(x):
             key += costs.keys[j][level][rows]
@@ -101,7 +107,11 @@ def _taken(
         sizes = np.bincount(group, problem.counts[rows])
         large = sizes >= k
         left = int(problem.counts[free].sum()) - sizes[large].sum()
-        if not large.any() or 0 < left < k:
+        if 0 < left < k:
+            # Other classes may be taken later.
+            due.pop(x, None)
+            continue
+        if not large.any():
             continue
         taken = large[group]
         classes[rows[taken]] = number + (np.cumsum(large) - 1)[group[taken]]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from tableveil.classification.classifiers import Examples, train, zero_r
 from tableveil.classification.combinations import Combinations
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.folds import Folds
 from tableveil.classification.model import Values
+from tableveil.numeric.threads import one_core
 from tableveil.requests.classification import Classifier
 
 
@@ -45,7 +45,7 @@ def predicted(
     """
     told = {classifier: np.empty((len(folds.of), folds.different)) for classifier in classifiers}
     # Matrices are small: more BLAS threads would wait for each other, and round differently on other machines.
-    with threadpool_limits(limits=1):
+    with one_core():
         for evaluated in folds.masks():
             made = version(~evaluated)
             examples = _examples(made, folds, ~evaluated & made.kept)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tableveil.control import Control
 from tableveil.local_recoding.labels import ColumnLabels, Integers, Labels, Sets
 from tableveil.local_recoding.problem import SUPPRESSED
+from tableveil.numeric.threads import one_core
 
 NEAR = 10
 """Classes that are tried per combination."""
@@ -82,9 +83,6 @@ def nearest(
     `sets` and `sizes` are by the number of the class. Costs of joins are products of two matrices: what a class would
     cost with each value, and who has which value.
     """
-    # Loading it takes a twentieth of a second, which other commands need not wait for.
-    from threadpoolctl import threadpool_limits
-
     records = sizes[among].astype(np.float32)
     left, right = [], []
     for j, column in enumerate(labels.columns):
@@ -103,7 +101,7 @@ def nearest(
     found = np.empty((len(classes), near), np.int64)
     step = max(1, CHUNK // len(among))
     # Threads of BLAS wait in a loop for a free core: on a busy machine they take twice the time of one.
-    with threadpool_limits(limits=1):
+    with one_core():
         for start in range(0, len(found), step):
             control.raise_if_stopped()
             stop = min(start + step, len(found))
