@@ -51,7 +51,7 @@ def reuse(problem: LocalProblem, known: KnownClasses, control: Control) -> Reuse
         CancelledError: `control` was cancelled.
     """
     problem = replace(problem, held_at=_held_at(problem, known))
-    classes = _valid(problem, _fitting(problem, known))
+    classes = _valid(problem, _fitting(problem, known, control))
     complete = True
     free = np.flatnonzero(classes == SUPPRESSED)
     if problem.counts[free].any():
@@ -80,7 +80,7 @@ def _held_at(problem: LocalProblem, known: KnownClasses) -> dict[int, tuple[int,
     return held
 
 
-def _fitting(problem: LocalProblem, known: KnownClasses) -> Integers:
+def _fitting(problem: LocalProblem, known: KnownClasses, control: Control) -> Integers:
     """Per combination the cheapest known class whose labels it has, the first of several; or `SUPPRESSED`."""
     number, columns = known.levels.shape
     values = np.empty(problem.codes.shape, np.int64)
@@ -106,6 +106,7 @@ def _fitting(problem: LocalProblem, known: KnownClasses) -> Integers:
     narrowest = (ends - begins).argmin(axis=1)
     classes = np.full(len(values), SUPPRESSED)
     for cell in np.argsort(costs, kind="stable"):
+        control.raise_if_cancelled()
         j = narrowest[cell]
         rows = orders[begins[cell, j] : ends[cell, j], j]
         rows = rows[classes[rows] == SUPPRESSED]
@@ -133,7 +134,7 @@ def _have_labels(problem: LocalProblem, found: LocalRecoding, known: KnownClasse
 
 
 def _only(problem: LocalProblem, rows: NDArray[np.intp]) -> LocalProblem:
-    """The problem of some combinations; if suppressed records are shown, all of these are to be released."""
+    """The problem of some combinations; whether suppressed ones may be shown is asked when all classes are known."""
     sensitive = []
     for column, spread in problem.sensitive:
         inside = np.isin(spread.rows, rows)
@@ -144,7 +145,6 @@ def _only(problem: LocalProblem, rows: NDArray[np.intp]) -> LocalProblem:
         codes=problem.codes[rows],
         counts=problem.counts[rows],
         costs=replace(problem.costs, constant=0.0),
-        suppressible=problem.suppressible if problem.may_show_others is None else 0,
         sensitive=tuple(sensitive),
         population=None if problem.population is None else problem.population[rows],
         may_show_others=None,

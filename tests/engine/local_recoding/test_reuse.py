@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tableveil.classes import EquivalenceClasses
 from tableveil.control import Control
 from tableveil.errors import CancelledError, InfeasibleError
 from tableveil.local_recoding import SUPPRESSED, KnownClasses, LocalProblem, LocalRecoding, Reused, recode, reuse
@@ -167,12 +168,24 @@ def test_a_held_column_stays_at_the_levels_of_the_known_classes(most: int) -> No
     assert set(np.unique(known.levels[:, 0])) <= set(np.unique(found.levels[:, 0]))
 
 
-def test_suppressed_records_that_are_shown_are_judged_together() -> None:
-    problem = replace(random_problem(60), suppressible=90)
+@pytest.mark.parametrize("least", [1, 7, 10_000])
+def test_suppressed_records_that_are_shown_are_judged_together(least: int) -> None:
+    problem, other = (replace(random_problem(400, seed=i), highest=(2, 1, 1), suppressible=200) for i in range(2))
     known = known_of(problem, recode(problem, Control()))
-    other = replace(random_problem(60, seed=1), may_show_others=lambda classes: True)
-    found = reuse(other, known, Control())
-    valid(other, found.recoding)
+    records, asked = int(other.counts.sum()), []
+
+    def may_show(classes: EquivalenceClasses) -> bool:
+        asked.append(records - int(classes.counts.sum()))
+        return asked[-1] == 0 or asked[-1] >= least
+
+    try:
+        found = reuse(replace(other, may_show_others=may_show), known, Control()).recoding
+    except InfeasibleError:
+        assert least == 10_000
+        return
+    valid(other, found)
+    assert asked
+    assert int(other.counts[found.classes == SUPPRESSED].sum()) >= least
 
 
 def test_a_deadline_leaves_valid_classes() -> None:
