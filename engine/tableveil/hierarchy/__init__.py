@@ -1,5 +1,6 @@
 """Generalization hierarchies: their definitions, the checks of these, and the labels and groups they give."""
 
+from tableveil.hierarchy.bounds import Bounds, Point, bounds_kind, in_order, listed_labels, read_bounds
 from tableveil.hierarchy.definition import (
     MASK,
     SAFE_HARBOR_LEVEL,
@@ -45,6 +46,7 @@ __all__ = [
     "MASK",
     "SAFE_HARBOR_LEVEL",
     "AttributeLevels",
+    "Bounds",
     "Combination",
     "DateUnit",
     "Dates",
@@ -61,6 +63,7 @@ __all__ = [
     "OrderBased",
     "OrderLabels",
     "PadAt",
+    "Point",
     "PreviewGroup",
     "PreviewLevel",
     "Redaction",
@@ -79,14 +82,18 @@ __all__ = [
     "UncountableError",
     "ValueKind",
     "attribute_levels",
+    "bounds_kind",
     "check_levels",
     "check_rule",
     "escaped",
     "field_of",
+    "in_order",
     "label_values",
+    "listed_labels",
     "log_leaves",
     "name_in",
     "preview_levels",
+    "read_bounds",
     "representatives",
     "require_discrete",
     "schema_of",

@@ -177,6 +177,8 @@ class ReleaseTarget:
     """Where the release is written; companion objects take `name` as prefix.
 
     The targets `publish` get it as well, for the `publish_repeat_reason` if their readers have one of the same people.
+    `label_columns` gives labels columns to compute with and sort by, and the release the tables that explain it. With
+    `class_id` rows carry the number of their class.
     """
 
     schema: str
@@ -185,6 +187,8 @@ class ReleaseTarget:
     if_exists: IfExists = IfExists.FAIL
     publish: tuple[str, ...] = ()
     publish_repeat_reason: str = ""
+    label_columns: bool = True
+    class_id: bool = False
 
     @property
     def classes_name(self) -> str:
@@ -207,9 +211,25 @@ class ReleaseTarget:
         return f"{self.name}_classification"
 
     @property
-    def object_names(self) -> tuple[str, str, str, str]:
+    def columns_name(self) -> str:
+        """Name of the table of the released columns' meanings."""
+        return f"{self.name}_columns"
+
+    @property
+    def labels_name(self) -> str:
+        """Name of the table of released labels."""
+        return f"{self.name}_labels"
+
+    @property
+    def about_name(self) -> str:
+        """Name of the table of facts about the release."""
+        return f"{self.name}_about"
+
+    @property
+    def object_names(self) -> tuple[str, ...]:
         """All public objects that a release writes, the rows first."""
-        return (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
+        names = (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
+        return (*names, self.columns_name, self.labels_name, self.about_name) if self.label_columns else names
 
 
 DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2", "0.33"))

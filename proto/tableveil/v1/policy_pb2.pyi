@@ -3399,11 +3399,13 @@ class ReleaseTarget(_message.Message):
     IF_EXISTS_FIELD_NUMBER: _builtins.int
     PUBLISH_FIELD_NUMBER: _builtins.int
     PUBLISH_REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    LABEL_COLUMNS_FIELD_NUMBER: _builtins.int
+    CLASS_ID_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
-    """Name of the table or view. Three more tables have it as prefix; docs/evidence.md lists them. Required. Refused: a
-    name that makes one of the four the source.
+    """Name of the table or view. Six more tables have it as prefix; docs/evidence.md lists them. Required. Refused: a
+    name that makes one of them the source.
     """
     kind: Global___ReleaseKind.ValueType
     """The kind of object. Default: `TABLE`."""
@@ -3412,6 +3414,15 @@ class ReleaseTarget(_message.Message):
     publish_repeat_reason: _builtins.str
     """The reason why readers of these targets may have it although they have another release of the same people. Required
     then.
+    """
+    label_columns: _builtins.bool
+    """`false` leaves out the columns by which labels are computed with and sorted (`age_from`, `age_to`, `age_rank`), and
+    the tables `_columns`, `_labels` and `_about`; docs/analysts.md explains them. Default: `true`. Refused: a released
+    column whose name one of these columns needs.
+    """
+    class_id: _builtins.bool
+    """`true` gives every row the `class_id` of its class, as the table of classes has it. Default: `false`. Refused: a
+    released column of that name.
     """
     @_builtins.property
     def publish(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -3428,11 +3439,15 @@ class ReleaseTarget(_message.Message):
         if_exists: Global___IfExists.ValueType = ...,
         publish: _abc.Iterable[_builtins.str] | None = ...,
         publish_repeat_reason: _builtins.str = ...,
+        label_columns: _builtins.bool | None = ...,
+        class_id: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "label_columns", b"label_columns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["if_exists", b"if_exists", "kind", b"kind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__label_columns: _TypeAlias = _typing.Literal["label_columns"]  # noqa: Y015
+    _WhichOneofArgType__label_columns: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__label_columns) -> _WhichOneofReturnType__label_columns | None: ...
 
 Global___ReleaseTarget: _TypeAlias = ReleaseTarget  # noqa: Y015

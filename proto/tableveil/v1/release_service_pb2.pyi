@@ -89,6 +89,12 @@ class _ReleaseObjectKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rel
     RELEASE_OBJECT_KIND_RISK_HISTOGRAM: _ReleaseObjectKind.ValueType  # 4
     RELEASE_OBJECT_KIND_CLASSIFICATION: _ReleaseObjectKind.ValueType  # 5
     """Figures of a classifier assessment that was asked to publish them."""
+    RELEASE_OBJECT_KIND_COLUMNS: _ReleaseObjectKind.ValueType  # 6
+    """The meaning of each released column."""
+    RELEASE_OBJECT_KIND_LABELS: _ReleaseObjectKind.ValueType  # 7
+    """Every released label, with its bounds, rank and records."""
+    RELEASE_OBJECT_KIND_ABOUT: _ReleaseObjectKind.ValueType  # 8
+    """The privacy models, the suppressed records, versions, and how to cite the release."""
 
 class ReleaseObjectKind(_ReleaseObjectKind, metaclass=_ReleaseObjectKindEnumTypeWrapper): ...
 
@@ -99,6 +105,12 @@ RELEASE_OBJECT_KIND_RISK: ReleaseObjectKind.ValueType  # 3
 RELEASE_OBJECT_KIND_RISK_HISTOGRAM: ReleaseObjectKind.ValueType  # 4
 RELEASE_OBJECT_KIND_CLASSIFICATION: ReleaseObjectKind.ValueType  # 5
 """Figures of a classifier assessment that was asked to publish them."""
+RELEASE_OBJECT_KIND_COLUMNS: ReleaseObjectKind.ValueType  # 6
+"""The meaning of each released column."""
+RELEASE_OBJECT_KIND_LABELS: ReleaseObjectKind.ValueType  # 7
+"""Every released label, with its bounds, rank and records."""
+RELEASE_OBJECT_KIND_ABOUT: ReleaseObjectKind.ValueType  # 8
+"""The privacy models, the suppressed records, versions, and how to cite the release."""
 Global___ReleaseObjectKind: _TypeAlias = ReleaseObjectKind  # noqa: Y015
 
 @_typing.final

@@ -31,6 +31,9 @@ _OBJECTS = {
     release_service_pb2.RELEASE_OBJECT_KIND_RISK: "risks of the released rows",
     release_service_pb2.RELEASE_OBJECT_KIND_RISK_HISTOGRAM: "classes by size",
     release_service_pb2.RELEASE_OBJECT_KIND_CLASSIFICATION: "how well classifiers trained on it do",
+    release_service_pb2.RELEASE_OBJECT_KIND_COLUMNS: "the meaning of each column",
+    release_service_pb2.RELEASE_OBJECT_KIND_LABELS: "the labels, with bounds, ranks and records",
+    release_service_pb2.RELEASE_OBJECT_KIND_ABOUT: "models, versions, and how to cite it",
 }
 
 

@@ -232,6 +232,8 @@ class _Reader:
             if_exists=self._faults.enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
             publish=tuple(message.publish),
             publish_repeat_reason=message.publish_repeat_reason,
+            label_columns=message.label_columns if message.HasField("label_columns") else True,
+            class_id=message.class_id,
         )
 
 

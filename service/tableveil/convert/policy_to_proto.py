@@ -83,4 +83,6 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         if_exists=IF_EXISTS.to_proto(target.if_exists),
         publish=target.publish,
         publish_repeat_reason=target.publish_repeat_reason,
+        label_columns=None if target.label_columns else False,
+        class_id=target.class_id,
     )

@@ -12,7 +12,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import Policy, ReleaseTarget, early_warnings
+from tableveil.policy import Policy, ReleaseKind, early_warnings
 from tableveil.release import ReleasePlan, check_existing, check_ledger, check_target, rehearse
 from tableveil.source import Fingerprint, resolve_source
 from tableveil.source.tables import STATE_SCHEMA
@@ -31,7 +31,9 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
     report.phase(JobPhase.READING)
     found, resolved, faults = resolve_source(session, policy)
     source = fitting(found, faults)
-    private = ReleaseTarget(STATE_SCHEMA, f"dry_run_of_job_{job.number}")
+    private = replace(
+        resolved.release, schema=STATE_SCHEMA, name=f"dry_run_of_job_{job.number}", kind=ReleaseKind.TABLE
+    )
     rehearsed = replace(resolved, release=private, repeat_reason="a dry run")
     plan, evidence = solved(job, source, rehearsed, hierarchies_of(session, resolved))
     refusals = tuple(_refusals(session, resolved, plan, evidence.fingerprint))

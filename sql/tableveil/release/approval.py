@@ -11,6 +11,7 @@ from tableveil.backend import Database, Session, create_table, drop, table
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InternalError, shortened
 from tableveil.policy import ReleaseKind, ReleaseTarget
+from tableveil.release.about import copy_comments
 from tableveil.release.marks import mark
 from tableveil.release.objects import drop_replaced, snapshot
 from tableveil.release.publish import writing
@@ -113,6 +114,7 @@ def _swap_in(session: Session, release: Release, target: ReleaseTarget) -> None:
         else:
             # DuckDB keeps the order of the rows, which was chosen so that it reveals nothing.
             session.execute(create_table(public, exp.select("*").from_(private)))
+        copy_comments(session, private, public, is_view=is_view)
         if mark(session, target.schema, item.name) != mark(session, schema, name):
             raise InternalError("COPY_DIFFERS", f"the copy of {shortened(item.name)} differs from what was verified")
         session.execute(drop("VIEW" if is_view else "TABLE", private))

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from tableveil.backend import Session, drop, table
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import ReleaseKind, ReleaseTarget
-from tableveil.release import write
+from tableveil.release import about, labels, write
 from tableveil.release.distributions import stage_labels, write_distribution
+from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.seen import PUBLIC
-from tableveil.verification.written import Labels, Written, WrittenAggregate
+from tableveil.verification.written import Beside, Labels, Written, WrittenAggregate
 
 
 def write_objects(
-    session: Session, plan: ReleasePlan, number: int
+    session: Session, plan: ReleasePlan, number: int, known_as: ReleaseTarget | None = None
 ) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
-    Returns the objects, the sizes of the released classes, and their risks. Call `write.stage` before.
+    Readers will find them at the target `known_as`, if that is not where they are written. Returns the objects, the
+    sizes of the released classes, and their risks. Call `write.stage` before.
     """
     target = plan.policy.release
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
@@ -41,24 +43,34 @@ def write_objects(
     for dictionary in plan.protected():
         write_distribution(session, dictionary, number)
     written_rows = plan.records if plan.marker else plan.kept_records
-    return (
-        (
-            ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
-            ReleaseObject(target.classes_name, ObjectKind.CLASSES, risk.classes),
-            ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
-            ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
-        ),
-        sizes,
-        risk,
-    )
+    objects = [
+        ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
+        ReleaseObject(target.classes_name, ObjectKind.CLASSES, risk.classes),
+        ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
+        ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
+    ]
+    if target.label_columns:
+        objects += _write_explanations(session, plan, number, risk.classes, known_as or target)
+    return tuple(objects), sizes, risk
+
+
+def _write_explanations(
+    session: Session, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget
+) -> Iterator[ReleaseObject]:
+    """Writes the tables that explain the others."""
+    target = plan.policy.release
+    rows = about.write_columns(session, plan, public(plan, target.columns_name))
+    yield ReleaseObject(target.columns_name, ObjectKind.COLUMNS, rows)
+    rows = labels.write_labels(session, plan, public(plan, target.labels_name))
+    yield ReleaseObject(target.labels_name, ObjectKind.LABELS, rows)
+    rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
+    yield ReleaseObject(target.about_name, ObjectKind.ABOUT, rows)
+    about.comment(session, plan, known_as)
 
 
 def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written:
     """The description of the written objects for the verification."""
     target, rows = plan.policy.release, plan.source.rows
-    types = [(released.name, released.type) for released in plan.columns()]
-    if plan.marker:
-        types.append((plan.marker, "BOOLEAN"))
     catalog, schema = plan.source.reference.catalog, target.schema
     return Written(
         release=number,
@@ -69,7 +81,7 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
         risk=(catalog, schema, target.risk_name),
         risk_histogram=(catalog, schema, target.risk_histogram_name),
         kept=plan.kept_records,
-        types=tuple(types),
+        types=tuple(plan.types()),
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
         labels=tuple(_labels(plan, released) for released in plan.generalized()),
         sensitive=tuple(
@@ -81,6 +93,12 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
         complete=plan.source.complete,
         aggregated=tuple(_aggregate(session, dictionary) for dictionary in plan.aggregated_columns),
         members=_members(plan),
+        beside=tuple(
+            Beside(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type)
+            for found in plan.label_columns
+        ),
+        explained=(catalog, schema, target.labels_name) if target.label_columns else None,
+        class_id=CLASS_ID if target.class_id else "",
     )
 
 

@@ -17,6 +17,7 @@ from tableveil.game import Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
+from tableveil.release.label_columns import CLASS_ID, LabelColumns, has_labels, label_columns
 from tableveil.source import Column, Source
 
 
@@ -48,10 +49,14 @@ class ReleasedColumn:
 
     @property
     def type(self) -> str:
-        """Its type: the source's at level 0, VARCHAR for labels, the aggregate's type for aggregates."""
+        """Its type, which does not depend on the levels that the search finds.
+
+        It is VARCHAR for labels, the aggregate's type for aggregates, and else the source's.
+        """
         if self.aggregated is not None:
             return self.aggregated.released_type
-        return self.column.released_type if self.level == 0 else "VARCHAR"
+        labelled = self.dictionary is not None and has_labels(self.dictionary.attribute)
+        return "VARCHAR" if labelled else self.column.released_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +160,24 @@ class ReleasePlan:
         """Name of the column that marks suppressed records, or an empty text if they are dropped."""
         return "" if self.policy.suppressed_records is SuppressedRecords.DROP else self.policy.marker_column
 
+    @property
+    def label_columns(self) -> tuple[LabelColumns, ...]:
+        """Per released column of labels, the columns beside it."""
+        return label_columns(self.policy, self.source)
+
+    def types(self) -> Iterator[tuple[str, str]]:
+        """Names and types of all columns of the released rows, in order."""
+        beside = {columns.name: columns.types for columns in self.label_columns}
+        for released in self.columns():
+            yield released.name, released.type
+            yield from beside.get(released.name, ())
+        if self.marker:
+            yield self.marker, "BOOLEAN"
+        if self.policy.release.class_id:
+            yield CLASS_ID, "BIGINT"
+
     def columns(self) -> Iterator[ReleasedColumn]:
-        """The released columns in the source's order, without the marker."""
+        """The released columns of the source in its order, without those that the release adds."""
         roles = {attribute.column: attribute.role for attribute in self.policy.attributes}
         generalized = {
             dictionary.attribute.column: (dictionary, level, self.levels_of(j))

@@ -16,7 +16,7 @@ from sqlglot import exp
 from tableveil.backend import Database, Session
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.errors import ConflictError, InternalError
-from tableveil.policy import Policy, PrivacyModel
+from tableveil.policy import Policy, PrivacyModel, ReleaseTarget
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
 from tableveil.release.disclosure import Measured, check_effective_k, single_valued
@@ -103,7 +103,7 @@ def publish(
             plan = replace(plan, policy=replace(plan.policy, release=private(target, number)))
         else:
             drop_replaced(session, target, existing)
-        written, sizes = _written(session, plan, evidence, number, told, verifying)
+        written, sizes = _written(session, plan, evidence, number, told, verifying, target)
         place = plan.policy.release
         objects = tuple(
             replace(item, name=name, mark=mark(session, place.schema, item.name))
@@ -145,7 +145,7 @@ def rehearse(
     told = check_effective_k(session, plan)
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
-        release, _ = _written(session, plan, evidence, 0, told, verifying)
+        release, _ = _written(session, plan, evidence, 0, told, verifying, plan.policy.release)
         raise _Rehearsed
     return release
 
@@ -155,10 +155,16 @@ class _Rehearsed(Exception):
 
 
 def _written(
-    session: Session, plan: ReleasePlan, evidence: Evidence, number: int, told: Measured, verifying: Callable[[], None]
+    session: Session,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    number: int,
+    told: Measured,
+    verifying: Callable[[], None],
+    known_as: ReleaseTarget,
 ) -> tuple[Release, ClassSizes]:
     """Writes and verifies the objects of the release of that number, and returns it with the sizes of its classes."""
-    objects, sizes, risk = write_objects(session, plan, number)
+    objects, sizes, risk = write_objects(session, plan, number, known_as)
     single = single_valued(session, plan, public(plan, objects[0].name))
     evidence = replace(
         evidence,

@@ -9,6 +9,7 @@ from sqlglot import exp
 from tableveil.backend import Session, catalog, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.release.label_columns import check_label_columns
 from tableveil.source import Source
 from tableveil.source.model import SNAPSHOT
 from tableveil.source.tables import STATE_SCHEMA, owned_schemas
@@ -16,7 +17,7 @@ from tableveil.state import release_objects
 
 
 def check_target(session: Session, policy: Policy, source: Source | None) -> list[Fault]:
-    """Faults of the target by itself: its schema is missing or reserved, or an object of it is the source."""
+    """Faults of the target by itself: of its schema, of an object that is the source, and of its columns' names."""
     target = policy.release
     if target.schema.casefold() == STATE_SCHEMA:
         expected = "a schema of yours; this one holds Tableveil's own state"
@@ -37,7 +38,7 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
             if here and name.casefold() == reference.table.casefold():
                 expected = f"names other than its for all of {', '.join(map(shortened, target.object_names))}"
                 return [Fault("release.name", f"{shortened(name)}, which is {what}", expected)]
-    return []
+    return list(check_label_columns(policy, source))
 
 
 def check_existing(session: Session, target: ReleaseTarget) -> dict[str, str]:

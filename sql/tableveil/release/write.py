@@ -7,12 +7,26 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, in_one_spelling, number, table, text
+from tableveil.backend import (
+    Session,
+    alias,
+    cast,
+    column,
+    create_table,
+    drop,
+    in_one_spelling,
+    number,
+    row_number,
+    table,
+    text,
+)
 from tableveil.counting.base import joined_code
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
 from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
+from tableveil.release.label_columns import CLASS_ID
+from tableveil.release.labels import stage_labels, with_labels
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -21,6 +35,8 @@ from tableveil.state.release_risks import RiskMeasure, risk_measures
 from tableveil.verification.written import AGGREGATES, ClassColumns
 
 SUPPRESSED = "suppressed_classes"
+
+UNRANKED = "unranked_rows"
 
 ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
@@ -46,19 +62,49 @@ def stage(session: Session, plan: ReleasePlan) -> None:
 
 def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
+    rows = _rows(session, plan)
+    ranks: dict[str, str] = {}
+    if plan.label_columns:
+        # The rank of a label depends on all released ones.
+        session.stage(UNRANKED, rows)
+        stage_labels(session, plan, UNRANKED)
+        rows = with_labels(plan, UNRANKED)
+        ranks = {columns.name: columns.rank for columns in plan.label_columns}
+    if plan.policy.release.class_id:
+        rows = _with_class_ids(plan, rows)
+    order = [column(ranks.get(released.name, released.name)) for released in plan.columns()]
+    marker = [column(plan.marker)] if plan.marker else []
+    ordered = exp.select("*").from_(rows.subquery("released")).order_by(*marker, *order)
+    session.execute(create_table(target, ordered))
+    if plan.label_columns:
+        session.execute(drop("TABLE", table(UNRANKED)))
+
+
+def _with_class_ids(plan: ReleasePlan, rows: exp.Query) -> exp.Select:
+    """The rows with the number of their class, in the order of labels as in the table of classes."""
+    labels = [column(released.name) for released in plan.quasi_identifiers()]
+    number_: exp.Expr = exp.Window(
+        this=exp.DenseRank(),
+        partition_by=[column(plan.marker)] if plan.marker else [],
+        order=exp.Order(expressions=[exp.Ordered(this=label, nulls_first=False) for label in labels]),
+    )
+    if plan.marker:
+        number_ = exp.Case(ifs=[exp.If(this=exp.Not(this=column(plan.marker)), true=number_)])
+    return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
+
+
+def _rows(session: Session, plan: ReleasePlan) -> exp.Query:
+    """The released rows, in any order."""
     numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session)
     kept = _kept_rows(plan, numbered)
     rows: exp.Query = kept
-    order = [column(released.name) for released in plan.columns()]
     if plan.marker:
         rows = kept.select(alias(exp.false(), plan.marker))
         for others in _suppressed_rows(plan):
             # BY NAME fills the columns that they lack with NULL.
             marked = others.select(alias(exp.true(), plan.marker))
             rows = exp.Union(this=rows, expression=marked, distinct=False, by_name=True)
-        order.insert(0, column(plan.marker))
-    ordered = exp.select("*").from_(rows.subquery("released")).order_by(*order)
-    session.execute(create_table(target, ordered))
+    return rows
 
 
 def write_view(session: Session, view: exp.Table, snapshot: exp.Table) -> None:
@@ -73,6 +119,7 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
 
     Labels, `class_size`, `risk`, and per sensitive column the number of different values in a class, and the
     exponential of their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
+    `class_id` numbers the classes in the order of their labels.
     """
     labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
@@ -95,7 +142,9 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
                 for found, name in (("different", distinct), ("achieved", entropy))
             )
         )
-    session.execute(create_table(target, query.order_by(*(column(f"c{i}", "counted") for i in range(len(labels))))))
+    order = [exp.Ordered(this=column(f"c{i}", "counted"), nulls_first=False) for i in range(len(labels))]
+    query = query.select(alias(row_number(order), names.id)).order_by(*(key.copy() for key in order))
+    session.execute(create_table(target, query))
 
 
 def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
@@ -146,6 +195,7 @@ def class_columns(plan: ReleasePlan) -> ClassColumns:
         return name
 
     return ClassColumns(
+        free(CLASS_ID),
         free("class_size"),
         free("risk"),
         tuple((c.name, free(f"distinct_l_{c.name}"), free(f"entropy_l_{c.name}")) for c in plan.diverse()),

@@ -19,6 +19,9 @@ class ObjectKind(StrEnum):
     RISK = "RISK"
     RISK_HISTOGRAM = "RISK_HISTOGRAM"
     CLASSIFICATION = "CLASSIFICATION"
+    COLUMNS = "COLUMNS"
+    LABELS = "LABELS"
+    ABOUT = "ABOUT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool
 def _label(j: int, known: Labels, written: Written) -> str:
     if known.level:
         return written.label(known, known.level, f"d{j}")
-    return f"CAST(p.{quoted(known.column)} AS {written.type_of(known.column)})"
+    return written.shown(known.column, f"p.{quoted(known.column)}")
 
 
 def _rows(names: list[str], marker: str, written: Written) -> str:

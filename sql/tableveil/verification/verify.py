@@ -9,6 +9,7 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.labels import check_label_columns
 from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
@@ -32,6 +33,7 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
         *(() if policy.has_own_levels else _check_labels(session, quasi_identifiers, written)),
+        *check_label_columns(session, policy, marker, written),
         *_check_risks(session, policy, source_records, written),
     ]
     if problems:
@@ -76,7 +78,7 @@ def _check_classes(
     if marker:
         blank = [name for name, _ in written.types if name != marker]
         if policy.suppressed_records is SuppressedRecords.KEEP:
-            blank = quasi_identifiers
+            blank = [*quasi_identifiers, *written.added]
         others = [f"{quoted(name)} IS NOT NULL" for name in blank]
         leaking = session.value(
             f"SELECT count(*) FROM {rows} "
@@ -152,12 +154,11 @@ def _check_privacy(
 
 def _check_labels(session: Session, quasi_identifiers: list[str], written: Written) -> list[str]:
     problems = []
-    types = dict(written.types)
     for labels in written.labels:
-        name, label = labels.column, labels.columns[labels.level]
+        name = labels.column
         strange = session.value(
             f"SELECT count(*) FROM (SELECT q{quasi_identifiers.index(name)} FROM recounted "
-            f"EXCEPT SELECT CAST({quoted(label)} AS {types[name]}) FROM {quoted(labels.table)})"
+            f"EXCEPT SELECT {written.label(labels, labels.level, 'd')} FROM {quoted(labels.table)} AS d)"
         )
         if strange:
             problems.append(f"{strange} labels of a quasi-identifier are not in its hierarchy at the released level")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
-from tableveil.verification.text import Name, quoted
+from tableveil.verification.text import Name, quoted, spelled
 
 OWN_LEVELS = "own_levels"
 """The temporary table of levels: codes `c0`, `c1`, … of released combinations and their levels `l0`, `l1`, …."""
@@ -31,6 +31,7 @@ class ClassColumns:
     `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
     """
 
+    id: str
     size: str
     risk: str
     diversity: tuple[tuple[str, str, str], ...]
@@ -71,6 +72,18 @@ class WrittenAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """The columns beside a column of labels; `bounds` is the kind and `type` the type of the bounds, if it has any."""
+
+    column: str
+    low: str
+    high: str
+    rank: str
+    bounds: ValueKind | None
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """The objects to check.
 
@@ -81,6 +94,8 @@ class Written:
     `score` is the search's score of the release, if it is to be recomputed. Records with a NULL in a `complete` column
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
+    `beside` has the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class ids, if
+    they have any.
     """
 
     release: int
@@ -100,6 +115,21 @@ class Written:
     complete: tuple[str, ...] = ()
     aggregated: tuple[WrittenAggregate, ...] = ()
     members: tuple[tuple[str, str], ...] | None = None
+    beside: tuple[Beside, ...] = ()
+    explained: Name | None = None
+    class_id: str = ""
+
+    @property
+    def class_labels(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of the rows' columns."""
+        names = {*(labels.column for labels in self.labels), *(aggregate.column for aggregate in self.aggregated)}
+        return tuple(name for name, _ in self.types if name in names)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The rows' columns that say something of a record's labels."""
+        beside = (name for of in self.beside for name in (of.low, of.high, of.rank)[2 * (of.bounds is None) :])
+        return (*beside, self.class_id) if self.class_id else tuple(beside)
 
     @property
     def source_rows(self) -> str:
@@ -122,7 +152,7 @@ class Written:
                 joins.append(f"JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
                 labels.append(f"{self.label(known, known.level, f'd{j}')} AS q{j}")
             else:
-                labels.append(f"CAST({value} AS {self.type_of(known.column)}) AS q{j}")
+                labels.append(f"{self.shown(known.column, value)} AS q{j}")
             if known.withholds:
                 conditions.append(f"{of}.{quoted(known.column)} IS NOT NULL")
         return labels, " ".join(joins), " AND ".join(conditions)
@@ -134,4 +164,8 @@ class Written:
     def label(self, labels: Labels, level: int, of: str) -> str:
         """A label in its released type; `of` is the alias of the table of labels."""
         label = f"{of}.{quoted(labels.columns[level])}"
-        return f"CAST({label} AS {self.type_of(labels.column)})" if level == 0 and level == labels.level else label
+        return self.shown(labels.column, label) if level == 0 and level == labels.level else label
+
+    def shown(self, column: str, value: str) -> str:
+        """A value of the source as the rows show it."""
+        return f"CAST({spelled(value, dict(self.source_types)[column])} AS {self.type_of(column)})"

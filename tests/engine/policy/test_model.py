@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -51,7 +52,10 @@ def test_quasi_identifiers_keep_the_policys_order() -> None:
 
 def test_companion_objects_take_the_name_as_prefix() -> None:
     target = ReleaseTarget("s", "out")
-    assert target.object_names == ("out", "out_classes", "out_risk", "out_risk_histogram")
+    explanations = ("out_columns", "out_labels", "out_about")
+    assert target.object_names == ("out", "out_classes", "out_risk", "out_risk_histogram", *explanations)
+    without = replace(target, label_columns=False)
+    assert without.object_names == ("out", "out_classes", "out_risk", "out_risk_histogram")
 
 
 def test_table_reference_reads_as_in_sql() -> None:

@@ -7,20 +7,27 @@ CREATE TEMPORARY TABLE levels_base_0_0 AS SELECT * FROM "level_groups";
 SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable_base" AS "r" JOIN "levels_base_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
 
 -- released rows at (1, 0), suppressed ones kept blank
-CREATE TABLE "main"." " AS SELECT * FROM (SELECT "d0"."l1" AS "a b", "source"."	" AS "	", "source"."
+CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "a b", "source"."	" AS "	", "source"."
 " AS "
-", FALSE AS " ?" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."	" IS NULL UNION ALL BY NAME SELECT TRUE AS " ?" FROM RANGE(4)) AS released ORDER BY " ?", "a b", "	", "
+", FALSE AS " ?" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."	" IS NULL UNION ALL BY NAME SELECT TRUE AS " ?" FROM RANGE(4);
+SELECT "a b", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "a b";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
+SELECT "	", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "	";
+CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
+CREATE TABLE "main"." " AS SELECT * FROM (SELECT "r"."a b", "l0"."place" AS "a b_rank", "r"."	", "l1"."place" AS "	_rank", "r"."
+", "r"." ?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."a b" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."	" = "l1"."label") AS released ORDER BY " ?", "a b_rank", "	_rank", "
 ";
+DROP TABLE "unranked_rows";
 
 -- released classes
 CREATE TABLE "main"." _c" AS SELECT "counted"."c0" AS "a b", "counted"."c1" AS "	", "counted"."class_size", CAST(1 AS DOUBLE) / "counted"."class_size" AS "risk", COALESCE("values0"."different", 0) AS "distinct_l_
 ", COALESCE("values0"."achieved", 0) AS "entropy_l_
-" FROM (SELECT "r"."a b" AS "c0", "r"."	" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b", "r"."	") AS counted LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "v0", "v1", SUM("n") AS "n" FROM (SELECT "r"."a b" AS "v0", "r"."	" AS "v1", COUNT(*) AS "n", "r"."
+", ROW_NUMBER() OVER (ORDER BY "counted"."c0", "counted"."c1") AS "class_id" FROM (SELECT "r"."a b" AS "c0", "r"."	" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b", "r"."	") AS counted LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "v0", "v1", SUM("n") AS "n" FROM (SELECT "r"."a b" AS "v0", "r"."	" AS "v1", COUNT(*) AS "n", "r"."
 " AS "value" FROM "main"." " AS r WHERE NOT "r"." ?" AND NOT "r"."
 " IS NULL GROUP BY "r"."a b", "r"."	", "r"."
 ") AS spelled GROUP BY "v0", "v1", NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) AS spread GROUP BY "v0", "v1") AS values0 ON "counted"."c0" IS NOT DISTINCT FROM "values0"."v0" AND "counted"."c1" IS NOT DISTINCT FROM "values0"."v1" ORDER BY "counted"."c0", "counted"."c1";
 
 -- a view of the released rows
-CREATE VIEW "main"." _v" AS SELECT "a b", "	", "
+CREATE VIEW "main"." _v" AS SELECT "a b", "a b_rank", "	", "	_rank", "
 ", " ?" FROM "main"." ";
 

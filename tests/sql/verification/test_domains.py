@@ -130,7 +130,7 @@ def written(session: Session, labels: Labels) -> Written:
     """A release of which only the labels matter."""
     catalog = session.value("SELECT current_database()")
     source, nowhere = (catalog, "main", "t"), ("", "", "")
-    names = ClassColumns("class_size", "risk", ())
+    names = ClassColumns("class_id", "class_size", "risk", ())
     return Written(0, source, "", nowhere, nowhere, nowhere, nowhere, 0, (), (), (labels,), (), names)
 
 

@@ -1,0 +1,203 @@
+"""The numbers, days or times that labels of a rule reach from and to, read from their text alone, and their order.
+
+A bound is what the label says, and nothing that the rule or the data know beside it: `>= 90` has no upper bound, and
+`2024-Q1` ends with March even if the rule's range does not.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tableveil.hierarchy import order_based
+from tableveil.hierarchy.definition import (
+    Combination,
+    Dates,
+    HierarchyDefinition,
+    Intervals,
+    OrderBased,
+    Redaction,
+    SafeHarborAge,
+    SafeHarborDate,
+)
+from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
+
+Point = Decimal | datetime.date | datetime.datetime
+
+_CLOSED = re.compile(r"\[([^,]+), ([^,]+)([\])])")
+_BELOW = re.compile(r"< (.+)")
+_FROM = re.compile(r">= (.+)|([0-9]+)\+")
+_BEFORE = re.compile(r"([0-9]{4}) or before")
+_PERIOD = re.compile(r"([0-9]{4})(?:(s)|-Q([1-4])|-([0-9]{2})|-W([0-9]{2}))?")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,6})?[0-9]*(\+00)?")
+
+_LEADING = "[({<>=≤≥ "
+_PARTS = re.compile(r"[0-9]+|[^0-9]+")
+_DIGIT = "0123456789"
+_DIGITS = 40
+
+_KINDS = {
+    ValueKind.INTEGER: ValueKind.INTEGER,
+    ValueKind.DECIMAL: ValueKind.FLOAT,
+    ValueKind.FLOAT: ValueKind.FLOAT,
+    ValueKind.DATE: ValueKind.DATE,
+    ValueKind.TIMESTAMP: ValueKind.TIMESTAMP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the greatest value under a label; None if it is open at that end.
+
+    `high_included` says whether the greatest is one of the values; the least always is.
+    """
+
+    low: Point | None = None
+    high: Point | None = None
+    high_included: bool = True
+
+
+def bounds_kind(hierarchy: HierarchyDefinition | None, kind: ValueKind) -> ValueKind | None:
+    """The kind of the bounds that a rule declares for the labels of a column of a kind; None if it declares none.
+
+    They are whole or other numbers, dates or timestamps. No hierarchy stands for the intervals of an aggregated column.
+    """
+    match hierarchy:
+        case None | Intervals():
+            return _KINDS.get(kind)
+        case Dates() | SafeHarborDate():
+            return ValueKind.DATE
+        case SafeHarborAge():
+            return ValueKind.INTEGER
+        case Combination(_, rest):
+            return bounds_kind(rest, kind)
+        case _:
+            return None
+
+
+def listed_labels(hierarchy: HierarchyDefinition | None) -> Collection[str]:
+    """The labels that no rule declares: those of the rows of a combination, and their values."""
+    if not isinstance(hierarchy, Combination):
+        return ()
+    return {label for row in hierarchy.rows for label in row if label != TOP_LABEL}
+
+
+def read_bounds(kind: ValueKind, label: str) -> Bounds | None:
+    """The bounds of a rule's label, of that kind; None if it has none, as `*`."""
+    point = _POINTS[kind]
+    try:
+        if closed := _CLOSED.fullmatch(label):
+            low, high = point(closed[1]), point(closed[2])
+            return None if low is None or high is None else Bounds(low, high, closed[3] == "]")
+        if below := _BELOW.fullmatch(label):
+            return _below(kind, point(below[1]))
+        if above := _FROM.fullmatch(label):
+            found = point(above[1] or above[2])
+            return None if found is None else Bounds(low=found)
+        if kind is ValueKind.DATE and (before := _BEFORE.fullmatch(label)):
+            return Bounds(high=datetime.date(int(before[1]), 12, 31))
+        if kind is ValueKind.DATE and (period := _PERIOD.fullmatch(label)):
+            return _period(period)
+        found = point(label)
+        return None if found is None else Bounds(found, found)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _below(kind: ValueKind, high: Point | None) -> Bounds | None:
+    """Whole numbers and days end with the last one before."""
+    if high is None:
+        return None
+    if kind is ValueKind.INTEGER and isinstance(high, Decimal):
+        return Bounds(high=Decimal(int(high) - 1))
+    if kind is ValueKind.DATE and isinstance(high, datetime.date):
+        return Bounds(high=high - datetime.timedelta(days=1))
+    return Bounds(high=high, high_included=False)
+
+
+def _period(found: re.Match[str]) -> Bounds:
+    year, decade, quarter, month, week = found.groups()
+    first_year = int(year)
+    if week:
+        monday = datetime.date.fromisocalendar(first_year, int(week), 1)
+        # The last week of all ends with the last day that there is.
+        return Bounds(monday, min(monday, datetime.date.max - datetime.timedelta(6)) + datetime.timedelta(6))
+    if decade:
+        return Bounds(datetime.date(max(first_year, 1), 1, 1), datetime.date(first_year + 9, 12, 31))
+    first, last = (3 * int(quarter) - 2, 3 * int(quarter)) if quarter else (int(month or 1), int(month or 12))
+    return Bounds(
+        datetime.date(first_year, first, 1),
+        datetime.date(first_year, last, calendar.monthrange(first_year, last)[1]),
+    )
+
+
+def _number(text: str) -> Decimal | None:
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _date(text: str) -> datetime.date | None:
+    """The day; of a timestamp, the one that it lies on."""
+    if _DAY.fullmatch(text) or _TIME.fullmatch(text):
+        return datetime.date.fromisoformat(text[:10])
+    return None
+
+
+def _time(text: str) -> datetime.datetime | None:
+    found = _TIME.fullmatch(text)
+    return datetime.datetime.fromisoformat(f"{found[1]} {found[2]}{found[3] or ''}") if found else None
+
+
+_POINTS: Mapping[ValueKind, Callable[[str], Point | None]] = {
+    ValueKind.INTEGER: _number,
+    ValueKind.FLOAT: _number,
+    ValueKind.DATE: _date,
+    ValueKind.TIMESTAMP: _time,
+}
+
+
+# --- the order of labels --------------------------------------------------------------------------------------------
+
+
+def in_order(
+    hierarchy: HierarchyDefinition | None, labels: Sequence[str], bounds: Sequence[Bounds | None]
+) -> list[int]:
+    """The positions of different labels, from the least label to the greatest.
+
+    By their bounds, the narrower of two that begin alike first, then those without bounds: in the order that an
+    `order_based` rule declares, masked texts as texts, and others by the numbers in them. `*` is the last.
+    """
+    places = _places(hierarchy) if isinstance(hierarchy, OrderBased) else {}
+
+    def key(position: int) -> tuple[object, ...]:
+        label, found = labels[position], bounds[position]
+        if found is not None:
+            low = found.high if found.low is None else found.low
+            high = found.low if found.high is None else found.high
+            return (0, found.low is not None, low, found.high is None, high, label)
+        if label == TOP_LABEL:
+            return (3,)
+        if label in places:
+            return (1, *places[label], label)
+        return (2, [] if isinstance(hierarchy, Redaction) else natural(label), label)
+
+    return sorted(range(len(labels)), key=key)
+
+
+def natural(label: str) -> list[str]:
+    """A key by which `< 5`, `5-9` and `10-14` are in this order."""
+    return [part.zfill(_DIGITS) if part[0] in _DIGIT else part for part in _PARTS.findall(label.lstrip(_LEADING))]
+
+
+def _places(rule: OrderBased) -> dict[str, tuple[int, int]]:
+    """Per label the first and the last of the declared values under it."""
+    places: dict[str, tuple[int, int]] = {}
+    for place, row in enumerate(order_based.rows(rule).rows):
+        for label in row:
+            places[label] = (places.get(label, (place, place))[0], place)
+    return places

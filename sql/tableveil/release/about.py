@@ -1,0 +1,214 @@
+"""The public tables that explain a release, and the comments on its tables and columns.
+
+They are made of names, roles, levels, parameters of privacy models and numbers of the written rows: never of a policy's
+text, the source's name, a reason, or a row of a hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from importlib import metadata
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Session, create_table, identifier, render, table, text
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
+from tableveil.release.label_columns import CLASS_ID, LabelColumns
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.state.jobs import now
+
+_UNITS = {
+    ValueKind.INTEGER: "whole numbers",
+    ValueKind.FLOAT: "numbers",
+    ValueKind.DATE: "days",
+    ValueKind.TIMESTAMP: "timestamps in UTC",
+}
+_INCLUDED = (ValueKind.INTEGER, ValueKind.DATE)
+"""Bounds of these are values themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """A row of the table of columns."""
+
+    column_name: str
+    type: str
+    role: str
+    description: str
+    describes: str | None = None
+    levels: str | None = None
+    star_means: str | None = None
+    blank_means: str | None = None
+    null_means: str | None = None
+    end_included: bool | None = None
+    unit: str | None = None
+
+
+_TYPES = {"end_included": pa.bool_()}
+
+
+def write_columns(session: Session, plan: ReleasePlan, target: exp.Table) -> int:
+    """Creates the table of the columns' meanings and returns its number of rows."""
+    meanings = list(_meanings(plan))
+    names = _Meaning.__slots__
+    rows = [astuple(meaning) for meaning in meanings]
+    data = {name: pa.array([row[i] for row in rows], _TYPES.get(name, pa.string())) for i, name in enumerate(names)}
+    return _write(session, {"position": pa.array(range(1, len(rows) + 1), pa.int32()), **data}, target)
+
+
+def write_about(
+    session: Session, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget, target: exp.Table
+) -> int:
+    """Creates the table of facts about the release of that number and returns its number of rows."""
+    day, version = now().date().isoformat(), metadata.version("tableveil")
+    models = [str(model) for model in plan.policy.privacy_models]
+    cite = f"{known_as.name}, release {number} of {day}, anonymized with Tableveil {version} ({'; '.join(models)})"
+    facts = [
+        ("name", known_as.name),
+        ("release", str(number)),
+        ("day", day),
+        ("records", str(plan.kept_records)),
+        ("suppressed_records", str(plan.suppressed_records)),
+        ("classes", str(classes)),
+        *(("privacy_model", model) for model in models),
+        ("tableveil_version", version),
+        ("duckdb_version", duckdb.__version__),
+        ("cite", cite),
+    ]
+    data = {name: pa.array([fact[i] for fact in facts], pa.string()) for i, name in enumerate(("fact", "value"))}
+    return _write(session, data, target)
+
+
+def _write(session: Session, data: dict[str, pa.Array], target: exp.Table) -> int:
+    written = pa.table(data)
+    with session.relation("written", written):
+        session.execute(create_table(target, exp.select("*").from_(table("written"))))
+    return int(written.num_rows)
+
+
+# --- comments -------------------------------------------------------------------------------------------------------
+
+
+def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> None:
+    """Comments on the written tables and on the columns of the rows."""
+    place, catalog = plan.policy.release, plan.source.reference.catalog
+    explained = f"{known_as.columns_name}, {known_as.labels_name} and {known_as.about_name} explain them"
+    told = {
+        place.name: f"Anonymized records; {explained}.",
+        place.classes_name: f"The classes of {known_as.name}: records with equal labels, with their sizes and risks.",
+        place.risk_name: f"Re-identification risks of {known_as.name}.",
+        place.risk_histogram_name: f"The classes of {known_as.name} by size.",
+        place.columns_name: f"The meaning of each column of {known_as.name}.",
+        place.labels_name: f"Every label of {known_as.name}, with its bounds, rank and number of records.",
+        place.about_name: f"Facts about {known_as.name}: its privacy models, and how to cite it.",
+    }
+    for name, words in told.items():
+        kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
+        _comment(session, kind, table(name, place.schema, catalog), words)
+    for meaning in _meanings(plan):
+        of = exp.Dot(
+            this=table(place.name, place.schema, catalog),
+            expression=exp.to_identifier(meaning.column_name, quoted=True),
+        )
+        _comment(session, "COLUMN", of, meaning.description)
+
+
+def copy_comments(session: Session, copied: exp.Table, target: exp.Table, *, is_view: bool) -> None:
+    """Gives a copy of a table or view, and its columns, the comments of the original."""
+    kind = "view" if is_view else "table"
+    named = [copied.catalog, copied.db, copied.name]
+    where = "WHERE database_name = ? AND schema_name = ? AND comment IS NOT NULL AND"
+    for (words,) in session.rows(f"SELECT comment FROM duckdb_{kind}s() {where} {kind}_name = ?", named):
+        _comment(session, kind.upper(), target, words)
+    query = f"SELECT column_name, comment FROM duckdb_columns() {where} table_name = ?"
+    for name, words in session.rows(query, named):
+        _comment(session, "COLUMN", _column(target, name), words)
+
+
+def _column(of: exp.Table, name: str) -> exp.Expr:
+    return exp.Dot(this=of.copy(), expression=identifier(name))
+
+
+def _comment(session: Session, kind: str, of: exp.Expr, words: str) -> None:
+    session.execute(f"COMMENT ON {kind} {render(of)} IS {render(text(words))}")
+
+
+# --- meanings of columns --------------------------------------------------------------------------------------------
+
+
+def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
+    roles = {attribute.column: attribute.role for attribute in plan.policy.attributes}
+    beside = {columns.name: columns for columns in plan.label_columns}
+    for released in plan.columns():
+        yield _released(plan, released, roles[released.name])
+        if released.name in beside:
+            yield from _beside(beside[released.name])
+    if plan.marker:
+        yield _Meaning(plan.marker, "BOOLEAN", "SUPPRESSED", "True for records whose labels are suppressed.")
+    if plan.policy.release.class_id:
+        words = "The number of the record's class, in the order of labels."
+        yield _Meaning(CLASS_ID, "BIGINT", "CLASS_ID", words, null_means="a suppressed record" if plan.marker else None)
+
+
+def _released(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> _Meaning:
+    shows = plan.policy.suppressed_records is not SuppressedRecords.KEEP or role is Role.QUASI_IDENTIFIER
+    suppressed = "a suppressed record" if plan.marker and shows else ""
+    attribute = next(attribute for attribute in plan.policy.attributes if attribute.column == released.name)
+    absent = (
+        "" if role is Role.QUASI_IDENTIFIER and attribute.nulls is not NullHandling.VALUE else "no value in the source"
+    )
+    null_means = " or ".join(part for part in (absent, suppressed) if part) or None
+    blank_means = "an empty text, which is a value as any other" if released.type == "VARCHAR" else None
+    if released.aggregated is not None:
+        function = released.aggregated.values.aggregation.function.replace("_", " ").lower()
+        words = f"Quasi-identifier: the {function} of the values of all records of a class."
+        star = "any value" if released.type == "VARCHAR" else None
+        return _Meaning(released.name, released.type, role.value, words, None, None, star, blank_means, null_means)
+    if released.dictionary is None:
+        words = f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source."
+        return _Meaning(released.name, released.type, role.value, words, None, None, None, blank_means, null_means)
+    levels = ", ".join(map(str, released.levels))
+    many = "s" if released.mixed else ""
+    words = f"Quasi-identifier: labels of level{many} {levels}; level 0 is the value itself."
+    star = "any value" if released.type == "VARCHAR" else None
+    return _Meaning(released.name, released.type, role.value, words, None, levels, star, blank_means, null_means)
+
+
+def _beside(columns: LabelColumns) -> Iterator[_Meaning]:
+    name = columns.name
+    types = dict(columns.types)
+    if columns.bounds is not None:
+        included, unit = columns.bounds in _INCLUDED, _UNITS[columns.bounds]
+        ends = "included" if included else "included only where to_included in the table of labels is true"
+        yield _Meaning(
+            columns.low,
+            types[columns.low],
+            "LOWER_BOUND",
+            f"The least value that the label in {name} stands for, included.",
+            describes=name,
+            null_means=f"the label in {name} has no lower bound",
+            end_included=True,
+            unit=unit,
+        )
+        yield _Meaning(
+            columns.high,
+            types[columns.high],
+            "UPPER_BOUND",
+            f"The greatest value that the label in {name} stands for, {ends}.",
+            describes=name,
+            null_means=f"the label in {name} has no upper bound",
+            end_included=True if included else None,
+            unit=unit,
+        )
+    yield _Meaning(
+        columns.rank,
+        types[columns.rank],
+        "RANK",
+        f"The place of the label in {name} among all released ones, to sort by.",
+        describes=name,
+        null_means=f"{name} is NULL",
+    )

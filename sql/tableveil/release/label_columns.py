@@ -1,0 +1,134 @@
+"""The columns beside released labels, by which these are computed with and sorted: their names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import Combination, HierarchyDefinition, Intervals, ValueKind, bounds_kind
+from tableveil.policy import AggregateFunction, AttributePolicy, Policy, Role
+from tableveil.source import Column, Source
+
+CLASS_ID = "class_id"
+"""The column of a row's class, which the table of classes has too."""
+
+RANK_TYPE = "INTEGER"
+
+_TYPES = {
+    ValueKind.INTEGER: "BIGINT",
+    ValueKind.FLOAT: "DOUBLE",
+    ValueKind.DATE: "DATE",
+    ValueKind.TIMESTAMP: "TIMESTAMP",
+}
+_WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
+_MOST_DIGITS = 18
+"""Every whole number of as many digits is a BIGINT."""
+_MOST_STEPS = 2**60
+"""The widest grid whose multiples next to aggregated numbers, which are below 2^53, are BIGINTs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumns:
+    """The columns beside a column of labels: `bounds` is the kind of its bounds, None if its rule declares none."""
+
+    attribute: AttributePolicy
+    of: Column
+    bounds: ValueKind | None
+
+    @property
+    def name(self) -> str:
+        """The column of labels."""
+        return self.of.name
+
+    @property
+    def low(self) -> str:
+        """The column of the least value under the label."""
+        return f"{self.name}_from"
+
+    @property
+    def high(self) -> str:
+        """The column of the greatest value under the label, or of the one that all values are below."""
+        return f"{self.name}_to"
+
+    @property
+    def rank(self) -> str:
+        """The column of the label's place among the released ones."""
+        return f"{self.name}_rank"
+
+    @property
+    def bounds_type(self) -> str:
+        """The type of the bounds, if there are any; it does not depend on the levels that the search finds."""
+        if self.bounds is None:
+            return ""
+        whole = self.bounds is ValueKind.INTEGER
+        return "DOUBLE" if whole and (self.of.type in _WIDE or _is_wide(self.attribute)) else _TYPES[self.bounds]
+
+    @property
+    def types(self) -> tuple[tuple[str, str], ...]:
+        """Names and types in the order of the columns."""
+        rank = (self.rank, RANK_TYPE)
+        return (rank,) if self.bounds is None else ((self.low, self.bounds_type), (self.high, self.bounds_type), rank)
+
+
+def label_columns(policy: Policy, source: Source) -> tuple[LabelColumns, ...]:
+    """Per released column of labels, in the source's order; none if the policy leaves them out.
+
+    A quasi-identifier has labels unless the policy fixes it at level 0 or replaces its values by numbers such as means.
+    """
+    if not policy.release.label_columns:
+        return ()
+    attributes = {a.column: a for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER}
+    found = []
+    for column in source.columns:
+        attribute = attributes.get(column.name)
+        if attribute is not None and has_labels(attribute):
+            found.append(LabelColumns(attribute, column, bounds_kind(attribute.hierarchy, column.kind)))
+    return tuple(found)
+
+
+def has_labels(attribute: AttributePolicy) -> bool:
+    """Whether the quasi-identifier is released as labels, whatever the levels are."""
+    if attribute.aggregation is not None:
+        return attribute.aggregation.function in (AggregateFunction.INTERVAL, AggregateFunction.COMMON_LABEL)
+    return attribute.maximum_level != 0
+
+
+def check_label_columns(policy: Policy, source: Source) -> Iterator[Fault]:
+    """Faults of released columns that have a name which another column needs; case makes no difference."""
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    taken = {c.name.casefold(): c.name for c in source.columns if roles.get(c.name) not in (None, Role.IDENTIFYING)}
+    if policy.marker_column:
+        taken.setdefault(policy.marker_column.casefold(), policy.marker_column)
+    if policy.release.class_id:
+        if CLASS_ID in taken:
+            yield _taken("release.class_id", taken[CLASS_ID], "the class of each row")
+        taken.setdefault(CLASS_ID, CLASS_ID)
+    for columns in label_columns(policy, source):
+        for name, _ in columns.types:
+            if name.casefold() in taken:
+                field = f"attributes[{policy.attributes.index(columns.attribute)}].column"
+                yield _taken(field, taken[name.casefold()], f"{shortened(name)} beside {shortened(columns.name)}")
+            taken.setdefault(name.casefold(), name)
+
+
+def _taken(field: str, name: str, needed: str) -> Fault:
+    hint = "Rename the column in a source_query, or set release.label_columns: false."
+    if field == "release.class_id":
+        hint = "Rename the column in a source_query, or leave class_id out."
+    return Fault(
+        field, f"a column {shortened(name)}", f"no column of the name that the release needs for {needed}", hint
+    )
+
+
+def _is_wide(attribute: AttributePolicy) -> bool:
+    """Whether labels may have whole numbers that are no BIGINT."""
+    if attribute.aggregation is not None:
+        return attribute.aggregation.grid is not None and attribute.aggregation.grid > _MOST_STEPS
+    rule: HierarchyDefinition | None = attribute.hierarchy
+    if isinstance(rule, Combination):
+        rule = rule.rest
+    if not isinstance(rule, Intervals):
+        return False
+    ends = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding)
+    return any(len(end.lstrip("-")) > _MOST_DIGITS for end in ends)
