@@ -119,7 +119,7 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
 
     Labels, `class_size`, `risk`, and per sensitive column the number of different values in a class, and the
     exponential of their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
-    `class_id` numbers the classes in the order of their labels.
+    `class_id` numbers the classes in the order of their labels, unless the policy leaves it out.
     """
     labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
@@ -143,8 +143,9 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
             )
         )
     order = [exp.Ordered(this=column(f"c{i}", "counted"), nulls_first=False) for i in range(len(labels))]
-    query = query.select(alias(row_number(order), names.id)).order_by(*(key.copy() for key in order))
-    session.execute(create_table(target, query))
+    if names.id:
+        query = query.select(alias(row_number(order), names.id))
+    session.execute(create_table(target, query.order_by(*(key.copy() for key in order))))
 
 
 def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
@@ -194,8 +195,9 @@ def class_columns(plan: ReleasePlan) -> ClassColumns:
         taken.add(name.casefold())
         return name
 
+    numbered = plan.policy.release.label_columns or plan.policy.release.class_id
     return ClassColumns(
-        free(CLASS_ID),
+        free(CLASS_ID) if numbered else "",
         free("class_size"),
         free("risk"),
         tuple((c.name, free(f"distinct_l_{c.name}"), free(f"entropy_l_{c.name}")) for c in plan.diverse()),

@@ -208,6 +208,8 @@ def _differs(session: Session, beside: Beside, explained: Name) -> bool:
 
 def _check_class_ids(session: Session, kept: str, written: Written) -> Iterator[str]:
     """Whether classes are numbered in the order of their labels, and rows have the numbers of their classes."""
+    if not written.class_columns.id:
+        return
     classes, number = quoted(*written.classes), quoted(written.class_columns.id)
     labels = written.class_labels
     order = ", ".join(f"{quoted(name)} NULLS LAST" for name in labels)

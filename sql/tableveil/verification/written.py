@@ -28,7 +28,8 @@ values order them, from 1.
 class ClassColumns:
     """Names of the columns of the table of classes that are not quasi-identifiers.
 
-    `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
+    `id` is empty if there are no class ids. `diversity` has per sensitive column its name and those of the columns for
+    its distinct values and its entropy.
     """
 
     id: str

@@ -21,7 +21,7 @@ from tableveil.state.releases import ReleaseState
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Open, ended, submit
 
-OBJECTS = ("released", "released_classes", "released_risk", "released_risk_histogram")
+OBJECTS = POLICY.release.object_names
 APPROVED = Decision(True, "bob", now(), "looks good")
 REJECTED = Decision(False, "bob", now(), "too fine")
 REPLACED = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE))
@@ -62,6 +62,16 @@ def contents(session: Session) -> list[list[tuple[object, ...]]]:
     return [session.rows(f"FROM main.{name}") for name in OBJECTS]
 
 
+def comments(session: Session, name: str = "released", schema: str = "main") -> set[tuple[str, str, str]]:
+    """The comments on the objects of a release and their columns, by the end of the object's name."""
+    query = (
+        "SELECT schema_name, table_name, '' AS column_name, comment FROM duckdb_tables() UNION ALL "
+        "SELECT schema_name, table_name, column_name, comment FROM duckdb_columns()"
+    )
+    rows = session.rows(f"SELECT * FROM ({query}) WHERE schema_name = ? AND comment IS NOT NULL", [schema])
+    return {(of.removeprefix(name), column, words) for _, of, column, words in rows if of.startswith(name)}
+
+
 def decide(jobs: JobManager, number: int, decision: Decision, target: ReleaseTarget = REPLACED.release) -> None:
     jobs.decide(number, decision, lambda _: replace(POLICY, release=target))
 
@@ -82,12 +92,14 @@ def test_a_release_is_private_until_it_is_approved(jobs: JobManager, database: D
     with pytest.raises(ConflictError) as raised, Releases(database).read(number, "released"):
         pass
     assert raised.value.code == "RELEASE_PENDING"
+    commented = comments(session, f"pending_{number}", "tableveil")
     private = [session.rows(f"FROM tableveil.pending_{number}{name.removeprefix('released')}") for name in OBJECTS]
 
     decide(jobs, number, APPROVED)
 
     assert contents(session) == private
     assert tables(session) == {"patients", *OBJECTS}
+    assert comments(session) == commented != set()
     after = Releases(database).get(number)
     assert (after.current, after.state, after.decision) == (True, ReleaseState.APPROVED, APPROVED)
     assert not Releases(database).get(1).current
@@ -103,7 +115,7 @@ def test_a_view_shows_its_snapshot_once_approved(
     target = ReleaseTarget("main", "other", ReleaseKind.VIEW)
     number = released(jobs, replace(POLICY, release=target))
     decide(jobs, number, APPROVED if approved else REJECTED, target)
-    shown = {"other", "other_classes", "other_risk", "other_risk_histogram", f"snapshot_{number}"}
+    shown = {*target.object_names, f"snapshot_{number}"}
     assert tables(session) - {"patients", *OBJECTS} == (shown if approved else set())
     assert not approved or session.value("SELECT count(*) FROM main.other") > 0
 

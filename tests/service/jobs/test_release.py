@@ -21,7 +21,6 @@ from tableveil.policy import (
     NullHandling,
     Policy,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     SearchOptions,
     SuppressedRecords,
@@ -34,6 +33,7 @@ from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.searched import searched
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -51,11 +51,11 @@ POLICY = Policy(
     ),
     person_column="id",
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.2"),
 )
 BLANK: dict[str, Any] = {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"}
-REPLACE = ReleaseTarget("main", "released", if_exists=IfExists.REPLACE)
+REPLACE = plain_target("main", "released", if_exists=IfExists.REPLACE)
 
 # (age, ward): classes of 4, 3 and 3 at ages by ten; the last two are alone.
 PEOPLE = (
@@ -206,7 +206,7 @@ def test_the_same_rows_give_the_same_release_in_the_same_order(database: Databas
     run(database, POLICY)
     session.execute("CREATE TABLE shuffled AS SELECT * FROM patients ORDER BY hash(id)")
     other = replace(POLICY, source=TableReference("", "main", "shuffled"), repeat_reason="a test")
-    run(database, replace(other, release=ReleaseTarget("main", "again")))
+    run(database, replace(other, release=plain_target("main", "again")))
     for name in sorted(NAMES):
         again = name.replace("released", "again")
         assert session.rows(f"SELECT * FROM {name}") == session.rows(f"SELECT * FROM {again}")
@@ -259,8 +259,20 @@ def test_nothing_needs_generalizing(database: Database, session: Session, run: R
     session.execute("UPDATE patients SET age = 30, ward = 'north'")
     release = run(database, POLICY)
     assert (release.score, release.suppressed_records) == (0.0, 0)
-    assert session.rows("SELECT DISTINCT ward, age FROM released") == [("north", 30)]
-    # At level 0 a column keeps its type.
+    assert session.rows("SELECT DISTINCT ward, age FROM released") == [("north", "30")]
+
+
+def test_types_do_not_depend_on_the_levels_found(database: Database, session: Session, run: Run) -> None:
+    """A column has the type of labels, unless the policy fixes it at level 0."""
+    run(database, POLICY)
+    assert session.rows("DESCRIBE released")[2][:2] == ("age", "VARCHAR")
+    session.execute("UPDATE patients SET age = 30, ward = 'north'")
+    again = replace(POLICY, release=REPLACE, repeat_reason="a test")
+    (level,) = [found.level for found in run(database, again).attributes if found.column == "age"]
+    assert level == 0
+    assert session.rows("DESCRIBE released")[2][:2] == ("age", "VARCHAR")
+    fixed = tuple(replace(a, maximum_level=0) if a.column == "age" else a for a in again.attributes)
+    run(database, replace(again, attributes=fixed))
     assert session.rows("DESCRIBE released")[2][:2] == ("age", "INTEGER")
 
 
@@ -388,7 +400,7 @@ def test_types_of_values_that_are_released_as_they_are(
     hierarchy = SuppressionOnly()
     attributes = [AttributePolicy(f"c{i}", role) for i in range(len(TYPED))]
     if role is Role.QUASI_IDENTIFIER:
-        attributes = [replace(attribute, hierarchy=hierarchy) for attribute in attributes]
+        attributes = [replace(attribute, hierarchy=hierarchy, maximum_level=0) for attribute in attributes]
     else:
         attributes[0] = AttributePolicy("c0", Role.QUASI_IDENTIFIER, hierarchy)
     source, target = TableReference("", "main", "typed"), replace(POLICY.release, kind=kind)
@@ -415,7 +427,7 @@ def test_replaces_an_earlier_release(database: Database, session: Session, run: 
     table, view = ReleaseKind.TABLE, ReleaseKind.VIEW
     numbers = [run(database, replace(POLICY, **BLANK)).number]
     for name, kind in (("Released", table), ("released", view), ("RELEASED", view), ("released", table)):
-        target = ReleaseTarget("main", name, kind, IfExists.REPLACE)
+        target = plain_target("main", name, kind, IfExists.REPLACE)
         later = run(database, replace(POLICY, release=target, repeat_reason="a better one"))
         numbers.append(later.number)
         assert session.rows("SELECT * FROM released") == KEPT
@@ -430,7 +442,7 @@ def test_a_release_of_another_name_is_not_replaced(database: Database, session: 
     """`released_classes` belongs to the release `released`: a release of that name must not take it."""
     run(database, POLICY)
     before = session.rows("SELECT * FROM released_classes")
-    target = ReleaseTarget("main", "released_classes", if_exists=IfExists.REPLACE)
+    target = plain_target("main", "released_classes", if_exists=IfExists.REPLACE)
     with pytest.raises(ConflictError) as raised:
         run(database, replace(POLICY, release=target, repeat_reason="a test"))
     assert raised.value.code == "TARGET_EXISTS"
@@ -466,7 +478,7 @@ def test_existing_target_is_kept_by_default(database: Database, session: Session
 
 def test_a_second_release_needs_a_reason(database: Database, session: Session, run: Run) -> None:
     first = run(database, POLICY)
-    again = replace(POLICY, release=ReleaseTarget("main", "again"))
+    again = replace(POLICY, release=plain_target("main", "again"))
     for reason in ("", "  \n"):
         with pytest.raises(InvalidError) as raised:
             run(database, replace(again, repeat_reason=reason))
@@ -480,7 +492,7 @@ def test_a_second_release_needs_a_reason(database: Database, session: Session, r
 def test_the_ledger_knows_the_rows_under_another_name(database: Database, session: Session, run: Run) -> None:
     run(database, POLICY)
     session.execute("ALTER TABLE patients RENAME TO people")
-    moved = replace(POLICY, source=TableReference("", "main", "people"), release=ReleaseTarget("main", "again"))
+    moved = replace(POLICY, source=TableReference("", "main", "people"), release=plain_target("main", "again"))
     with pytest.raises(InvalidError) as raised:
         run(database, moved)
     assert raised.value.code == "REPEATED_RELEASE"
@@ -491,7 +503,7 @@ def test_the_ledger_knows_the_name_with_other_rows(database: Database, session: 
     run(database, POLICY)
     session.execute("INSERT INTO patients VALUES (99, 'north', 'illness 0', 21)")
     with pytest.raises(InvalidError) as raised:
-        run(database, replace(POLICY, release=ReleaseTarget("main", "again")))
+        run(database, replace(POLICY, release=plain_target("main", "again")))
     assert raised.value.code == "REPEATED_RELEASE"
 
 
@@ -500,7 +512,7 @@ def test_other_rows_of_another_name_are_no_repetition(database: Database, sessio
     session.execute("CREATE TABLE others AS SELECT id + 100 AS id, ward, illness, age + id % 2 AS age FROM patients")
     session.execute("UPDATE others SET illness = 'none' WHERE id = 100")
     session.execute("UPDATE others SET ward = 'south' WHERE ward = 'north'")
-    other = replace(POLICY, source=TableReference("", "main", "others"), release=ReleaseTarget("main", "again"))
+    other = replace(POLICY, source=TableReference("", "main", "others"), release=plain_target("main", "again"))
     run(database, other)
     assert session.value("SELECT count(*) FROM again") == 10
 

@@ -21,7 +21,6 @@ from tableveil.policy import (
     KAnonymity,
     Policy,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     SuppressedRecords,
     TableReference,
@@ -32,6 +31,7 @@ from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -48,7 +48,7 @@ POLICY = Policy(
     ),
     person_column="id",
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.9"),
     suppressed_records=SuppressedRecords.BLANK,
     marker_column="suppressed",

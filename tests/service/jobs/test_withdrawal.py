@@ -13,14 +13,16 @@ from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.utility_report import utility_report_work
-from tableveil.policy import IfExists, LocalRecoding, ReleaseKind, ReleaseTarget, TableReference
+from tableveil.policy import IfExists, LocalRecoding, ReleaseKind, ReleaseTarget, Role, TableReference
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
 
-OBJECTS = {"released", "released_classes", "released_risk", "released_risk_histogram"}
+OBJECTS = {*POLICY.release.object_names}
 
+
+RELEASED = TableReference("", "main", "released")
 
 RELEASE = 1
 """The number of the release that every test's database has."""
@@ -145,7 +147,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     replacing = replace(POLICY, release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE))
     users: list[Callable[[], int]] = [
         lambda: submit(one, replacing).number,
-        lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
+        lambda: submit(one, to("other", source=RELEASED, default_role=Role.IDENTIFYING)).number,
         lambda: one.submit(utility_report_work(RELEASE, "{}", stored_policy)).number,
         lambda: submit(one, to("next", local_recoding=LocalRecoding(classes_of=RELEASE))).number,
     ]

@@ -16,7 +16,19 @@ from tableveil.verification.written import ClassColumns, Labels, Written, Writte
 MEAN, MEDIAN, MODE, GEOMETRIC, INTERVAL, COMMON = AggregateFunction
 NOWHERE = ("", "", "")
 WRITTEN = Written(
-    1, NOWHERE, "", NOWHERE, NOWHERE, NOWHERE, NOWHERE, 0, (), (), (), (), ClassColumns("class_id", "class_size", "risk", ())
+    1,
+    NOWHERE,
+    "",
+    NOWHERE,
+    NOWHERE,
+    NOWHERE,
+    NOWHERE,
+    0,
+    (),
+    (),
+    (),
+    (),
+    ClassColumns("class_id", "class_size", "risk", ()),
 )
 
 
