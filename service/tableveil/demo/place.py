@@ -19,7 +19,13 @@ FILES = {MARK, DATABASE, POLICY, RELEASED, LOG} | _BESIDE
 
 TABLE = "discharges"
 
-TABLES = {TABLE, *(f"{TABLE}_released{part}" for part in ("", "_classes", "_risk", "_risk_histogram"))}
+TABLES = {
+    TABLE,
+    *(
+        f"{TABLE}_released{part}"
+        for part in ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
+    ),
+}
 
 MOST_NAMED = 3
 """The most foreign things that a refusal names."""

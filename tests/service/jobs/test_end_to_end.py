@@ -30,12 +30,12 @@ from tableveil.policy import (
     NullHandling,
     Policy,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     SuppressedRecords,
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 Value = str | None
@@ -89,7 +89,7 @@ class Problem:
             attributes=(*quasi_identifiers, AttributePolicy("s", Role.SENSITIVE)),
             person_column=None,
             privacy_models=(KAnonymity(self.k),),
-            release=ReleaseTarget("main", "out", self.kind, IfExists.REPLACE),
+            release=plain_target("main", "out", self.kind, IfExists.REPLACE),
             suppression_limit=self.limit,
             suppressed_records=self.suppressed,
             marker_column="" if self.suppressed is SuppressedRecords.DROP else "gone",

@@ -181,9 +181,8 @@ def test_whatever_is_joined_filtered_and_aggregated(
     policy = replace(POLICY, source_query=query, person_column=None, privacy_models=(KAnonymity(1),))
     bottom = tuple(replace(attribute, maximum_level=0) for attribute in policy.attributes[:2])
     policy = replace(policy, attributes=(*bottom, policy.attributes[2]), repeat_reason="another query")
-    session.execute("DROP TABLE IF EXISTS released")
-    for other in ("classes", "risk", "risk_histogram"):
-        session.execute(f"DROP TABLE IF EXISTS released_{other}")
+    for written in policy.release.object_names:
+        session.execute(f"DROP TABLE IF EXISTS {written}")
     release = run(database, policy)
     assert release.records == len(rows)
 
