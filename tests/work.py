@@ -84,9 +84,15 @@ def risks(client: Client, _: str) -> str:
     return client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=asked)).name
 
 
+def oldest(client: Client) -> str:
+    """The first release that was made; attempts that failed may have taken numbers."""
+    *_, release = client.list_releases()
+    return release.name
+
+
 def classifiers(client: Client, _: str) -> str:
     asked = classification_service_pb2.ClassificationRequest(
-        release="releases/1", classes=["state"], features=["pay", "weight", "city"], folds=3
+        release=oldest(client), classes=["state"], features=["pay", "weight", "city"], folds=3
     )
     return client.submit_analysis(classification_service_pb2.AssessClassifiersRequest(classification=asked)).name
 
@@ -116,7 +122,7 @@ JOBS: dict[str, Work] = {
         client.submit_analysis(SubmitPayoutSweepRequest(policy=policy_of(game(name)), gains=["0", "300"])).name
     ),
     "a utility report": lambda client, _: (
-        client.submit_analysis(SubmitUtilityReportRequest(utility=UtilityRequest(release="releases/1"))).name
+        client.submit_analysis(SubmitUtilityReportRequest(utility=UtilityRequest(release=oldest(client)))).name
     ),
     "a risk analysis": risks,
     "an assessment of classifiers": classifiers,

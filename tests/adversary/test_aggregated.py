@@ -152,6 +152,8 @@ def test_the_columns_are_the_sources_and_the_classes_are_those_of_the_rows(relea
         **({"sex": "string"} if form == "classes" else {"suppressed": "bool"}),
         **dict.fromkeys(["age", "city", "diagnosis", "ward"], "string"),
         **dict.fromkeys(["height", "weight"], "double"),
+        **dict.fromkeys(["age_from", "age_to"], "int64"),
+        **dict.fromkeys(["age_rank", "city_rank"], "int32"),
     }
     rows = [row for row in published.rows.to_pylist() if not row.get("suppressed")]
     assert len(rows) == KEPT
@@ -160,7 +162,7 @@ def test_the_columns_are_the_sources_and_the_classes_are_those_of_the_rows(relea
     classes = published.objects["CLASSES"]
     assert set(classes.column_names) == {
         *quasi_identifiers,
-        *("class_size", "risk", "distinct_l_diagnosis", "entropy_l_diagnosis"),
+        *("class_id", "class_size", "risk", "distinct_l_diagnosis", "entropy_l_diagnosis"),
     }
     listed = [tuple(row[name] for name in quasi_identifiers) for row in classes.to_pylist()]
     assert listed == sorted(sizes)

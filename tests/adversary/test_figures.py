@@ -68,8 +68,11 @@ def test_every_figure(published: Published) -> None:
             "risk": 1 / size,
             "distinct_l_diagnosis": size,
             "entropy_l_diagnosis": size,
+            "class_id": number,
         }
-        for labels, size in sorted(sizes.items(), key=lambda item: tuple((v is None, v) for v in item[0]))
+        for number, (labels, size) in enumerate(
+            sorted(sizes.items(), key=lambda item: tuple((v is None, v) for v in item[0])), start=1
+        )
     ]
     assert objects["RISK_HISTOGRAM"] == [
         {"class_size": size, "classes": number, "records": size * number, "risk": 1 / size}

@@ -69,7 +69,8 @@ def test_only_listed_objects_are_read(client: Client, name: str) -> None:
 
 def test_what_is_listed_is_read(client: Client) -> None:
     names = [item.name for item in client.get_release("releases/1").objects]
-    assert names == ["released", "released_classes", "released_risk", "released_risk_histogram"]
+    companions = ("classes", "risk", "risk_histogram", "columns", "labels", "about")
+    assert names == ["released", *(f"released_{part}" for part in companions)]
     for name in names:
         assert client.read_table("releases/1", name).num_rows > 0
 

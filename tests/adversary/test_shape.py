@@ -27,13 +27,25 @@ LADEN = (
 )
 
 COLUMNS = {
-    "released": {"age", "sex", "city", "diagnosis", "ward", "suppressed"},
+    "released": {
+        *("age", "age_from", "age_to", "age_rank", "sex", "city", "city_rank"),
+        *("diagnosis", "ward", "suppressed"),
+    },
     "released_classes": {
-        *("age", "sex", "city", "class_size", "risk"),
+        *("age", "sex", "city", "class_size", "risk", "class_id"),
         *("distinct_l_diagnosis", "entropy_l_diagnosis"),
     },
     "released_risk": {"measure", "threshold", "value"},
     "released_risk_histogram": {"class_size", "classes", "records", "risk"},
+    "released_columns": {
+        *("position", "column_name", "type", "role", "description", "describes", "levels", "star_means"),
+        *("blank_means", "null_means", "end_included", "unit"),
+    },
+    "released_labels": {
+        *("column_name", "label", "rank", "records"),
+        *("number_from", "number_to", "time_from", "time_to", "to_included"),
+    },
+    "released_about": {"fact", "value"},
 }
 
 
@@ -43,7 +55,7 @@ def laden(publish: Publish, request: pytest.FixtureRequest) -> Published:
     return publish(samples.patients(), document, *LADEN)
 
 
-def test_the_export_holds_four_tables_and_nothing_else(laden: Published) -> None:
+def test_the_export_holds_the_documented_tables_and_nothing_else(laden: Published) -> None:
     with duckdb.connect(laden.database_file, read_only=True) as connection:
         tables = connection.execute(
             "SELECT schema_name, table_name, comment, tags, has_primary_key, index_count, check_constraint_count "
@@ -68,7 +80,8 @@ def test_columns_are_the_documented_ones(laden: Published) -> None:
         check_columns(connection)
     fields = [field for table in laden.objects.values() for field in table.schema]
     # Labels of a level above 0 are text, and ENUMs have become text.
-    expected = {"age", "sex", "city", "diagnosis", "ward", "measure", "threshold"}
+    expected = {"age", "sex", "city", "diagnosis", "ward", "measure", "threshold", "label", "fact", "value"}
+    expected |= COLUMNS["released_columns"] - {"position", "end_included"} | {"column_name"}
     assert {field.name for field in fields if str(field.type) == "string"} == expected
     assert not [field for field in fields if field.metadata]
     assert not [table.schema.metadata for table in laden.objects.values() if table.schema.metadata]
@@ -77,9 +90,11 @@ def test_columns_are_the_documented_ones(laden: Published) -> None:
 def test_the_owners_catalog_does_not_show_secrets_beside_the_release(laden: Published) -> None:
     """An analyst who may query the database's public objects may look at how they are defined, too."""
     with duckdb.connect(laden.source_file, read_only=True) as connection:
-        assert connection.execute(
-            "SELECT count(*) FROM duckdb_tables() WHERE comment IS NOT NULL AND table_name <> 'patients'"
-        ).fetchone() == (0,)
+        comments = connection.execute(
+            "SELECT comment FROM duckdb_tables() WHERE comment IS NOT NULL AND table_name <> 'patients' UNION ALL "
+            "SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL AND table_name <> 'patients'"
+        ).fetchall()
+        assert len(comments) > len(COLUMNS)
         check_columns(connection)
         definitions = [
             sql
@@ -88,6 +103,7 @@ def test_the_owners_catalog_does_not_show_secrets_beside_the_release(laden: Publ
                 "SELECT sql FROM duckdb_tables() WHERE table_name <> 'patients'"
             ).fetchall()
         ]
+        definitions += [words for (words,) in comments]
         hidden = texts([samples.patients()]) - texts(list(laden.objects.values())) | set(SECRETS.values())
         hidden -= set(samples.patients().column_names)
         assert len(definitions) > 4
@@ -104,20 +120,23 @@ def test_the_owners_catalog_does_not_show_secrets_beside_the_release(laden: Publ
 
 def check_columns(connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute(
-        "SELECT table_name, column_name, data_type, column_default, comment FROM duckdb_columns() "
+        "SELECT table_name, column_name, data_type, column_default FROM duckdb_columns() "
         "WHERE schema_name = 'main' AND table_name LIKE 'released%'"
     ).fetchall()
     assert {table: {name for t, name, *_ in rows if t == table} for table, *_ in rows} == COLUMNS
-    for _, _, type_, default, comment in rows:
-        assert type_ in ("VARCHAR", "BOOLEAN", "BIGINT", "DOUBLE")
-        assert (default, comment) == (None, None)
+    for _, _, type_, default in rows:
+        assert type_ in ("VARCHAR", "BOOLEAN", "BIGINT", "DOUBLE", "INTEGER", "TIMESTAMP")
+        assert default is None
 
 
 def test_nothing_numbers_the_rows(laden: Published) -> None:
     """Neither the source's row ids nor numbers of jobs and releases."""
     for table in laden.objects.values():
         numbers = [field.name for field in table.schema if str(field.type).startswith(("int", "uint"))]
-        assert set(numbers) <= {"class_size", "classes", "records", "distinct_l_diagnosis"}
+        # These number columns, classes and labels in their order.
+        ordered = {"position", "class_id", "rank", "age_rank", "city_rank"}
+        bounds = {"age_from", "age_to"}
+        assert set(numbers) <= {"class_size", "classes", "records", "distinct_l_diagnosis", *ordered, *bounds}
 
 
 def test_exported_files_are_named_by_the_release_alone(laden: Published) -> None:

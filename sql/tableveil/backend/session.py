@@ -120,11 +120,15 @@ class Session:
             return {name: np.asarray(array) for name, array in self._cursor.fetchnumpy().items()}
 
     def batches(self, statement: Statement, rows: int) -> pa.RecordBatchReader:
-        """The result as a stream of Arrow batches; drain it before the session's next statement."""
+        """The result as a stream of Arrow batches; drain it before the session's next statement.
+
+        It holds nothing under its NULLs: DuckDB leaves there whatever was in the memory.
+        """
         try:
-            return self._cursor.sql(_text(statement)).to_arrow_reader(rows)
+            reader = self._cursor.sql(_text(statement)).to_arrow_reader(rows)
         except duckdb.Error as error:
             raise translated(error) from None
+        return pa.RecordBatchReader.from_batches(reader.schema, map(_cleared, reader))
 
     @contextmanager
     def transaction(self, *, elsewhere: bool = False) -> Iterator[None]:
@@ -191,6 +195,14 @@ Ledger = NewType("Ledger", Session)
 
 Another engine's sessions may read the source. The ledger's session needs nothing of theirs.
 """
+
+
+def _cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with zeros under its NULLs, which only a copy of a column has."""
+    every = pa.array(range(batch.num_rows)) if any(found.null_count for found in batch.columns) else None
+    return pa.record_batch(
+        [found.take(every) if found.null_count else found for found in batch.columns], schema=batch.schema
+    )
 
 
 def _text(statement: Statement) -> str:

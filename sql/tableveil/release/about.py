@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, create_table, identifier, render, table, text
+from tableveil.backend import Session, catalog, create_table, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
@@ -95,7 +95,7 @@ def _write(session: Session, data: dict[str, pa.Array], target: exp.Table) -> in
 
 def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> None:
     """Comments on the written tables and on the columns of the rows."""
-    place, catalog = plan.policy.release, plan.source.reference.catalog
+    place, database = plan.policy.release, plan.source.reference.catalog
     explained = f"{known_as.columns_name}, {known_as.labels_name} and {known_as.about_name} explain them"
     told = {
         place.name: f"Anonymized records; {explained}.",
@@ -108,10 +108,10 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
     }
     for name, words in told.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
-        _comment(session, kind, table(name, place.schema, catalog), words)
+        _comment(session, kind, table(name, place.schema, database), words)
     for meaning in _meanings(plan):
         of = exp.Dot(
-            this=table(place.name, place.schema, catalog),
+            this=table(place.name, place.schema, database),
             expression=exp.to_identifier(meaning.column_name, quoted=True),
         )
         _comment(session, "COLUMN", of, meaning.description)
@@ -119,14 +119,11 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
 
 def copy_comments(session: Session, copied: exp.Table, target: exp.Table, *, is_view: bool) -> None:
     """Gives a copy of a table or view, and its columns, the comments of the original."""
-    kind = "view" if is_view else "table"
-    named = [copied.catalog, copied.db, copied.name]
-    where = "WHERE database_name = ? AND schema_name = ? AND comment IS NOT NULL AND"
-    for (words,) in session.rows(f"SELECT comment FROM duckdb_{kind}s() {where} {kind}_name = ?", named):
-        _comment(session, kind.upper(), target, words)
-    query = f"SELECT column_name, comment FROM duckdb_columns() {where} table_name = ?"
-    for name, words in session.rows(query, named):
-        _comment(session, "COLUMN", _column(target, name), words)
+    for name, words in catalog.comments(session, copied.db)[copied.name].items():
+        if name:
+            _comment(session, "COLUMN", _column(target, name), words)
+        else:
+            _comment(session, "VIEW" if is_view else "TABLE", target, words)
 
 
 def _column(of: exp.Table, name: str) -> exp.Expr:

@@ -305,3 +305,17 @@ def test_a_stop_inside_a_transaction_is_seen_through_a_relation(session: Session
     session.control.cancel()
     with pytest.raises(Stopped):
         stop_while_registered()
+
+
+def test_batches_hold_nothing_under_their_nulls(session: Session) -> None:
+    """DuckDB does not fill a column without values: what the memory held before would be sent to the reader."""
+    marked = pa.table({"a": pa.array([0x5EC3E7] * 100_000, pa.int64())})
+    with session.relation("held", marked):
+        session.execute(tree("CREATE TABLE emptied AS SELECT CASE WHEN a = 0 THEN a END AS a, 'x' AS b FROM held"))
+    for _ in range(3):
+        with session.relation("held", marked):
+            assert session.batches(tree("SELECT a + 1 AS a, 'y' AS b FROM held"), 8192).read_all().num_rows == 100_000
+        found = session.batches(tree("SELECT a, b FROM emptied"), 8192)
+        for batch in found:
+            assert batch.column("a").null_count == batch.num_rows
+            assert not any(batch.column("a").buffers()[1].to_pybytes()[: 8 * batch.num_rows])
