@@ -256,7 +256,7 @@ class _Drawing:
             "source": {"table": "people"},
             "attributes": attributes,
             "suppression_limit": random.choice(["0", "0.05", "0.2", "0.5", "1"]),
-            "release": {"name": self.target, "kind": random.choice(["TABLE", "VIEW"])},
+            "release": {"name": self.target, "label_columns": False, "kind": random.choice(["TABLE", "VIEW"])},
             "repeat_reason": f"case {self.seed}",
         }
         identified = not tagged and random.random() < 0.5
