@@ -24,7 +24,7 @@ from tests.service.access.house import ADMIN, House, message, opened, policy, su
 
 METHODS = declared(DESCRIPTORS)
 
-PARTS = ("", "_classes", "_risk", "_risk_histogram")
+PARTS = ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
 """Ends of the names of a release's objects."""
 
 

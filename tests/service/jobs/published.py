@@ -20,7 +20,7 @@ from tableveil.state.publications import PUBLICATIONS, Publication
 from tests.postgresql import rows
 from tests.service.jobs.managed import POLICY, SECONDS, ended, submit
 
-OBJECTS = ("", "_classes", "_risk", "_risk_histogram")
+OBJECTS = ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
 """The ends of the names of a release's objects."""
 
 Rows = list[tuple[Any, ...]]
