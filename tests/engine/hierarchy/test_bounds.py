@@ -153,7 +153,9 @@ def test_bounds_say_nothing_of_the_range(rule: RuleHierarchy) -> None:
     """A range or a coding that ends with the data's maximum would tell it."""
     labels = [">= 90", "< 0"] if rule is CODED else ["2018", "2022-Q2"]
     kind = ValueKind.INTEGER if rule is CODED else ValueKind.DATE
-    shown = {str(end) for label in labels for end in (lambda b: (b.low, b.high))(read_bounds(kind, label))}
+    found = [bounds for label in labels if (bounds := read_bounds(kind, label)) is not None]
+    shown = {str(end) for bounds in found for end in (bounds.low, bounds.high)}
+    assert len(found) == 2
     assert shown.isdisjoint({"-20", "119", "2018-11-27", "2022-06-18"})
 
 

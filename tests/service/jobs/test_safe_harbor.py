@@ -115,8 +115,8 @@ def test_the_plain_example_releases_the_lowest_levels_allowed(database: Database
         "visits.age",
         "visits.admitted",
     ]
-    names = [name for name, *_ in session.rows("DESCRIBE visits_safe_harbor")]
-    assert [name for name in names if not name.endswith(("_from", "_to", "_rank"))] == [*LOWEST, "diagnosis"]
+    columns = [name for name, *_ in session.rows("DESCRIBE visits_safe_harbor")]
+    assert [name for name in columns if not name.endswith(("_from", "_to", "_rank"))] == [*LOWEST, "diagnosis"]
     ends = session.rows("SELECT DISTINCT age_from, age_to FROM visits_safe_harbor WHERE age = '90+'")
     assert ends == [(90, None)]
 
