@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 from tableveil.backend import Database
 from tableveil.control import Control, Stopped
@@ -26,6 +27,10 @@ from tableveil.state.publications import Publication, PublicationState
 logger = logging.getLogger("tableveil.publishing")
 
 LONGEST_BACKOFF_SECONDS = 600.0
+
+_MOST_CHANGES = 10
+
+Changed = TypeVar("Changed")
 
 Done = Callable[[Publication], Publication]
 """Gives the publication after a step that succeeded."""
@@ -89,13 +94,13 @@ class Publishing:
             raise InvalidError.of("REASON_MISSING", "repeat_reason", shortened(repeat_reason), expected)
         with self._database.session() as session:
             publication = Publication(target, session.sight.principal, now(), repeat_reason)
-            ask(self._database, session, number, publication)
+            _until_free(lambda: ask(self._database, session, number, publication))
         self._couriers[target].look()
 
     def take_back(self, number: int, target: str) -> None:
         """Asks for the removal of a release from a target; `NotFoundError` if it was never asked for there."""
         with self._database.session() as session:
-            take_back(session, number, target)
+            _until_free(lambda: take_back(session, number, target))
         self.look()
 
     def close(self, grace_seconds: float) -> bool:
@@ -174,11 +179,7 @@ class _Courier:
             return math.inf
         except Exception as error:
             failure = failure_of(error, f"releases/{number} at {self._name}")
-        with self._database.ledger() as ledger, ledger.transaction():
-            found = publications.find(ledger, number, self._name)
-            assert found is not None, "publications are never deleted"
-            changed = done(found) if failure is None else failed(found, failure.code, failure.message, _passes(failure))
-            publications.store(ledger, number, changed)
+        changed = _until_free(lambda: self._record(number, failure, done))
         outcome = changed.state.lower() if failure is None else f"failed ({failure.code})"
         logger.info("releases/%d at %s: %s", number, self._name, outcome)
         self._observer.publication_ended(self._name, changed.state if failure is None else PublicationState.FAILED)
@@ -188,6 +189,14 @@ class _Courier:
         if not _passes(failure):
             return math.inf
         return min(2.0 ** min(changed.attempts - 1, 20), LONGEST_BACKOFF_SECONDS)
+
+    def _record(self, number: int, failure: Failure | None, done: Done) -> Publication:
+        with self._database.ledger() as ledger, ledger.transaction():
+            found = publications.find(ledger, number, self._name)
+            assert found is not None, "publications are never deleted"
+            changed = done(found) if failure is None else failed(found, failure.code, failure.message, _passes(failure))
+            publications.store(ledger, number, changed)
+            return changed
 
     def _publish(self, number: int) -> None:
         with self._database.session() as session:
@@ -207,3 +216,14 @@ class _Courier:
 def _passes(failure: Failure) -> bool:
     """Whether an attempt with nothing changed in the release may succeed."""
     return failure.may_pass or failure.kind is FailureKind.INTERNAL
+
+
+def _until_free(change: Callable[[], Changed]) -> Changed:
+    """Makes a change of the ledger, again if a request and the target's thread change one publication at once."""
+    for _ in range(_MOST_CHANGES):
+        try:
+            return change()
+        except ConflictError as error:
+            if error.code != "WRITE_CONFLICT":
+                raise
+    return change()

@@ -177,3 +177,12 @@ def test_a_restart_goes_on_with_what_was_left(path: Path, place: Place) -> None:
     with publishing(path, place) as there:
         there.wait(1, "PUBLISHED")
         assert same(there, 1, "released")
+
+
+def test_a_request_is_not_lost_that_comes_as_an_attempt_ends(there: Published) -> None:
+    """The ledger refuses the later of two changes of one row, so one of them is made again."""
+    for _ in range(30):
+        there.publishing.publish(1, "shelf", "")
+    there.wait(1, "PUBLISHED")
+    there.publishing.take_back(1, "shelf")
+    there.wait(1, "REMOVED")

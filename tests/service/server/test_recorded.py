@@ -28,11 +28,19 @@ from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
-from tableveil.v1 import access_pb2, access_service_pb2, admin_service_pb2, policy_pb2, risk_service_pb2
+from tableveil.v1 import (
+    access_pb2,
+    access_service_pb2,
+    admin_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+    risk_service_pb2,
+)
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
+from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 from tableveil.v1.risk_service_pb2_grpc import RiskServiceStub
 from tests.authenticated import TOKEN
 from tests.service.server.conftest import Start
@@ -244,6 +252,17 @@ def test_what_is_nobodys_resource_is_named_as_well(channel: grpc.Channel, audit:
     refused(partial(AccessServiceStub(channel).AddGrant, access_service_pb2.AddGrantRequest(rule=rule)))
     grant = ("ACCESS_ROLE_STEWARD for bert", "ward")
     assert [entry.resources for entry in audit.entries] == [("monday",), ("bert",), grant]
+
+
+def test_targets_are_named_and_no_url(channel: grpc.Channel, audit: MemoryAudit) -> None:
+    for target in ("shelf", "postgresql://ann:hush@clinic/dwh"):
+        request = release_service_pb2.PublishReleaseRequest(name="releases/3", target=target)
+        refused(partial(ReleaseServiceStub(channel).PublishRelease, request))
+    release = policy_pb2.ReleaseTarget(schema="public", name="stays", publish=["shelf"])
+    job = v1.SubmitJobRequest(policy=policy_pb2.Policy(release=release))
+    refused(partial(JobServiceStub(channel).SubmitJob, job))
+    named = [entry.resources for entry in audit.entries if entry.event is BEGIN]
+    assert named == [("releases/3", "target shelf"), ("releases/3",), ("public.stays", "target shelf")]
 
 
 def test_health_is_nobodys_business(channel: grpc.Channel, audit: MemoryAudit) -> None:
