@@ -133,6 +133,11 @@ def _copy_entries(session: Session) -> None:
         "WHERE job IN (SELECT job FROM tableveil.releases WHERE list_contains(?::BIGINT[], number))",
         [numbers],
     )
+    # Else the privacy of a table would be what its steward has replaced since.
+    session.execute(
+        f"INSERT INTO tableveil.table_privacy BY NAME SELECT * FROM {_NEWER}.tableveil.table_privacy "
+        "ANTI JOIN tableveil.table_privacy USING (table_schema, table_name, version)"
+    )
     # Withdrawals since then of releases that the backup has are not taken over: their objects are in the backup.
     session.execute(
         "INSERT INTO tableveil.withdrawals BY NAME "

@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.document import load_policy
-from tableveil.statements.render import create_statement
+from tableveil.statements import parse
+from tableveil.statements.render import create_statement, privacy_statement
+from tableveil.statements.statement import SetPrivacy
 from tableveil.v1 import policy_pb2
+from tableveil.v1.privacy_service_pb2 import Privacy, TablePrivacy
 from tests.service.document.test_round_trip import POLICIES, TREACHEROUS
 from tests.service.statements.test_parse import STATEMENT, policy_of
 
@@ -89,3 +92,18 @@ WITH (weight = 2.5, nulls = ERROR),
     risk_thresholds = [0.1, 0.2]
   );"""
     )
+
+
+@given(statable(), st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_a_privacy_reads_back_from_its_statement(policy: policy_pb2.Policy, counts_rows: bool) -> None:
+    privacy = Privacy(attributes=policy.attributes, default_role=policy.default_role)
+    if counts_rows:
+        privacy.rows_are_people = True
+    else:
+        privacy.attributes.add(column="who", role=policy_pb2.ROLE_IDENTIFYING)
+        privacy.person_column = "who"
+    table = policy_pb2.TableReference(schema="s", table="t")
+    statement = parse(privacy_statement(TablePrivacy(table=table, privacy=privacy)))
+    assert isinstance(statement, SetPrivacy)
+    assert (statement.table, statement.privacy) == (table, privacy)

@@ -14,13 +14,17 @@ from tableveil.control import Control
 from tableveil.errors import InvalidError
 from tableveil.operate import Backups, Level, restore
 from tableveil.operate.newer_ledger import PARTS
+from tableveil.policy import TableReference
 from tableveil.release import check_ledger
-from tableveil.state import sketches
+from tableveil.state import sketches, table_privacy
+from tableveil.state.jobs import now
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
 from tests.sql.release.test_ledger import POLICY, read
 from tests.sql.state.release_samples import RELEASE, SIZES
 from tests.sql.state.test_lineage import release, served
+
+TABLE = TableReference("", "main", "People")
 
 PEOPLE = "CREATE TABLE IF NOT EXISTS {} AS SELECT hash(i) AS id FROM range(200) r(i)"
 
@@ -34,7 +38,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with database.session() as session:
         migrate(session.ledger)
         release(path, session)
+        declare(session, "the first privacy")
         Backups(database, directory).make("first", Control())
+        declare(session, "a stricter one")
         # The table of these people is not in the first backup.
         session.execute(PEOPLE.format("people"))
         found = read(session, "people", _key(session))[1].sketch
@@ -47,6 +53,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert (release(path, session), jobs_taken) == (3, 7)
     database.close()
     return directory
+
+
+def declare(session: Session, privacy: str) -> None:
+    with session.transaction():
+        table_privacy.declare(session.ledger, TABLE, privacy, "ann", now())
 
 
 def _key(session: Session) -> bytes:
@@ -83,6 +94,10 @@ def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, u
         assert "'id' has the same values as in releases/2" in asked(session, "renamed")
         session.execute("CREATE TABLE others AS SELECT hash(i, 1) AS id FROM range(200) r(i)")
         assert ("went back in time" in asked(session, "others")) == (not is_whole)
+        declared = [table_privacy.find(session.ledger, TABLE, version) for version in (0, 1, 2)]
+        assert [found and found.privacy for found in declared] == [
+            *("a stricter one", "the first privacy", "a stricter one"),
+        ]
         assert session.value("SELECT nextval('tableveil.job_numbers')") == 8
         assert release(target, session, "later") == until + 1
 
