@@ -171,6 +171,7 @@ def test_it_ends_in_the_middle(postgresql: Cluster, url: str) -> None:
         "postgresql://ann@db/clinic?password=secret",
         "postgresql://ann@db/clinic?sslmode=require&p%61ssword=secret",
         "postgresql://ann@db/clinic?sslpassword=secret",
+        "postgresql://ann@db/clinic?oauth_client_secret=secret",
     ],
 )
 def test_passwords_in_urls(url: str) -> None:
