@@ -520,6 +520,11 @@ def test_fields_of_newer_clients_are_refused() -> None:
     ]
 
 
+def test_classes_of_no_release() -> None:
+    message = policy_pb2.Policy(local_recoding=policy_pb2.LocalRecoding(classes_of="january"))
+    assert ("local_recoding.classes_of", "'january'") in faults_of(message)
+
+
 def test_an_order_beyond_all_reason() -> None:
     message = minimal()
     message.attributes.add(column="stage", role=policy_pb2.ROLE_SENSITIVE).order.values.extend([""] * 1_000_001)

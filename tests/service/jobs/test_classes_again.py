@@ -235,6 +235,8 @@ def test_other_columns(database: Database, session: Session, run: Run) -> None:
     error = refused(database, run, again(january, attributes=attributes))
     assert error.faults[0].field == "local_recoding.classes_of"
     assert "'letter' only in releases/" in str(error)
+    session.execute("UPDATE tableveil.release_attributes SET aggregation = 'mean' WHERE column_name = 'age'")
+    assert "whose values are aggregated" in str(refused(database, run, again(january)))
 
 
 def test_a_release_that_is_not_there(database: Database, session: Session, run: Run) -> None:
