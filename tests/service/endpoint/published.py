@@ -11,7 +11,7 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
 
 from tableveil.endpoint.endpoint import Endpoint
-from tableveil.endpoint.readers import Reader
+from tableveil.endpoint.readers import Reader, Service
 from tableveil.endpoint.settings import EndpointSettings, QueryLimits, UseLimits
 from tableveil.identity import Credentials
 from tableveil.server.address import Listening
@@ -54,7 +54,7 @@ class KnownReaders:
 
 @contextmanager
 def serving(
-    directory: Path, service: KnownReaders, limits: QueryLimits = LIMITS, use: UseLimits | None = None, **listening: Any
+    directory: Path, service: Service, limits: QueryLimits = LIMITS, use: UseLimits | None = None, **listening: Any
 ) -> Iterator[Endpoint]:
     """An endpoint on the directory `published`; its audit is beside that, named after the service's readers."""
     place = Listening(("127.0.0.1:0",), **listening)
