@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors campaign protos clean
+	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors bench-sql campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -61,6 +61,9 @@ bench-operate: $(VENV)/.dev
 
 bench-doors: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only doors
+
+bench-sql: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only sql
 
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people

@@ -55,6 +55,7 @@ from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
+from benchmarks.sql.endpoint import agreement, analysts, reading
 from benchmarks.usefulness.numbers import usefulness
 
 SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
@@ -76,6 +77,7 @@ PARTS = (
     "operate",
     "doors",
     "people",
+    "sql",
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -97,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
+        "sql": [reading, analysts, agreement],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]

@@ -6,6 +6,7 @@ import logging
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
 
 # It would write statements of analysts into the log.
@@ -24,6 +25,10 @@ class AnalystSql(DuckDB):
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: DuckDBParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT")
         }
+
+    class Generator(DuckDBGenerator):  # noqa: D106
+        # Otherwise string_agg(DISTINCT x, ',') would become one of pairs.
+        MULTI_ARG_DISTINCT = True
 
 
 _AGGREGATES = """

@@ -12,7 +12,12 @@ from tableveil.endpoint.grammar import FUNCTIONS
 from tableveil.endpoint.statement import Checked, alias_of
 from tableveil.errors import InvalidError
 
-_OWN_NAMES = frozenset({"get_current_timestamp", "current_date", "list_slice", "array_extract", "array_slice"})
+_OWN_NAMES = frozenset(
+    {
+        *("row", "get_current_timestamp", "current_date", "list_slice", "array_extract", "array_slice"),
+        *("like_escape", "not_like_escape", "ilike_escape", "not_ilike_escape"),
+    }
+)
 """Functions that DuckDB's parser makes of operators and keywords, beside those that have signs as names."""
 
 

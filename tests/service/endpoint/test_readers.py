@@ -159,4 +159,3 @@ def test_an_endpoint_without_the_role_serves_nobody(house: House) -> None:
         connection.cursor() as cursor,
     ):
         cursor.execute("SELECT 1")
-

@@ -1,0 +1,42 @@
+"""Random SELECTs of allowed shape give the rows that DuckDB finds in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import adbc_driver_flightsql.dbapi as flight_sql
+import duckdb
+import pytest
+
+from benchmarks.sql.random_selects import TABLE, agree, random_select, rows_of
+from tests.service.endpoint.published import KnownReaders, connected, publish, serving
+
+STATEMENTS = 50
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[flight_sql.Cursor, duckdb.DuckDBPyConnection]]:
+    place = tmp_path_factory.mktemp("agreement")
+    (place / "published").mkdir()
+    file = publish(place / "published", 1, "main", {TABLE: rows_of(2000)})
+    with (
+        serving(place, KnownReaders(ann={1})) as endpoint,
+        connected(endpoint) as connection,
+        connection.cursor() as cursor,
+        duckdb.connect(file, read_only=True) as direct,
+    ):
+        yield cursor, direct
+
+
+@pytest.mark.parametrize("seed", range(STATEMENTS))
+def test_the_endpoint_agrees_with_duckdb(both: tuple[flight_sql.Cursor, duckdb.DuckDBPyConnection], seed: int) -> None:
+    cursor, direct = both
+    statement = random_select(Random(seed))
+    cursor.execute(statement)
+    assert agree(cursor.fetchall(), direct.execute(statement).fetchall()), statement
+
+
+def test_other_rows_are_noticed() -> None:
+    assert agree([(1, None), (2, None)], [(2, None), (1, None)])
+    assert not agree([(1,), (1,)], [(1,)])
