@@ -30,7 +30,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples
 	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
-	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml deploy/kubernetes-endpoint.yaml
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

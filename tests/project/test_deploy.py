@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tableveil.cli.endpoint import endpoint
 from tableveil.cli.serve import serve
+from tableveil.endpoint.query_process import UNCOUNTED
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 UNIT = DEPLOY / "tableveil.service"
+ENDPOINT_UNIT = DEPLOY / "tableveil-endpoint.service"
 CONFIG = "/etc/tableveil/config.toml"
 
 
@@ -88,12 +91,41 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     assert all(rule["from"] for rule in policy["ingress"])
 
 
-def test_the_unit(tmp_path: Path) -> None:
+def test_the_endpoint_under_systemd() -> None:
+    (command,) = re.findall(r"^ExecStart=\S+/tableveil (.*)$", ENDPOINT_UNIT.read_text(), re.MULTILINE)
+    name, *options = shlex.split(command)
+    assert options == ["--config", "/etc/tableveil-endpoint/endpoint.toml"]
+    settings = endpoint.make_context(name, ["--config", str(DEPLOY / "endpoint.toml")]).params
+    # A directory that the unit makes; its memory is enough for all queries.
+    assert settings["audit_file"].parent == Path("/var/lib/tableveil-endpoint")
+    assert settings["queries"] * settings["query_memory"] * UNCOUNTED <= 4096
+
+
+def test_the_pod_of_an_endpoint(tmp_path: Path) -> None:
+    found = {kind["kind"]: kind for kind in yaml.safe_load_all((DEPLOY / "kubernetes-endpoint.yaml").read_text())}
+    config = tmp_path / "endpoint.toml"
+    config.write_text(found["ConfigMap"]["data"]["endpoint.toml"])
+    pod = found["StatefulSet"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    settings = endpoint.make_context("endpoint", ["--config", str(config)]).params
+    mounts = {mount["mountPath"]: mount.get("readOnly", False) for mount in container["volumeMounts"]}
+    assert mounts["/published"], "an endpoint writes nothing there"
+    files = ("token_file", "ca_certificate", "tls_certificate", "tls_key", "audit_file")
+    assert {str(settings[option].parent) for option in files} <= mounts.keys()
+    (port,) = container["ports"]
+    assert settings["address"] == f"0.0.0.0:{port['containerPort']}"
+    assert settings["queries"] * settings["query_memory"] * UNCOUNTED <= 4096
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+
+
+@pytest.mark.parametrize("source", [UNIT, ENDPOINT_UNIT])
+def test_the_unit(tmp_path: Path, source: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze on this machine")
     # Neither the program nor its user is there.
-    unit = tmp_path / UNIT.name
-    text = UNIT.read_text().replace("/opt/tableveil/bin/tableveil", "/bin/true")
-    unit.write_text(re.sub(r"^(User|Group)=tableveil$", r"\1=root", text, flags=re.MULTILINE))
+    unit = tmp_path / source.name
+    text = source.read_text().replace("/opt/tableveil/bin/tableveil", "/bin/true")
+    unit.write_text(re.sub(r"^(User|Group)=tableveil.*$", r"\1=root", text, flags=re.MULTILINE))
     result = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")

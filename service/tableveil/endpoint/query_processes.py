@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import logging
 import os
 import shutil
@@ -30,6 +31,7 @@ SPARES = 2
 
 _SECONDS_BETWEEN_LOOKS = 0.05
 _BUFFERED = 2**16
+_PIPE_BYTES = 2**20
 _KINDS = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)}
 
 
@@ -63,14 +65,14 @@ class QueryProcesses:
             raise BusyError.of(
                 "QUERY_ENDED", "statement", "a process that ended", "one that runs", "Try again."
             ) from None
-        self._fill()
         return process
 
     def release(self, process: QueryProcess) -> None:
-        """Ends a process, and removes what it spilled."""
+        """Ends a process, removes what it spilled, and lets another one get ready."""
         with self._lock:
             self._running.pop(process, None)
         process.close()
+        self._fill()
 
     @property
     def running(self) -> int:
@@ -123,6 +125,9 @@ class QueryProcesses:
         settings = (f"{self._limits.memory}B", str(self._limits.threads), str(spill), f"{self._limits.spill}B")
         requests, asked = os.pipe()
         answered, results = os.pipe()
+        with suppress(OSError):
+            # Otherwise both sides would wake each other for every 64 KiB.
+            fcntl.fcntl(results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
             for attempt in range(2):
                 try:

@@ -1,4 +1,4 @@
-"""What the endpoint remembers of the service's answers, and for how long."""
+"""The answers of the service that the endpoint remembers, and for how long."""
 
 from __future__ import annotations
 

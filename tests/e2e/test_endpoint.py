@@ -1,0 +1,148 @@
+"""`tableveil endpoint` as an operator runs it: beside a server, with tokens and certificates, stopped and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import adbc_driver_flightsql.dbapi as flight_sql
+import pytest
+from adbc_driver_manager import Error
+from click.testing import CliRunner
+
+from tableveil.audit import verify
+from tableveil.cli.main import cli
+from tests.e2e.commands import tableveil
+from tests.e2e.forked import Command
+from tests.e2e.process import SECONDS_TO_STOP, Serve
+
+LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+WAITING_SECONDS = 60.0
+MARK = "TABLEVEIL_TEST_PLACE"
+
+
+@contextmanager
+def running(place: Path, server: str, *options: str) -> Iterator[tuple[Command, str]]:
+    """An endpoint on an empty directory, and its URI."""
+    (place / "published").mkdir(exist_ok=True)
+    usual = ("--published", str(place / "published"), "--service", server, "--address", "localhost:0")
+    command = Command(
+        *("endpoint", *usual, "--audit-file", str(place / "audit.jsonl"), *options),
+        log=place / "flight.log",
+        environment={MARK: str(place)},
+    )
+    try:
+        yield command, command.stdout.readline().rpartition(" on ")[2].strip()
+    finally:
+        if command.running:
+            command.send_signal(signal.SIGKILL)
+            command.wait(SECONDS_TO_STOP)
+
+
+def ask(uri: str, statement: str, **options: str) -> list[tuple[object, ...]]:
+    with flight_sql.connect(uri, db_kwargs=options, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"adbc.flight.sql.authorization_header": f"Bearer {token.strip()}"}
+
+
+def left_over(place: Path) -> list[str]:
+    """The processes that an endpoint there started, by a variable of their environment."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={place}".encode() in (directory / "environ").read_bytes().split(b"\0"):
+                found.append(directory.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_tokens_and_a_stop(serve: Serve, tmp_path: Path) -> None:
+    server = serve(tmp_path / "clinic.duckdb").address
+    token = tmp_path / "endpoint.token"
+    token.write_text(tableveil("tokens", "create", "flight", "--role", "endpoint", server=server).stdout)
+    token.chmod(0o600)
+    analyst = tableveil("tokens", "create", "ann", server=server).stdout
+    with running(tmp_path, server, "--token-file", str(token)) as (command, uri):
+        assert ask(uri, "SELECT 42", **bearer(analyst)) == [(42,)]
+        with pytest.raises(Error, match="UNAUTHENTICATED"):
+            ask(uri, "SELECT 42", **bearer("tvl_wrong"))
+        command.send_signal(signal.SIGTERM)
+        assert command.wait(SECONDS_TO_STOP) == 0
+    assert verify([tmp_path / "audit.jsonl"]).faults == ()
+    log = (tmp_path / "flight.log").read_text()
+    assert "tvl_" not in log
+    assert "Traceback" not in log
+
+
+def test_certificates(serve: Serve, tmp_path: Path) -> None:
+    tls = tmp_path / "tls"
+    assert CliRunner().invoke(cli, ["certificates", str(tls), "--client", "etl", "--client", "other"]).exit_code == 0
+    own = ("--tls-certificate", str(tls / "server.pem"), "--tls-key", str(tls / "server-key.pem"))
+    clients = ("--tls-client-ca", str(tls / "ca.pem"))
+    mapped = ("--certificate-principal", "dns:etl=etl")
+    server = serve(tmp_path / "clinic.duckdb", *own, *clients, *mapped, "--address", f"unix:{tmp_path}/socket")
+    service = f"unix:{tmp_path}/socket"
+    assert server.process.running
+    trusted = {"adbc.flight.sql.client_option.tls_root_certs": (tls / "ca.pem").read_text()}
+
+    def certified(name: str) -> dict[str, str]:
+        return {
+            **trusted,
+            "adbc.flight.sql.client_option.mtls_cert_chain": (tls / f"{name}.pem").read_text(),
+            "adbc.flight.sql.client_option.mtls_private_key": (tls / f"{name}-key.pem").read_text(),
+        }
+
+    with running(tmp_path, service, *own, *clients) as (_, uri):
+        assert uri.startswith("grpc+tls://")
+        assert ask(uri, "SELECT 42", **certified("etl")) == [(42,)]
+        with pytest.raises(Error, match="UNAUTHENTICATED"):
+            ask(uri, "SELECT 42", **certified("other"))
+        with pytest.raises(Error):
+            ask(uri, "SELECT 42", **trusted)
+
+
+def test_a_killed_endpoint_leaves_no_process(serve: Serve, tmp_path: Path) -> None:
+    server = serve(tmp_path / "clinic.duckdb").address
+    with running(tmp_path, server) as (command, uri):
+        connection = flight_sql.connect(uri, db_kwargs=bearer(os.environ["TABLEVEIL_TOKEN"]), autocommit=True)
+        with connection, connection.cursor() as cursor:
+            cursor.execute(LONG)
+        assert left_over(tmp_path)
+        command.send_signal(signal.SIGKILL)
+        command.wait(SECONDS_TO_STOP)
+    deadline = time.monotonic() + WAITING_SECONDS
+    while left_over(tmp_path):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # The next one continues the audit, although the last entry has no end.
+    with running(tmp_path, server) as (command, uri):
+        assert ask(uri, "SELECT 42", **bearer(os.environ["TABLEVEIL_TOKEN"])) == [(42,)]
+        command.send_signal(signal.SIGTERM)
+        assert command.wait(SECONDS_TO_STOP) == 0
+    assert verify([tmp_path / "audit.jsonl"]).faults == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--published", "nowhere"], "published"),
+        (["--address", "0.0.0.0:0"], "--allow-remote"),
+        (["--address", "0.0.0.0:0", "--allow-remote"], "TLS"),
+        (["--address", "unix:/tmp/x"], "address"),
+        (["--tls-certificate", "x.pem"], "tls_certificate"),
+    ],
+)
+def test_settings_that_cannot_work(tmp_path: Path, options: list[str], told: str) -> None:
+    usual = ["--published", str(tmp_path), "--audit-file", str(tmp_path / "audit.jsonl")]
+    result = CliRunner().invoke(cli, ["endpoint", *usual, *options])
+    assert result.exit_code == 2
+    assert told in result.output
