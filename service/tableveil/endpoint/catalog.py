@@ -11,9 +11,11 @@ from google.protobuf.message import Message
 from tableveil.endpoint import sql_info
 from tableveil.endpoint.published import PublishedTable
 from tableveil.endpoint.statement import CATALOG
+from tableveil.errors import InvalidError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
 _TABLE = "TABLE"
+_LONGEST_PATTERN = 1_000
 
 _CATALOGS = pa.schema([pa.field("catalog_name", pa.string(), nullable=False)])
 _SCHEMAS = pa.schema([("catalog_name", pa.string()), pa.field("db_schema_name", pa.string(), nullable=False)])
@@ -135,8 +137,17 @@ def _matching(command: sql.CommandGetDbSchemas | sql.CommandGetTables, tables: _
 
 def _pattern(pattern: str) -> re.Pattern[str]:
     """A pattern of SQL's LIKE, in which a backslash takes the meaning from the next character."""
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    signs = {"%": ".*", "_": "."}
-    text = "".join(signs.get(part, re.escape(part[-1])) for part in parts)
-    # Runs of .* would let a match take time that is exponential in their number.
-    return re.compile(re.sub(r"(?:\.\*)+", ".*", text), re.IGNORECASE | re.DOTALL)
+    if len(pattern) > _LONGEST_PATTERN:
+        found, expected = f"a pattern of {len(pattern):,} characters", f"at most {_LONGEST_PATTERN:,}"
+        raise InvalidError.of("COMMAND_INVALID", "pattern", found, expected)
+    fixed = [""]
+    for part in re.findall(r"\\.|.", pattern, re.DOTALL):
+        if part == "%":
+            fixed.append("")
+        else:
+            fixed[-1] += "." if part == "_" else re.escape(part[-1])
+    # The first place of each part is as good as any other: with plain .*, a match would try all of them, in a time
+    # that is exponential in the number of parts.
+    first, *others = fixed
+    text = first + "".join(f"(?>.*?{part})" for part in others[:-1]) + "".join(f".*{part}" for part in others[-1:])
+    return re.compile(text, re.IGNORECASE | re.DOTALL)

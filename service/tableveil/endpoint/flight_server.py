@@ -215,7 +215,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
     ) -> tuple[pa.Schema | None, int]:
         """The schema of a statement's rows, if its parameters are known, and the number of its parameters."""
         tables = self._published.tables(call.reader.releases)
-        key = (statement, frozenset((table.release, table.schema, table.name) for table in tables))
+        key = (statement, [(table.release, table.schema, table.name) for table in tables])
         if (known := self._schemas.get(key)) is None:
             with self._asked(statement, call, context, rows=False) as (process, control):
                 known = _answer(process, control)
@@ -304,6 +304,12 @@ def _info(schema: pa.Schema, descriptor: flight.FlightDescriptor, ticket: bytes)
 def _parameters(reader: flight.MetadataRecordBatchReader) -> pa.Table:
     batches, size = [], 0
     for chunk in reader:
+        try:
+            # Arrow trusts the offsets that it is sent.
+            chunk.data.validate(full=True)
+        except pa.ArrowInvalid:
+            damaged, whole = "values that cannot be read", "whole values of Arrow"
+            raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
         batches.append(chunk.data)
         size += chunk.data.nbytes
         if size > LARGEST_PARAMETERS:

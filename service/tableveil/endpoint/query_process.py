@@ -33,6 +33,9 @@ from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundErr
 ROWS_IN_BATCH = 65_536
 LARGEST_BATCH = 4 * 2**20
 """Bytes of a batch, unless a single row is larger: clients refuse messages beyond 16 MiB unless told otherwise."""
+LARGEST_ROW = 16 * 2**20
+LARGEST_SCHEMA = 2**20
+"""Bytes of a row and of a schema: the endpoint holds them in memory, and that of all queries is its own."""
 
 TOO_MUCH_MEMORY = 3
 """The exit code of a process that ended itself because it exceeded its memory."""
@@ -152,6 +155,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     if not request["rows"]:
         return {**account, "schema": _base64(_schema(connection, checked, values))}
     reader = _reader(connection, checked, values)
+    _base64(reader.schema)
     send(answers, {**account, "schema": None})
     rows = 0
     with pa.ipc.new_stream(answers, reader.schema) as stream:
@@ -210,6 +214,8 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch in parts that clients accept."""
     count = -(-batch.nbytes // LARGEST_BATCH)
     if count <= 1 or batch.num_rows <= 1:
+        if batch.nbytes > LARGEST_ROW:
+            raise _too_large(f"a row of more than {LARGEST_ROW:,} bytes")
         yield batch
         return
     half = batch.num_rows // 2
@@ -232,11 +238,18 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _values(encoded: str, expected: int) -> list[Any]:
-    found = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
+    try:
+        found = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
+        # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
+        found.validate(full=True)
+        values = [column.to_pylist() for column in found.columns]
+    except (pa.ArrowException, ValueError, OverflowError, OSError):
+        damaged, whole = "values that cannot be read", "whole values of Arrow"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
     if found.num_rows != 1 or found.num_columns != expected:
         rows = f"{found.num_rows} rows of {found.num_columns} parameters"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", rows, f"one row of {expected}")
-    return [column[0].as_py() for column in found.columns]
+    return [value for (value,) in values]
 
 
 def _told(error: Exception, request: Message) -> TableveilError:
@@ -255,7 +268,14 @@ def _quoted(name: str, quote: str = '"') -> str:
 
 
 def _base64(schema: pa.Schema) -> str:
-    return base64.b64encode(schema.serialize()).decode()
+    serialized = schema.serialize()
+    if serialized.size > LARGEST_SCHEMA:
+        raise _too_large(f"columns whose names and types take more than {LARGEST_SCHEMA:,} bytes")
+    return base64.b64encode(serialized).decode()
+
+
+def _too_large(found: str) -> BusyError:
+    return BusyError.of("RESULT_TOO_LARGE", "statement", found, "a smaller result")
 
 
 def _end_with(pipe: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
 
 from tableveil.endpoint.pipes import Message
 
 _MOST_REMEMBERED = 1000
+_LARGEST_REMEMBERED = 2**16
 
 
 class Schemas:
@@ -16,18 +17,26 @@ class Schemas:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[Hashable, Message] = OrderedDict()
+        self._known: OrderedDict[bytes, Message] = OrderedDict()
 
-    def get(self, key: Hashable) -> Message | None:
-        """The account under that key."""
+    def get(self, key: object) -> Message | None:
+        """The account under that key, which is known by its `repr`."""
+        digest = _digest(key)
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-            return self._known.get(key)
+            if digest in self._known:
+                self._known.move_to_end(digest)
+            return self._known.get(digest)
 
-    def keep(self, key: Hashable, account: Message) -> None:
-        """Remembers an account, in place of the one that was not asked for the longest."""
+    def keep(self, key: object, account: Message) -> None:
+        """Remembers an account that is not large, in place of the one that was not asked for the longest."""
+        if len(account["schema"] or "") > _LARGEST_REMEMBERED:
+            return
         with self._lock:
-            self._known[key] = account
+            self._known[_digest(key)] = account
             if len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
+
+
+def _digest(key: object) -> bytes:
+    """Parameters may be large, and a thousand keys would hold them."""
+    return hashlib.sha256(repr(key).encode()).digest()

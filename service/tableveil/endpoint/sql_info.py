@@ -69,7 +69,8 @@ SCHEMA = pa.schema(
 
 def sql_info(wanted: Collection[int]) -> pa.Table:
     """The wanted facts, all of them if none is named; numbers without a fact are left out."""
-    found = {number: fact for number, fact in FACTS.items() if not wanted or number in wanted}
+    chosen = set(wanted)
+    found = {number: fact for number, fact in FACTS.items() if not chosen or number in chosen}
     children: list[list[Fact]] = [[] for _ in _CHILDREN]
     types, offsets = [], []
     for fact in found.values():

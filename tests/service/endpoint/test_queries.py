@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import struct
 import time
 from datetime import date
 from decimal import Decimal
@@ -12,12 +15,15 @@ import duckdb
 import pyarrow as pa
 import pytest
 from adbc_driver_manager import Error, OperationalError
+from google.protobuf import any_pb2
+from google.protobuf.message import Message
 from pyarrow import flight
 
 from tableveil.audit import verify
 from tableveil.audit.entry import read_entries
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.settings import QueryLimits, UseLimits
+from tableveil.flight_sql import flight_sql_pb2 as sql
 from tests.service.endpoint.published import DISCHARGES, LIMITS, KnownReaders, connected, publish, serving
 
 WAITING_SECONDS = 60.0
@@ -34,6 +40,12 @@ def refused(connection: flight_sql.Connection, statement: str, *parameters: obje
     with pytest.raises(Error) as raised:
         rows(connection, statement, *parameters)
     return str(raised.value)
+
+
+def packed(message: Message) -> bytes:
+    command = any_pb2.Any()
+    command.Pack(message)
+    return command.SerializeToString()
 
 
 def test_an_analyst_gets_the_rows_of_a_release(ann: flight_sql.Connection) -> None:
@@ -72,6 +84,35 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     assert rows(ann, counting, "40", "ward 1' OR '1' = '1", "2024-02-10") == [(0,)]
     assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
     assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
+
+
+def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) -> None:
+    """Arrow checks none: 400,000 bytes of the process came back as the parameter's value."""
+    known = flight.FlightCallOptions(headers=[(b"authorization", b"Bearer ann")])
+    batch = pa.record_batch([pa.array([b"x" * 64])], ["x"])
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as written:
+        written.write_batch(batch)
+    sound = stream.getvalue().to_pybytes()
+    head, _, tail = sound.rpartition(struct.pack("<2i", 0, 64))
+    beyond = head + struct.pack("<2i", 0, 400_000) + tail
+    with flight.connect(endpoint.uri) as client:
+
+        def bound(parameters: bytes) -> list[dict[str, object]]:
+            handle = json.dumps(["SELECT ? AS x", base64.b64encode(parameters).decode()]).encode()
+            ticket = flight.Ticket(packed(sql.TicketStatementQuery(statement_handle=handle)))
+            found: list[dict[str, object]] = client.do_get(ticket, known).read_all().to_pylist()
+            return found
+
+        assert bound(sound) == [{"x": b"x" * 64}]
+        for damaged in (beyond, b"junk"):
+            with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
+                bound(damaged)
+        command = sql.CommandPreparedStatementQuery(prepared_statement_handle=b'["SELECT ?", null]')
+        put, _ = client.do_put(flight.FlightDescriptor.for_command(packed(command)), batch.schema, known)
+        put.write_batch(pa.ipc.open_stream(beyond).read_next_batch())
+        with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
+            put.close()
 
 
 def test_a_client_finds_what_there_is(ann: flight_sql.Connection, endpoint: Endpoint) -> None:
@@ -187,9 +228,12 @@ def test_a_client_that_leaves_ends_its_query(endpoint: Endpoint, ann: flight_sql
         (LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}", "QUERY_MEMORY"),
         (QueryLimits(memory=64 * 2**20, spill=2**24),
          "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d ORDER BY a.charge + b.charge * c.charge, d.day", "_MEMORY"),
+        (LIMITS, "SELECT lpad('x', 17000000 + charge::INTEGER, 'y') FROM {0} LIMIT 1", "RESULT_TOO_LARGE"),
+        (LIMITS, f"WITH a AS (SELECT 1 AS {'x' * 2000}), b AS (SELECT * FROM {', '.join(f'a a{i}' for i in range(24))})"
+         f" SELECT * FROM {', '.join(f'b b{i}' for i in range(24))}", "RESULT_TOO_LARGE"),
         (QueryLimits(result=2**20), "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d, {0} e", "RESULT_TOO_LARGE"),
     ],
-    ids=["time", "binding", "memory", "spill", "result"],
+    ids=["time", "binding", "memory", "spill", "row", "columns", "result"],
 )  # fmt: skip
 def test_a_query_that_takes_too_much_is_ended(place: Path, limits: QueryLimits, statement: str, reason: str) -> None:
     with serving(place, KnownReaders(ann={7}), limits) as endpoint, connected(endpoint) as ann:
