@@ -185,7 +185,7 @@ class Checks:
             return
         expected = costs.score(classes)
         weights = sum(attribute.get("weight", 1) for attribute in self.case.policy["attributes"])
-        slack = 1e-9 * (1 + abs(expected)) + 1e-12 * weights
+        slack = 1e-9 * (1 + abs(expected)) + 1e-11 * weights
         if abs(score - expected) > slack:
             yield f"a score of {score}, where the labels cost {expected}"
         others = transformations(self.case)

@@ -237,9 +237,9 @@ class Judge:
 
     def _values_hold(self, name: str, parameters: Document, found: ReleasedClass) -> bool:
         column = next(c for c in self.case.sensitive if c.name == parameters["column"])
-        # Where clusters are compared, records that are set aside are not in the distribution.
-        aside = self.case.withheld if self.case.method is Method.MICROAGGREGATION else set()
-        everybody = [i for i in range(len(self.case.rows)) if i not in aside]
+        # Records that are set aside for a NULL in an aggregated column are in no distribution.
+        aggregated = [c.name for c in self.case.aggregated]
+        everybody = [i for i, row in enumerate(self.case.rows) if all(row[name] is not None for name in aggregated)]
         whole = self._spread(column.name, everybody)
         part = self._spread(column.name, found.records)
         if name != "n_t_closeness":
