@@ -101,6 +101,19 @@ def test_which_releases_hold_them(database: Database, removals: Removals, run: R
     assert session.value("SELECT count(*) FROM others") == 61
 
 
+def test_by_another_column(database: Database, removals: Removals, run: Run, session: Session) -> None:
+    """The ledger knows people by the column of the policy, whatever values are given in another one."""
+    first = released(database, run, "first")
+    session.execute("ALTER TABLE Visits ADD COLUMN email VARCHAR; UPDATE Visits SET email = (100 - id)::VARCHAR")
+    assert numbers(erase(removals, "93", "50", column="email")) == ([first], [])
+    session.execute("ALTER TABLE Visits DROP COLUMN email")
+    second = released(database, run, "second")
+    digests = "SELECT digest FROM tableveil.release_persons WHERE release = ? ORDER BY ALL"
+    assert session.rows(digests, [first]) == session.rows(digests, [second])
+    people = [[found for found in sketch(session, release) if found[0] == "id"] for release in (first, second)]
+    assert people[0] == people[1]
+
+
 def test_a_query_that_renames(database: Database, removals: Removals, run: Run, session: Session) -> None:
     query = "SELECT id AS patient, age, ward, illness, address FROM Visits WHERE id > 5"
     attributes = tuple(AttributePolicy(name, Role.IDENTIFYING) for name in ("patient", "address"))
