@@ -124,7 +124,8 @@ class PostgresqlTarget:
 
     def _swap(self, cursor: Any, edition: Edition, types: str) -> None:
         """Gives the staged tables their names, in place of those of an earlier release of that schema and name."""
-        place = f"{edition.schema}.{edition.name}"
+        # Quoted: b.c of the schema a must not take the place of c of the schema a.b.
+        place = f"{_quoted(edition.schema)}.{_quoted(edition.name)}"
         self._drop(cursor, "place = $1", place, "RESTRICT")
         for position, item in enumerate(edition.items):
             self._check_free(cursor, item.name)

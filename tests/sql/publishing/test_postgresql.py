@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from urllib.parse import quote
@@ -228,6 +229,14 @@ def test_what_others_made_is_never_replaced(session: Session, postgresql: Cluste
     assert postgresql.rows(url, "SELECT a FROM released") == [("theirs",)]
 
 
+def test_a_dot_in_a_name_takes_no_place_of_others(session: Session, postgresql: Cluster, url: str) -> None:
+    session.execute('CREATE TABLE source."b.released" AS SELECT 1 AS a')
+    found = edition(session, "b.released")
+    publish(session, url, found)
+    publish(session, url, replace(found, number=8, schema="source.b", name="released", items=()))
+    assert tables(postgresql, url) == {"b.released"}
+
+
 def test_views_of_others_keep_a_table_from_being_replaced_but_not_from_being_withdrawn(
     session: Session, postgresql: Cluster, url: str
 ) -> None:
@@ -321,7 +330,15 @@ def test_passwords_come_by_the_ways_of_libpq(
     assert tables(postgresql, url) == {"released"}
 
 
-@pytest.mark.parametrize("url_", ["postgresql://ann:hush-hush@clinic/db", "postgresql:///db?password=hush-hush"])
+@pytest.mark.parametrize(
+    "url_",
+    [
+        *("postgresql://ann:hush-hush@clinic/db", "postgresql:///db?password=hush-hush"),
+        # libpq takes them, other readers of URLs end in them.
+        *("postgresql://ann:hush#hush@clinic/db", "postgresql://ann:hush?hush@clinic/db"),
+        "postgresql:///db#?pass%77ord=hush-hush",
+    ],
+)
 def test_a_url_with_a_password_is_refused_with_a_hint(url_: str) -> None:
     with pytest.raises(InvalidError) as raised:
         declared_targets([f"warehouse={url_}"])
