@@ -29,9 +29,7 @@ def test_from_policy_to_bound(serve: Serve, tmp_path: Path) -> None:
     assert "optimal" in shown or "no local recoding scores below" in shown
     assert "transformations" not in shown
     assert "every class has levels of its own" in tableveil("show", "1", "--explain", server=server.address).stdout
-    refused = tableveil("frontier", str(file), server=server.address)
-    assert refused.exit_code == 2
-    assert "local_recoding" in refused.stderr
+    assert tableveil("frontier", str(file), server=server.address).exit_code == 0
     document["local_recoding"] = {"most_levels": {"sexx": 1}}
     file.write_text(json.dumps(document))
     mistyped = tableveil("check-policy", str(file), server=server.address)

@@ -19,7 +19,7 @@ from tableveil.backend.expressions import (
     try_cast,
 )
 from tableveil.backend.file_names import file_name
-from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
+from tableveil.backend.functions import in_composed_form, is_finite, replaced, row_hash, rows_of_query, time_of_format
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
 from tableveil.backend.sight import (
@@ -65,10 +65,12 @@ __all__ = [
     "present_look",
     "read_only",
     "render",
+    "replaced",
     "row_hash",
     "row_number",
     "rows_of_query",
     "table",
     "text",
+    "time_of_format",
     "try_cast",
 ]

@@ -20,6 +20,16 @@ def in_composed_form(value: exp.Expr) -> exp.Expr:
     return _call("nfc_normalize", value)
 
 
+def replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
+    """The text with every occurrence of one part replaced by another."""
+    return _call("replace", value, exp.Literal.string(old), exp.Literal.string(new))
+
+
+def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
+    """The time that a text tells in a format of `strptime`; NULL for a text in another format."""
+    return _call("try_strptime", value, wanted)
+
+
 def rows_of_query() -> exp.Table:
     """The rows of a query in a FROM clause; its text is bound, so that no log has it."""
     return exp.Table(this=_call("query", exp.Placeholder()))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, is_finite, number, text, try_cast
+from tableveil.backend import Session, alias, column, is_finite, number, replaced, text, time_of_format, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading.model import CsvFormat
 
@@ -101,7 +101,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
         InvalidError: the database would round some to as many digits behind the point as `scales` says.
     """
     types = how.types
-    values = {name: _replaced(column(name), ",", ".") if how.decimal_comma else column(name) for name in scales}
+    values = {name: replaced(column(name), ",", ".") if how.decimal_comma else column(name) for name in scales}
     counts = [exp.CountIf(this=_is_rounded(values[name], types[name], scale)) for name, scale in scales.items()]
     found = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
     faults = [
@@ -150,12 +150,9 @@ def _with_point(value: exp.Expr) -> exp.Expr:
     """A number with a comma has a point instead; one with a point has a comma, so that it is none."""
     number_like = exp.RegexpFullMatch(this=value.copy(), expression=text(r"[+-]?[0-9]*[.,][0-9]*([eE][+-]?[0-9]+)?"))
     has_comma = exp.Contains(this=value.copy(), expression=text(","))
-    swapped = exp.Case().when(has_comma, _replaced(value, ",", ".")).else_(_replaced(value, ".", ","))
+    swapped = exp.Case().when(has_comma, replaced(value.copy(), ",", "."))
+    swapped = swapped.else_(replaced(value.copy(), ".", ","))
     return exp.Case().when(number_like, swapped).else_(value)
-
-
-def _replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
-    return exp.Anonymous(this="replace", expressions=[value.copy(), text(old), text(new)])
 
 
 def _kind(value: exp.Expr, how: CsvFormat) -> exp.Expr:
@@ -165,7 +162,7 @@ def _kind(value: exp.Expr, how: CsvFormat) -> exp.Expr:
     # First of all: a format may make dates of digits alone.
     for name, wanted in formats.items():
         if wanted:
-            parsed = exp.Anonymous(this="try_strptime", expressions=[value.copy(), text(wanted)])
+            parsed = time_of_format(value.copy(), text(wanted))
             case = case.when(parsed.is_(exp.null()).not_(), text(name), copy=False)
     for name, pattern, type_ in _KINDS:
         if formats.get(name):

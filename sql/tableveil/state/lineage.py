@@ -38,7 +38,7 @@ class Reached(NamedTuple):
 def changing_rights(path: Path, ledger: Ledger) -> Iterator[None]:
     """A transaction that changes who may do what, and is marked beside the database, or an older file would undo it.
 
-    Nothing stops the session any more once it is committed.
+    Nothing stops it any more once it is committed.
     """
     with ledger.transaction():
         yield
