@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 import duckdb
 import pyarrow as pa
 
+from tableveil.backend import cleared
 from tableveil.endpoint import second_opinion
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.statement import Checked, alias_of, check
@@ -163,7 +164,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         try:
             for batch in reader:
                 rows += batch.num_rows
-                for part in _parts(batch):
+                for part in _parts(cleared(batch)):
                     stream.write_batch(part)
         except (duckdb.Error, pa.ArrowException, OSError) as failure:
             error = _told(failure, request)

@@ -1,6 +1,7 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
 from tableveil.backend.attached import attached
+from tableveil.backend.cleared import cleared
 from tableveil.backend.database import Database, Settings, check_path, read_only
 from tableveil.backend.expressions import (
     alias,
@@ -48,6 +49,7 @@ __all__ = [
     "attached",
     "cast",
     "check_path",
+    "cleared",
     "column",
     "conjunction",
     "create_table",

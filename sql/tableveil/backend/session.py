@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.backend.cleared import cleared
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.redacted import without_literals
@@ -128,7 +129,7 @@ class Session:
             reader = self._cursor.sql(_text(statement)).to_arrow_reader(rows)
         except duckdb.Error as error:
             raise translated(error) from None
-        return pa.RecordBatchReader.from_batches(reader.schema, map(_cleared, reader))
+        return pa.RecordBatchReader.from_batches(reader.schema, map(cleared, reader))
 
     @contextmanager
     def transaction(self, *, elsewhere: bool = False) -> Iterator[None]:
@@ -195,14 +196,6 @@ Ledger = NewType("Ledger", Session)
 
 Another engine's sessions may read the source. The ledger's session needs nothing of theirs.
 """
-
-
-def _cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with zeros under its NULLs, which only a copy of a column has."""
-    every = pa.array(range(batch.num_rows)) if any(found.null_count for found in batch.columns) else None
-    return pa.record_batch(
-        [found.take(every) if found.null_count else found for found in batch.columns], schema=batch.schema
-    )
 
 
 def _text(statement: Statement) -> str:

@@ -78,6 +78,16 @@ def test_ordinary_questions(ann: flight_sql.Connection, statement: str, expected
     assert rows(ann, statement) == expected
 
 
+@pytest.mark.parametrize("shape", ["{}", "list_value({})"])
+def test_nothing_is_sent_under_nulls(ann: flight_sql.Connection, shape: str) -> None:
+    """DuckDB leaves there whatever was in the memory; here these are the numbers themselves."""
+    with ann.cursor() as cursor:
+        cursor.execute(f"SELECT {shape.format('nullif(age_from + 1, age_from + 1)')} AS x FROM discharges")
+        (found,) = cursor.fetch_arrow_table().column("x").chunks
+    assert len(found) == 60
+    assert not any(found.buffers()[-1].to_pybytes())
+
+
 def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     counting = "SELECT count(*) FROM discharges WHERE age_from >= ? AND ward = ? AND day < ?"
     assert rows(ann, counting, 40, "ward 1", date(2024, 2, 10)) == [(3,)]
