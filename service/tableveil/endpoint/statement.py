@@ -81,7 +81,10 @@ def check(text: str, tables: Tables) -> Checked:
         raise _too_deep() from None
     except sqlglot.UnsupportedError as error:
         raise _refused(shortened(str(error).splitlines()[0]), "another way to say it") from None
-    return Checked(rendered, described, frozenset(resolver.releases), len(list(tree.find_all(exp.Placeholder))))
+    names = [placeholder.name for placeholder in tree.find_all(exp.Placeholder)]
+    # Each ? is a parameter of its own; $1 is the same one wherever it stands.
+    parameters = sum(not name.isdecimal() for name in names) + len({name for name in names if name.isdecimal()})
+    return Checked(rendered, described, frozenset(resolver.releases), parameters)
 
 
 def _without_description(text: str) -> tuple[str, str]:

@@ -92,6 +92,7 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
     counting = "SELECT count(*) FROM discharges WHERE age_from >= ? AND ward = ? AND day < ?"
     assert rows(ann, counting, 40, "ward 1", date(2024, 2, 10)) == [(3,)]
     assert rows(ann, counting, "40", "ward 1' OR '1' = '1", "2024-02-10") == [(0,)]
+    assert rows(ann, "SELECT $2, $1, $2", 1, "x") == [("x", 1, "x")]
     assert "PARAMETERS_INVALID" in refused(ann, "SELECT ?", 1, 2)
     assert "PARAMETERS_MISSING" in refused(ann, "SELECT ?")
 

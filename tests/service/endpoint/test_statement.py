@@ -75,7 +75,7 @@ def test_what_is_asked_about_a_statement_is_taken_off(statement: str, described:
 
 def test_parameters_are_counted() -> None:
     assert check("SELECT ?, ? WHERE 1 = ?", TABLES).parameters == 3
-    assert check("SELECT $1, $2", TABLES).parameters == 2
+    assert check("SELECT $1, $2, $1", TABLES).parameters == 2
 
 
 ATTACKS = [
