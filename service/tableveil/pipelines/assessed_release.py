@@ -15,15 +15,17 @@ from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
-from tableveil.pipelines.read import Counted, FoundHierarchies, dictionaries_of
-from tableveil.pipelines.released_rows import PolicyOf, current_release, other_source
+from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, dictionaries_of
+from tableveil.pipelines.released_rows import PolicyOf, current_release, other_source, rows_of
 from tableveil.policy import Policy, Role
+from tableveil.release.class_labels import check_as_written
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.risk import ClassSizes
-from tableveil.source import Source, fingerprint, resolve_source
+from tableveil.source import Column, Source, columns_of, fingerprint, resolve_source
 from tableveil.state import hierarchies
 from tableveil.state.migrate import fingerprint_key
+from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 
 
@@ -86,13 +88,28 @@ def count_again(session: Session, assessed: Assessed, source: Source, policy: Po
     return Counted(policy, read.source, base, read.lattice, sizes)
 
 
-def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable:
-    """Reads and counts the release's input again."""
+def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable | Dictionaries:
+    """Reads the release's input again, and counts it if the release can be rebuilt: a local recoding cannot."""
     clustering = assessed.policy.microaggregation
-    if clustering is None:
+    if clustering is None and assessed.policy.local_recoding is None:
         return count_again(session, assessed, assessed.source, assessed.as_released)
     read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
+    if clustering is None:
+        return read
     return clusterable(session, assessed.policy, clustering, read)
+
+
+def written_rows(session: Session, assessed: Assessed) -> Source:
+    """The released rows as they were written, without those of suppressed records.
+
+    Raises:
+        ConflictError: they are gone, or were changed.
+    """
+    check_as_written(session, assessed.release, ObjectKind.ROWS)
+    found = rows_of(session, assessed.release, assessed.policy)
+    names = {attribute.column for attribute in assessed.policy.attributes}
+    there = (column for column in columns_of(session, found.table) if isinstance(column, Column))
+    return Source(found.table, tuple(column for column in there if column.name in names), marker=found.marker)
 
 
 def rebuilt_plan(job: JobContext, assessed: Assessed, read: Counted | Clusterable) -> ReleasePlan:
@@ -134,10 +151,13 @@ def _rebuilt_classes(job: JobContext, assessed: Assessed, counted: Counted) -> R
 
 
 def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
-    if policy.has_own_levels:
+    if policy.record_level is not None:
         found = f"releases/{request.release}, whose records have levels of their own"
         hint = "Combinations of values that it suppresses have no levels by which they could be released."
         yield Fault("release", found, "a release of one transformation", hint)
+    if policy.local_recoding is not None and request.choose_inside_folds:
+        found = f"true for releases/{request.release}, of local recoding"
+        yield Fault("choose_inside_folds", found, "false: records of other folds fit several classes, or none")
     if policy.microaggregation is not None and request.choose_inside_folds:
         found = f"true for releases/{request.release}, of clusters of the whole table"
         expected = "false: clusters are of the records that they were formed of, and have no place for others"

@@ -20,9 +20,11 @@ from tableveil.pipelines.assessed_release import (
     rebuilt_plan,
     resolve_assessed,
     unfit,
+    written_rows,
 )
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.levels_inside_folds import ChosenInside
+from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
@@ -30,7 +32,8 @@ from tableveil.policy import TableReference
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair
-from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
+from tableveil.release.sampled import NULL_NAME, Labels, Sample, draw_sample, labels_of
+from tableveil.release.unpaired import set_beside
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.classifications import CLASSIFICATIONS
@@ -39,17 +42,18 @@ from tableveil.state.kinds import JobKind
 
 MOST_CLASSES = 100
 
-NULL_CLASS = "NULL"
-"""The name of the class of records without a value."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The assessed records, paired with their release, and per class column their classes."""
+    """The assessed records with what is released of them, and per class column their classes.
+
+    `paired` is None for a local recoding, where nobody knows whose row is whose.
+    """
 
     sample: Sample
-    paired: Paired
     classes: tuple[Labels, ...]
+    records: tuple[ClassifiedRecords, ...]
+    paired: Paired | None = None
 
 
 def run_classification(job: JobContext, request: ClassificationRequest, policy_of: PolicyOf) -> int:
@@ -73,8 +77,11 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
             raise unfit(faults)
         report.phase(JobPhase.COUNTING)
         read = read_again(session, assessed)
-    plan = rebuilt_plan(job, assessed, read)
-    looked = _Looked(sample, pair(session, plan, sample, assessed.features), classes)
+        if isinstance(read, Dictionaries):
+            looked = _beside(session, assessed, sample, classes, read, request.seed)
+    if not isinstance(read, Dictionaries):
+        plan = rebuilt_plan(job, assessed, read)
+        looked = _paired(assessed, sample, classes, pair(session, plan, sample, assessed.features))
     assessments = _assess(job, assessed, request, looked)
     warnings = tuple(_warnings(request, looked, assessments))
 
@@ -91,7 +98,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
             source_fingerprint=mark,
             records=sample.of,
             sampled_records=sample.records,
-            suppressed_records=int((~looked.paired.kept).sum()),
+            suppressed_records=int((~looked.records[0].kept).sum()),
             folds=request.folds,
             published=published,
             seconds=report.elapsed(),
@@ -145,6 +152,25 @@ def _check_records(request: ClassificationRequest, sample: Sample, classes: tupl
             yield Fault(f"classes[{i}]", found, f"a column of 2 to {MOST_CLASSES} values among the records", hint)
 
 
+def _beside(
+    session: Session, assessed: Assessed, sample: Sample, classes: tuple[Labels, ...], read: Dictionaries, seed: int
+) -> _Looked:
+    rows, by_column = written_rows(session, assessed), dict(zip(assessed.classes, classes, strict=True))
+    bounds = zip(read.generalized, read.lattice.bottom, read.lattice.top, strict=True)
+    generalized = {found.column.name: (found, range(bottom, top + 1)) for found, bottom, top in bounds}
+    records = set_beside(session, sample, rows, generalized, assessed.features, by_column, seed)
+    return _Looked(sample, classes, tuple(records))
+
+
+def _paired(assessed: Assessed, sample: Sample, classes: tuple[Labels, ...], paired: Paired) -> _Looked:
+    features = tuple(paired.feature(name) for name in assessed.features)
+    records = (
+        ClassifiedRecords(features, name, labels.codes, labels.names, paired.kept)
+        for name, labels in zip(assessed.classes, classes, strict=True)
+    )
+    return _Looked(sample, classes, tuple(records), paired)
+
+
 def _assess(
     job: JobContext, assessed: Assessed, request: ClassificationRequest, looked: _Looked
 ) -> tuple[Assessment, ...]:
@@ -152,20 +178,16 @@ def _assess(
     # Scikit-learn takes longer to load than most jobs run.
     from tableveil.classification.assess import assess
 
-    paired = looked.paired
-    features = tuple(paired.feature(name) for name in assessed.features)
     choose = None
-    if request.choose_inside_folds:
-        choose = ChosenInside(job, assessed, paired, request.max_records, request.seed)
+    if request.choose_inside_folds and looked.paired is not None:
+        choose = ChosenInside(job, assessed, looked.paired, request.max_records, request.seed)
     found: list[Assessment] = []
 
     def on_progress(trained: int, of: int) -> None:
         total = of * len(assessed.classes)
         job.report.on_progress(Progress(len(found) * of + trained, total, None, None, None))
 
-    for name, labels in zip(assessed.classes, looked.classes, strict=True):
-        texts = tuple(NULL_CLASS if text is None else text for text in labels.texts)
-        records = ClassifiedRecords(features, name, labels.codes, texts, paired.kept)
+    for records in looked.records:
         found.append(
             assess(records, request.classifiers, request.folds, request.seed, job.control, on_progress, choose)
         )
@@ -173,13 +195,19 @@ def _assess(
 
 
 def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tuple[Assessment, ...]) -> Iterator[str]:
-    sample, kept = looked.sample, looked.paired.kept
+    sample, kept = looked.sample, looked.records[0].kept
     if sample.records < sample.of:
         yield (
             f"The figures are of {sample.records:,} of the {sample.of:,} records, drawn by the seed {request.seed}: "
             "another seed gives others. Set max_records to look at more."
         )
-    if not request.choose_inside_folds:
+    if looked.paired is None:
+        yield (
+            "The release is of local recoding: its classifiers are trained and evaluated on released rows, and are "
+            "given no features of suppressed records. Its levels were chosen with all records at hand, those that "
+            "classifiers are evaluated on among them, so the figures of the release are optimistic."
+        )
+    elif not request.choose_inside_folds:
         yield (
             "The transformation was chosen with all records at hand, those that classifiers are evaluated on among "
             "them, so the figures of the release are a little optimistic. Ask for choose_inside_folds to choose it "
@@ -205,7 +233,7 @@ def _without_class(classes: tuple[Labels, ...], assessments: tuple[Assessment, .
         if None in labels.texts:
             without = _count(labels.codes, labels.texts.index(None))
             column = shortened(assessment.class_column)
-            yield f"{without:,} of the records have no {column}: they are a class of their own, {NULL_CLASS}."
+            yield f"{without:,} of the records have no {column}: they are a class of their own, {NULL_NAME}."
 
 
 def _count(codes: NDArray[np.int32], code: int) -> int:

@@ -10,9 +10,10 @@ from tableveil.backend import Session, cast, column, table
 from tableveil.dictionary import Dictionary
 from tableveil.errors import ConflictError, shortened
 from tableveil.release.own_levels import value_texts
+from tableveil.release.standing import place_of
 from tableveil.release.target import objects_called
 from tableveil.release.withdraw import is_as_written
-from tableveil.state.release_objects import ObjectKind
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release
 
 Label = str | None
@@ -24,18 +25,25 @@ def class_labels(session: Session, release: Release, columns: Sequence[str]) -> 
     Raises:
         ConflictError: The table of classes is gone, or was changed after it was written.
     """
-    item = next(item for item in release.objects if item.kind is ObjectKind.CLASSES)
-    if not is_as_written(session, release, item, objects_called(session, release.target_schema, [item.name])):
-        raise ConflictError.of(
-            "RELEASE_CHANGED",
-            "release",
-            f"releases/{release.number}, whose table {shortened(item.name)} was changed or dropped",
-            "a release whose classes are as they were written",
-        )
+    item = check_as_written(session, release, ObjectKind.CLASSES)
     labels = [cast(column(name), "VARCHAR") for name in columns]
     query = exp.select(*labels).from_(table(item.name, release.target_schema, session.catalog))
     found: list[tuple[Label, ...]] = session.rows(query.order_by(*(label.copy() for label in labels)))
     return found
+
+
+def check_as_written(session: Session, release: Release, kind: ObjectKind) -> ReleaseObject:
+    """The release's object of that kind; raises `ConflictError` if it is gone, or was changed after it was written."""
+    item = next(item for item in release.objects if item.kind is kind)
+    schema, name = place_of(release, item.name)
+    if not is_as_written(session, release, item, objects_called(session, schema, [name])):
+        raise ConflictError.of(
+            "RELEASE_CHANGED",
+            "release",
+            f"releases/{release.number}, whose table {shortened(item.name)} was changed or dropped",
+            f"a release whose {kind.replace('_', ' ').lower()} are as they were written",
+        )
+    return item
 
 
 def meanings(session: Session, dictionary: Dictionary, levels: range) -> Mapping[Label, tuple[int, int]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +15,15 @@ from sqlglot import exp
 
 from tableveil.aggregation import aggregates as kinds
 from tableveil.aggregation.aggregates import Aggregates
-from tableveil.backend import Session, alias, cast, column, number, table, text
+from tableveil.backend import Session, alias, column, number, table
 from tableveil.classes import EquivalenceClasses
 from tableveil.classification.model import Feature, Values
 from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
-from tableveil.dictionary.positions import position_of
-from tableveil.hierarchy import AttributeLevels, ValueKind
-from tableveil.hierarchy.labelled import TOP_LABEL
-from tableveil.hierarchy.middles import middle_reader
 from tableveil.lattice import Transformation
 from tableveil.policy import Scale
+from tableveil.release.features import UNKNOWN, categories, middles_of, numbers_of, numeric, plain, told_labels
 from tableveil.release.plan import Members, ReleasePlan
-from tableveil.release.sampled import Sample, labels_of
-from tableveil.source import Column
-
-_UNKNOWN = -1
-"""Replaces a code: the dictionary lacks the value, because the record was set aside."""
-
-_SECONDS_PER_DAY = 86_400.0
+from tableveil.release.sampled import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +51,7 @@ class Paired:
             return _clusters(plan.aggregated.members, [*self.aggregated, *self.members])
         groups, known = [], np.ones(self.records, np.bool_)
         for dictionary, codes, level in zip(plan.dictionaries, self.generalized, plan.transformation, strict=True):
-            known &= codes != _UNKNOWN
+            known &= codes != UNKNOWN
             if dictionary.withholds:
                 known &= codes != dictionary.levels.null_code
             groups.append(dictionary.levels.groups[level][codes])
@@ -72,7 +62,7 @@ class Paired:
         """Per record, whether it is released: a record that was set aside is not."""
         kept: NDArray[np.bool_] = np.append(self.plan.kept, False)[self.classes]
         for codes in self.aggregated:
-            kept = kept & (codes != _UNKNOWN)
+            kept = kept & (codes != UNKNOWN)
         return kept
 
     def feature(self, name: str) -> Feature:
@@ -112,8 +102,8 @@ def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[st
         generalized=_codes(session, sample, plan.dictionaries),
         aggregated=_codes(session, sample, aggregated),
         members=_codes(session, sample, by),
-        values=tuple(_values(session, dictionary) for dictionary in plan.dictionaries),
-        plain={name: _plain(session, sample, plan.source.column(name)) for name in names if name not in handled},
+        values=tuple(numbers_of(session, dictionary) for dictionary in plan.dictionaries),
+        plain={name: plain(session, sample, plan.source.column(name)) for name in names if name not in handled},
         records=sample.records,
     )
 
@@ -128,8 +118,8 @@ def _codes(
         query = query.join(table(dictionary.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
         # NULL is equal to no value.
         null = column(dictionary.column.name, "source").is_(exp.null())
-        of_null = number(_UNKNOWN if (code := _null_code(dictionary)) is None else code)
-        found = exp.Coalesce(this=column("code", f"d{j}"), expressions=[number(_UNKNOWN)])
+        of_null = number(UNKNOWN if (code := _null_code(dictionary)) is None else code)
+        found = exp.Coalesce(this=column("code", f"d{j}"), expressions=[number(UNKNOWN)])
         query = query.select(alias(exp.Case(ifs=[exp.If(this=null, true=of_null)], default=found), f"c{j}"))
     arrays = session.arrays(query.order_by(column("position")))
     return tuple(arrays[f"c{j}"].astype(np.int32) for j in range(len(dictionaries)))
@@ -143,36 +133,6 @@ def _null_code(dictionary: Dictionary | AggregatedDictionary | SensitiveDictiona
             return dictionary.values.null_code
         case AggregatedDictionary():
             return None
-
-
-def _values(session: Session, dictionary: Dictionary) -> NDArray[np.float64] | None:
-    """Per code of the dictionary its value as a number; NULL and infinite values have none."""
-    kind = dictionary.column.kind
-    if middle_reader(kind) is None:
-        return None
-    query = exp.select(alias(_number(column("value"), kind), "number")).from_(table(dictionary.table_name))
-    return _finite(session.arrays(query.order_by(column("code")))["number"], kind)
-
-
-def _number(value: exp.Expr, kind: ValueKind) -> exp.Expr:
-    return exp.Coalesce(this=position_of(value, kind), expressions=[cast(text("nan"), "DOUBLE")])
-
-
-def _finite(numbers: NDArray[np.float64], kind: ValueKind) -> NDArray[np.float64]:
-    """Timestamps in days, as in labels."""
-    in_unit = numbers / _SECONDS_PER_DAY if kind is ValueKind.TIMESTAMP else numbers
-    return np.where(np.isfinite(in_unit), in_unit, np.nan)
-
-
-def _plain(session: Session, sample: Sample, found: Column) -> Values:
-    """A column that is released unchanged."""
-    labels = labels_of(session, sample, found.name)
-    if middle_reader(found.kind) is None:
-        return _categories(labels.codes, labels.texts)
-    read = exp.select(alias(column(found.name), "value")).distinct().from_(sample.table()).subquery("distinct_values")
-    order = exp.Ordered(this=column("value"), nulls_first=False)
-    query = exp.select(alias(_number(column("value"), found.kind), "number")).from_(read).order_by(order)
-    return _numeric(labels.codes, _finite(session.arrays(query)["number"], found.kind))
 
 
 def _positions(
@@ -197,7 +157,7 @@ def _clusters(members: Members, codes: Sequence[NDArray[np.int32]]) -> NDArray[n
     proportions.
     """
     entries = np.stack([*members.codes, *members.sensitive], axis=1)
-    known = np.all([code != _UNKNOWN for code in codes], axis=0)
+    known = np.all([code != UNKNOWN for code in codes], axis=0)
     keys = np.concatenate([entries, np.stack(codes, axis=1)[known]])
     _, key = np.unique(keys, axis=0, return_inverse=True)
     of_entry, of_record = np.split(key.reshape(-1), [len(entries)])
@@ -210,7 +170,7 @@ def _clusters(members: Members, codes: Sequence[NDArray[np.int32]]) -> NDArray[n
     rank = np.empty(len(of_record))
     rank[by_key] = np.arange(len(of_record)) - (np.cumsum(sampled) - sampled)[of_record[by_key]]
     place = first[of_record] + (rank + 0.5) * total[of_record] / sampled[of_record]
-    found = np.full(len(known), _UNKNOWN, np.intp)
+    found = np.full(len(known), UNKNOWN, np.intp)
     found[known] = members.classes[sorted_entries[np.searchsorted(ends, place, side="right")]]
     return found
 
@@ -221,51 +181,19 @@ def _generalized(
     levels = dictionary.levels
     if level == 0:
         if values is not None:
-            return _numeric(codes, values)
-        return _categories(codes, [None if code == levels.null_code else "" for code in range(len(levels.groups[0]))])
-    labels = _told(levels, level)
-    groups = np.append(levels.groups[level], np.int32(_UNKNOWN))[codes]
-    middles = None if values is None else _middles(levels, level, labels, values, dictionary.column.kind)
-    return _categories(groups, labels) if middles is None else _numeric(groups, middles)
+            return numeric(codes, values)
+        return categories(codes, [None if code == levels.null_code else "" for code in range(len(levels.groups[0]))])
+    labels = told_labels(levels, level)
+    groups = np.append(levels.groups[level], np.int32(UNKNOWN))[codes]
+    middles = None if values is None else middles_of(levels, level, labels, values, dictionary.column.kind)
+    return categories(groups, labels) if middles is None else numeric(groups, middles)
 
 
 def _as_it_is(dictionary: AggregatedDictionary, codes: NDArray[np.int32]) -> Values:
     positions = dictionary.values.positions
     if dictionary.values.aggregation.scale is Scale.NOMINAL:
-        return _categories(codes, [""] * len(positions))
-    return _numeric(codes, positions)
-
-
-def _told(levels: AttributeLevels, level: int) -> list[str | None]:
-    """The labels of a level, None for those that say nothing."""
-    if level == levels.top:
-        return [None] * len(levels.labels[level - 1])
-    return [None if label == TOP_LABEL else label for label in levels.labels[level - 1]]
-
-
-def _middles(
-    levels: AttributeLevels, level: int, labels: Sequence[str | None], values: NDArray[np.float64], kind: ValueKind
-) -> NDArray[np.float64] | None:
-    """The number that stands for each group: read from its label, or the middle between its least and greatest value.
-
-    None if groups do not follow one another on the line of numbers: then they are categories.
-    """
-    read = middle_reader(kind)
-    assert read is not None
-    low, high = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
-    known = ~np.isnan(values)
-    np.minimum.at(low, levels.groups[level][known], values[known])
-    np.maximum.at(high, levels.groups[level][known], values[known])
-    middles = np.full(len(labels), np.nan)
-    ranges = []
-    for group, label in enumerate(labels):
-        if label is None or not np.isfinite(low[group]):
-            continue
-        said = read(label)
-        middles[group] = said if said is not None else low[group] / 2 + high[group] / 2
-        ranges.append((low[group], high[group]))
-    follows = all(before[1] < after[0] for before, after in pairwise(sorted(ranges)))
-    return middles if follows else None
+        return categories(codes, [""] * len(positions))
+    return numeric(codes, positions)
 
 
 def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classes: NDArray[np.intp]) -> Values:
@@ -274,34 +202,21 @@ def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classe
     codes = classes.astype(np.int32)
     match aggregates:
         case kinds.Numbers():
-            return _numeric(codes, aggregates.values)
+            return numeric(codes, aggregates.values)
         case kinds.Ranges():
             with np.errstate(invalid="ignore"):
                 middles = aggregates.low / 2 + aggregates.high / 2
             middles = np.where(np.isfinite(aggregates.low), middles, aggregates.high)
             middles = np.where(np.isfinite(aggregates.high), middles, aggregates.low)
-            return _numeric(codes, np.where(np.isfinite(middles), middles, np.nan))
+            return numeric(codes, np.where(np.isfinite(middles), middles, np.nan))
         case kinds.Members():
             if values.aggregation.scale is not Scale.NOMINAL:
-                return _numeric(codes, values.positions[aggregates.codes])
-            members = np.append(aggregates.codes, np.int32(_UNKNOWN))[codes]
-            return _categories(members, [""] * len(values.positions))
+                return numeric(codes, values.positions[aggregates.codes])
+            members = np.append(aggregates.codes, np.int32(UNKNOWN))[codes]
+            return categories(members, [""] * len(values.positions))
         case kinds.CommonLabels():
             assert values.levels is not None, "a common label is one of a hierarchy"
             found = np.stack([aggregates.levels, aggregates.groups], axis=1)
             different, label = np.unique(found, axis=0, return_inverse=True)
-            told = [_told(values.levels, level)[group] if level else "" for level, group in different.tolist()]
-            return _categories(np.append(label.reshape(-1), _UNKNOWN)[codes].astype(np.int32), told)
-
-
-def _numeric(codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> Values:
-    """With one more code, for records of which nothing is known."""
-    unknown = np.int32(len(numbers))
-    return Values(np.where(codes == _UNKNOWN, unknown, codes), len(numbers) + 1, np.append(numbers, np.nan))
-
-
-def _categories(codes: NDArray[np.int32], labels: Sequence[str | None]) -> Values:
-    """All unknown values, including labels that are None, have one code."""
-    unknown = len(labels)
-    kept = np.array([unknown if label is None else code for code, label in enumerate(labels)] + [unknown], np.int32)
-    return Values(kept[codes], unknown + 1, None, unknown)
+            told = [told_labels(values.levels, level)[group] if level else "" for level, group in different.tolist()]
+            return categories(np.append(label.reshape(-1), UNKNOWN)[codes].astype(np.int32), told)

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, row_hash, row_number, table
-from tableveil.source import Source
+from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, row_hash, row_number, table
+from tableveil.hierarchy import ValueKind
+from tableveil.source import Column, Source
 
 SAMPLE = "sampled_records"
+
+NULL_NAME = "NULL"
+"""The name of the class of records without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,11 @@ class Labels:
 
     codes: NDArray[np.int32]
     texts: tuple[str | None, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts, with a name for NULL."""
+        return tuple(NULL_NAME if text is None else text for text in self.texts)
 
 
 def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sample:
@@ -79,5 +88,11 @@ def labels_of(session: Session, sample: Sample, name: str) -> Labels:
     ranked = exp.select(alias(code, "code"), alias(column(sample.position), "position")).from_(sample.table())
     codes = session.arrays(ranked.order_by(column("position")))["code"]
     values = exp.select(column(name)).distinct().from_(sample.table()).subquery("distinct_values")
-    found = exp.select(cast(column(name), "VARCHAR")).from_(values).order_by(*(part.copy() for part in order))
+    found = exp.select(label_text(sample.source.column(name))).from_(values).order_by(*(part.copy() for part in order))
     return Labels(codes.astype(np.int32), tuple(value for (value,) in session.rows(found)))
+
+
+def label_text(found: Column) -> exp.Expr:
+    """The value of a column as text, in one spelling."""
+    value: exp.Expr = column(found.name)
+    return cast(in_one_spelling(value) if found.kind is ValueKind.FLOAT else value, "VARCHAR")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -16,21 +17,29 @@ from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
+from tableveil.pipelines.assessed_release import read_again, resolve_assessed, written_rows
 from tableveil.pipelines.classification import classification_work
+from tableveil.pipelines.read import Dictionaries
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
     AttributePolicy,
     IfExists,
     KAnonymity,
+    LocalRecoding,
+    LossModel,
     Microaggregation,
     NullHandling,
     Policy,
+    ReleaseKind,
     ReleaseTarget,
     Role,
     Scale,
+    SuppressedRecords,
     TableReference,
 )
+from tableveil.release.sampled import draw_sample, labels_of
+from tableveil.release.unpaired import set_beside
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.classifications import Classification
@@ -293,3 +302,73 @@ def test_nothing_is_published_where_another_person_has_to_approve(database: Data
 
 def objects(database: Database) -> dict[ObjectKind, int]:
     return {item.kind: item.row_count for item in Releases(database).get(1).objects}
+
+
+# --- local recoding -------------------------------------------------------------------------------------------------
+
+LOCAL = replace(
+    POLICY,
+    local_recoding=LocalRecoding(),
+    suppressed_records=SuppressedRecords.KEEP,
+    marker_column="suppressed",
+    quality_model=LossModel(),
+)
+
+
+def test_local_recoding(run: Callable[..., Release], jobs: JobManager, database: Database, session: Session) -> None:
+    """Ages of labels of all widths count as numbers; nobody guesses whose row is whose."""
+    release = run(database, LOCAL, document=canonical_json(policy_to_proto(LOCAL)))
+    assert session.value("SELECT count(*) FROM published WHERE suppressed") == release.suppressed_records > 0
+    ill, score = (found := assessed(jobs, database, asked(classes=("ill", "score")))).assessments
+    assert (found.records, found.suppressed_records) == (600, release.suppressed_records)
+    assert (ill.features, ill.class_labels, ill.records, score.records) == (("age", "place"), ("no", "yes"), 600, 600)
+    baseline, original, anonymized = accuracies(ill)
+    assert baseline + 0.1 < anonymized <= original
+    assert "local recoding" in found.warnings[0]
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT * FROM people ORDER BY hash(name)")
+    assert assessed(jobs, database, asked(classes=("ill", "score"))).assessments == found.assessments
+    some = assessed(jobs, database, asked(max_records=300, features=("age", "score")))
+    assert (some.sampled_records, some.assessments[0].records) == (300, 300)
+    with pytest.raises(InvalidError, match="false: records of other folds"):
+        jobs.submit(classification_work(asked(choose_inside_folds=True), "{}", stored_policy))
+    session.execute("UPDATE published SET score = 1 - score WHERE rowid = 7")
+    failure = ended(jobs, ASKED).failure
+    assert failure is not None
+    assert failure.code == "RELEASE_CHANGED"
+
+
+@pytest.mark.parametrize("kind", ReleaseKind)
+def test_rows_of_a_local_recoding_beside_records(
+    run: Callable[..., Release], database: Database, session: Session, kind: ReleaseKind
+) -> None:
+    """Per class, the records' features are a permutation of the released rows', read as numbers by hand."""
+    policy = replace(LOCAL, release=ReleaseTarget("main", "published", kind))
+    release = run(database, policy, document=canonical_json(policy_to_proto(policy)))
+    with session.transaction():
+        subject = resolve_assessed(session, ASKED, stored_policy)
+        sample = draw_sample(session, subject.source, 600, 0)
+        classes = {"ill": labels_of(session, sample, "ill")}
+        read = read_again(session, subject)
+        assert isinstance(read, Dictionaries)
+        levels = {found.column.name: (found, range(found.levels.top + 1)) for found in read.generalized}
+        rows = written_rows(session, subject)
+        [records] = set_beside(session, sample, rows, levels, ("age", "place"), classes, 0)
+    age, place = (feature.released for feature in records.features)
+    assert age.numbers is not None
+
+    def middle(label: str | None) -> float | None:
+        if label in (None, "*"):
+            return None
+        ends = [float(end) for end in str(label).strip("[]").split(", ")]
+        return sum(ends) / len(ends)
+
+    numbers = [None if number != number else float(number) for number in age.numbers[age.codes]]
+    places = [code == place.unknown for code in place.codes]
+    texts = [records.class_labels[code] for code in records.classes]
+    kept = records.kept.tolist()
+    written = session.rows("SELECT ill, age::VARCHAR, place FROM published WHERE NOT suppressed")
+    wanted = Counter((ill, middle(a), p in (None, "*")) for ill, a, p in written)
+    assert Counter(row for row, k in zip(zip(texts, numbers, places, strict=True), kept, strict=True) if k) == wanted
+    assert kept.count(False) == release.suppressed_records
+    assert all(n is None and p for n, p, k in zip(numbers, places, kept, strict=True) if not k)
+    assert Counter(texts) == Counter(ill for (ill,) in session.rows("SELECT ill FROM people"))
