@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 
 from tableveil.audit import verify
 from tableveil.cli.main import cli
+from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.forked import Command
 from tests.e2e.process import SECONDS_TO_STOP, Serve
@@ -81,6 +83,52 @@ def test_tokens_and_a_stop(serve: Serve, tmp_path: Path) -> None:
     log = (tmp_path / "flight.log").read_text()
     assert "tvl_" not in log
     assert "Traceback" not in log
+
+
+def test_a_release_from_its_policy_to_an_analyst(serve: Serve, tmp_path: Path) -> None:
+    """Released, read by a principal with a grant and by none without, replaced, and withdrawn."""
+    samples.create(tmp_path / "clinic.duckdb", people=samples.PEOPLE)
+    (tmp_path / "published").mkdir()
+    server = serve(tmp_path / "clinic.duckdb", "--publish", f"shelf=directory:{tmp_path / 'published'}").address
+
+    def done(*arguments: str) -> str:
+        outcome = tableveil(*arguments, server=server)
+        assert outcome.exit_code == 0, outcome.stderr
+        return outcome.stdout
+
+    def release(number: int, k: int) -> None:
+        target = {"name": "released", "publish": ["shelf"], "if_exists": "REPLACE", "publish_repeat_reason": "a test"}
+        models = [{"k_anonymity": {"k": k}}]
+        document = samples.policy(release=target, repeat_reason="a test", privacy_models=models)
+        (tmp_path / "policy.json").write_text(json.dumps(document))
+        done("submit", "--wait", str(tmp_path / "policy.json"))
+        # It waits until the release is there, for the same reason again.
+        done("publish", f"releases/{number}", "--to", "shelf", "--repeat-reason", "a test")
+
+    token = tmp_path / "endpoint.token"
+    token.write_text(done("tokens", "create", "flight", "--role", "endpoint"))
+    token.chmod(0o600)
+    ann, bob = (bearer(done("tokens", "create", name)) for name in ("ann", "bob"))
+    done("grants", "add", "analyst", "--principal", "ann", "--schema", "main")
+    release(1, k=4)
+    about = "SELECT value FROM released_about WHERE fact = 'release'"
+    with running(tmp_path, server, "--token-file", str(token)) as (_, uri):
+        assert ask(uri, about, **ann) == [("1",)]
+        ((records, oldest),) = ask(uri, "SELECT count(*), max(age_to) FROM released WHERE age_from >= 40", **ann)
+        assert isinstance(records, int)
+        assert 0 < records < samples.ROWS
+        assert oldest == 69
+        with pytest.raises(Error, match="TABLE_NOT_FOUND"):
+            ask(uri, about, **bob)
+        with pytest.raises(Error, match="TABLE_NOT_FOUND"):
+            ask(uri, "FROM people", **ann)
+        release(2, k=6)
+        assert ask(uri, about, **ann) == [("2",)]
+        done("withdraw", "releases/2", "--reason", "a mistake")
+        done("publish", "releases/2", "--to", "shelf", "--withdraw")
+        with pytest.raises(Error, match="TABLE_NOT_FOUND"):
+            ask(uri, about, **ann)
+    assert list((tmp_path / "published").iterdir()) == []
 
 
 def test_certificates(serve: Serve, tmp_path: Path) -> None:
