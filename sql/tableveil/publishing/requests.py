@@ -25,6 +25,8 @@ class Due:
 def ask(database: Database, session: Session, number: int, publication: Publication) -> None:
     """Notes in the ledger that a release is to be published, anew if it was asked for before.
 
+    The reason that was given for it at this target, by its policy or a request, counts until there is another one.
+
     Raises:
         ConflictError: it was rejected, withdrawn or replaced.
         InvalidError: the target's readers have a release of the same people, and no reason is given.
@@ -33,11 +35,12 @@ def ask(database: Database, session: Session, number: int, publication: Publicat
     with writing(database, session), session.transaction():
         release = _release(session, number)
         require_current(release)
-        same = releases_of_same_people(session, release)
-        check_readers(session, publication.target, publication.repeat_reason, same, "repeat_reason")
         earlier = publications.find(session.ledger, number, publication.target)
         if earlier is not None:
-            publication = replace(publication, published_at=earlier.published_at)
+            reason = publication.repeat_reason or earlier.repeat_reason
+            publication = replace(publication, repeat_reason=reason, published_at=earlier.published_at)
+        same = releases_of_same_people(session, release)
+        check_readers(session, publication.target, publication.repeat_reason, same, "repeat_reason")
         publications.store(session.ledger, number, publication)
 
 

@@ -113,6 +113,10 @@ def test_readers_who_have_the_same_people_need_a_reason(there: Published) -> Non
         there.publishing.publish(other, "shelf", "--")
     there.publishing.publish(other, "shelf", "each for another study")
     assert there.wait(other, "PUBLISHED").repeat_reason == "each for another study"
+    # The reason counts when it is asked for once more, unless there is another one.
+    for reason, kept in (("", "each for another study"), ("a better reason", "a better reason")):
+        there.publishing.publish(other, "shelf", reason)
+        assert there.wait(other, "PUBLISHED").repeat_reason == kept
 
 
 def test_people_are_known_by_their_rows_in_another_table(there: Published) -> None:
