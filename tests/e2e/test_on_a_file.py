@@ -38,7 +38,7 @@ def test_a_pipeline(database: Path, tmp_path: Path) -> None:
         done = on(database, *command)
         assert done.exit_code == 0, (command, done.stderr)
     assert "releases/1" in on(database, "releases").stdout
-    assert len(list(exported.iterdir())) == 4
+    assert len(list(exported.iterdir())) == 7
     persons = tmp_path / "persons.txt"
     persons.write_text("7\r\n\n8\n999\n")
     erased = on(database, "erase", "people", "--persons", str(persons))

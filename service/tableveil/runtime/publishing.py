@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
@@ -202,15 +203,21 @@ class _Courier:
         with self._database.session() as session:
             session.control = self._control
             read = partial(read_edition, session, number, self._policy_of)
-            self._target.publish(session, read, partial(self._confirm, number))
+            self._target.publish(session, read, partial(_until_free, partial(self._confirm, number)))
 
     def _confirm(self, number: int) -> None:
-        """Raises an error if the release was taken back since it was read."""
+        """Notes that readers may see the release from now on: a process that ends in between could not say so later.
+
+        Raises:
+            ConflictError: the release was taken back since it was read.
+        """
         self._control.raise_if_stopped()
-        with self._database.ledger() as ledger:
-            if number not in due_at(ledger, self._name).published:
-                found, expected = f"releases/{number}, which was taken back meanwhile", "one that is to be published"
-                raise ConflictError.of("RELEASE_TAKEN_BACK", "release", found, expected)
+        with self._database.ledger() as ledger, ledger.transaction():
+            found = publications.find(ledger, number, self._name)
+            if found is None or number not in due_at(ledger, self._name).published:
+                taken, expected = f"releases/{number}, which was taken back meanwhile", "one that is to be published"
+                raise ConflictError.of("RELEASE_TAKEN_BACK", "release", taken, expected)
+            publications.store(ledger, number, replace(found, published_at=now()))
 
 
 def _passes(failure: Failure) -> bool:

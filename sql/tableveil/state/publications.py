@@ -25,7 +25,8 @@ class Publication:
     """A release at one target. It is removed from there if it is not `wanted` any more.
 
     `attempts` counts those since the last success; `code` and `problem` tell why the last one failed. A release that
-    ever was there has a `published_at`. The `repeat_reason` says why the same people were published there once more.
+    its readers may have seen has a `published_at`. The `repeat_reason` says why the same people were published there
+    once more.
     """
 
     target: str
