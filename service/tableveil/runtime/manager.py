@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from tableveil.backend import EVERYTHING, Database, Ledger, Sight, looking, present_look
+from tableveil.backend import EVERYTHING, Database, Ledger, Session, Sight, looking, present_look
 from tableveil.control import Control
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
@@ -19,6 +19,7 @@ from tableveil.errors import (
     CancelledError,
     Checked,
     ConflictError,
+    Fault,
     InternalError,
     InvalidError,
     NotFoundError,
@@ -54,6 +55,7 @@ from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
 from tableveil.runtime.room import check_room
 from tableveil.runtime.workers import Workers
+from tableveil.source import resolve_source
 from tableveil.state import jobs as store
 from tableveil.state import removal
 from tableveil.state.decisions import Decision
@@ -122,10 +124,10 @@ class JobManager:
         """
         with self._database.session() as session:
             session.control = control or Control()
-            unknown = self._publishing.faults(policy.release.publish)
-            if unknown or not rows:
+            refused = self._refused(session, policy)
+            if refused or not rows:
                 _, policy, faults = check_request(session, policy)
-                return Checked((*faults, *unknown), tuple(early_warnings(policy)))
+                return Checked((*faults, *refused), tuple(early_warnings(policy)))
             try:
                 return Checked(warnings=check_rows(JobContext(0, "", self._database, session, session.control), policy))
             except TableveilError as error:
@@ -154,8 +156,8 @@ class JobManager:
             self._queue.check_room(session.sight.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
-            if work.released is not None and (unknown := self._publishing.faults(work.released.release.publish)):
-                raise InvalidError.about("POLICY_INVALID", "the policy names targets that are not there", unknown)
+            if work.released is not None and (refused := self._refused(session, work.released)):
+                raise InvalidError.about("POLICY_INVALID", "the policy's targets cannot take its releases", refused)
             source, target = work.admit(session), work.target
             reads = tables_read(session, work, source)
             owned = tables_owned(session, work, reads)
@@ -189,6 +191,14 @@ class JobManager:
             job = Job(request, JobState.QUEUED, warnings=work.warnings)
             self._queue.add(Active(job, work, reads, owned, need, look))
         return self.get(request.number)
+
+    def _refused(self, session: Session, policy: Policy) -> list[Fault]:
+        """Faults of the targets that the policy publishes to: one is not there, or cannot take its releases."""
+        unknown = self._publishing.faults(policy.release.publish)
+        if unknown or not policy.release.publish:
+            return unknown
+        source, resolved, _ = resolve_source(session, policy)
+        return [] if source is None else self._publishing.unfit(resolved, source)
 
     def get(self, number: int) -> Job:
         """The job as it stands; `NotFoundError` if there is none that its caller may see."""

@@ -16,11 +16,24 @@ from typing import TypeVar
 from tableveil.backend import Database
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, Fault, InvalidError, TableveilError, nearest, shortened
+from tableveil.policy import Policy
 from tableveil.policy.reason import says_something
-from tableveil.publishing import PolicyOf, Target, ask, due_at, failed, published, read_edition, removed, take_back
+from tableveil.publishing import (
+    PolicyOf,
+    Target,
+    ask,
+    due_at,
+    failed,
+    planned_faults,
+    published,
+    read_edition,
+    removed,
+    take_back,
+)
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.runtime.observer import Nobody, Observer
 from tableveil.runtime.outcomes import failure_of
+from tableveil.source import Source
 from tableveil.state import publications
 from tableveil.state.jobs import now
 from tableveil.state.publications import Publication, PublicationState
@@ -78,6 +91,12 @@ class Publishing:
             if name not in self._couriers
         ]
 
+    def unfit(self, policy: Policy, source: Source) -> list[Fault]:
+        """Faults for which one of the policy's targets, which are there, would refuse each of its releases."""
+        targets = [self._couriers[name].target for name in policy.release.publish]
+        # Two targets of one kind refuse the same.
+        return list(dict.fromkeys(fault for target in targets for fault in planned_faults(target, policy, source)))
+
     def publish(self, number: int, target: str, repeat_reason: str) -> None:
         """Asks for a release at a target, or once more if it was asked for; the principal is that of the session.
 
@@ -117,7 +136,7 @@ class _Courier:
     """One target, and the thread that serves it."""
 
     def __init__(self, database: Database, name: str, target: Target, policy_of: PolicyOf, observer: Observer) -> None:
-        self._database, self._name, self._target = database, name, target
+        self._database, self._name, self.target = database, name, target
         self._policy_of, self._observer = policy_of, observer
         self._control = Control()
         self._changed = threading.Event()
@@ -142,7 +161,7 @@ class _Courier:
     def _work(self) -> None:
         # Anything left is swept again before the next attempt.
         with suppress(TableveilError):
-            self._target.sweep()
+            self.target.sweep()
         while not self._control.cancelled:
             self._changed.clear()
             try:
@@ -158,7 +177,7 @@ class _Courier:
             due = due_at(ledger, self._name)
             found = publications.at_target(ledger, self._name)
         steps = [(number, self._publish, published) for number in due.published]
-        steps += [(number, self._target.remove, removed) for number in due.removed]
+        steps += [(number, self.target.remove, removed) for number in due.removed]
         later = []
         for number, step, done in steps:
             due_in = self._not_before.get((number, done), 0.0) - time.monotonic()
@@ -203,7 +222,7 @@ class _Courier:
         with self._database.session() as session:
             session.control = self._control
             read = partial(read_edition, session, number, self._policy_of)
-            self._target.publish(session, read, partial(_until_free, partial(self._confirm, number)))
+            self.target.publish(session, read, partial(_until_free, partial(self._confirm, number)))
 
     def _confirm(self, number: int) -> None:
         """Notes that readers may see the release from now on: a process that ends in between could not say so later.

@@ -2,6 +2,7 @@
 
 from tableveil.publishing.directory import DirectoryTarget
 from tableveil.publishing.edition import Edition, PolicyOf, read_edition
+from tableveil.publishing.planned import planned_faults
 from tableveil.publishing.requests import Due, ask, due_at, failed, published, removed, take_back
 from tableveil.publishing.target import Target
 
@@ -14,6 +15,7 @@ __all__ = [
     "ask",
     "due_at",
     "failed",
+    "planned_faults",
     "published",
     "read_edition",
     "removed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sqlglot import exp
 from tableveil.backend import Session, alias, attached, cast, create_table, identifier, number, render, table, text
 from tableveil.errors import Fault, InternalError, shortened
 from tableveil.operate.disk import failed_writing, sync
-from tableveil.publishing.edition import Edition
+from tableveil.publishing.edition import Edition, Item
 from tableveil.source.tables import STATE_SCHEMA
 
 FORMAT_VERSION = 1
@@ -29,7 +29,7 @@ class DirectoryTarget:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def faults(self, edition: Edition) -> list[Fault]:
+    def faults(self, items: Iterable[Item]) -> list[Fault]:
         """None: a DuckDB file holds whatever the service's database does."""
         return []
 

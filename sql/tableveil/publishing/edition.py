@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from sqlglot import exp
@@ -23,13 +23,21 @@ PolicyOf = Callable[[str], Policy]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A public object: the names and types of its columns, and the comments on it and on them."""
+    """A public object: the names and types of its columns, and the comments on it and on them.
+
+    `fields` are the fields of the policy that columns are of, while it is only planned.
+    """
 
     name: str
     kind: ObjectKind
     columns: tuple[tuple[str, str], ...]
-    comment: str
-    column_comments: Mapping[str, str]
+    comment: str = ""
+    column_comments: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def field_of(self, column: str) -> str:
+        """The field that faults of a column are about."""
+        return self.fields.get(column, shortened(self.name))
 
 
 @dataclass(frozen=True, slots=True)

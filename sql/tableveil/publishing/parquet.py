@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,9 +31,9 @@ class ParquetTarget:
         self.directory = directory
         self._partition_by = partition_by
 
-    def faults(self, edition: Edition) -> list[Fault]:
+    def faults(self, items: Iterable[Item]) -> list[Fault]:
         """Types that Parquet has not, and released rows without the columns by which they are to be partitioned."""
-        return [fault for item in edition.items for fault in self._faults(item)]
+        return [fault for item in items for fault in self._faults(item)]
 
     def publish(self, session: Session, read: Callable[[], Edition], confirm: Callable[[], None]) -> None:
         """See `Target`."""
@@ -41,7 +41,7 @@ class ParquetTarget:
         try:
             with writable(self.directory), session.transaction(elsewhere=True):
                 edition = read()
-                if faults := self.faults(edition):
+                if faults := self.faults(edition.items):
                     raise InvalidError.about("TARGET_UNFIT", "Parquet cannot hold the release as it is", faults)
                 made = self.directory / f".releases-{edition.number}-{secrets.token_hex(8)}"
                 made.mkdir(mode=0o750)
@@ -86,7 +86,12 @@ class ParquetTarget:
         for name, type_ in item.columns:
             if type_ not in _AS_DECIMAL and _UNFIT.search(_LABELS.sub("", type_)):
                 hint = "Let a source_query cast the column, or leave it out."
-                yield Fault(shown, f"a column {shortened(name)} of type {shortened(type_)}", "a type of Parquet", hint)
+                yield Fault(
+                    item.field_of(name),
+                    f"a column {shortened(name)} of type {shortened(type_)}",
+                    "a type of Parquet",
+                    hint,
+                )
         if item.kind is ObjectKind.ROWS:
             names = [name for name, _ in item.columns]
             for name in self._partition_by:

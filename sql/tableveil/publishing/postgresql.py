@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -55,15 +55,15 @@ class PostgresqlTarget:
         own = {name: value for name, value in options if name not in ("schema", "grant")}
         self._url = f"{place}?{urlencode(_TIMEOUTS | own)}"
 
-    def faults(self, edition: Edition) -> list[Fault]:
+    def faults(self, items: Iterable[Item]) -> list[Fault]:
         """Names that are too long or taken by PostgreSQL, types that it has not, and too many columns."""
-        return [fault for item in edition.items for fault in _faults(item)]
+        return [fault for item in items for fault in _faults(item)]
 
     def publish(self, session: Session, read: Callable[[], Edition], confirm: Callable[[], None]) -> None:
         """See `Target`; nobody sees the new tables before the one commit."""
         with session.transaction(elsewhere=True):
             edition = read()
-            if faults := self.faults(edition):
+            if faults := self.faults(edition.items):
                 raise InvalidError.about("TARGET_UNFIT", "PostgreSQL cannot hold the release as it is", faults)
             with self._transaction(session) as cursor:
                 self._prepare(cursor)
@@ -190,13 +190,14 @@ def _faults(item: Item) -> Iterator[Fault]:
     if len(item.columns) > MOST_COLUMNS:
         yield Fault(shown, f"{len(item.columns):,} columns", f"at most {MOST_COLUMNS:,}, as PostgreSQL has them")
     for name, type_ in item.columns:
+        field = item.field_of(name)
         if _is_too_long(name):
-            yield Fault(shown, f"a column {shortened(name)}", f"names of at most {MOST_BYTES} bytes")
+            yield Fault(field, f"a column {shortened(name)}", f"names of at most {MOST_BYTES} bytes")
         if name in _SYSTEM_COLUMNS:
-            yield Fault(shown, f"a column {shortened(name)}", "a name that PostgreSQL does not use itself")
+            yield Fault(field, f"a column {shortened(name)}", "a name that PostgreSQL does not use itself")
         if arriving(name, type_) is None:
             hint = "Let a source_query cast the column, or leave it out."
-            yield Fault(shown, f"a column {shortened(name)} of type {shortened(type_)}", "a type of PostgreSQL", hint)
+            yield Fault(field, f"a column {shortened(name)} of type {shortened(type_)}", "a type of PostgreSQL", hint)
 
 
 def _is_too_long(name: str) -> bool:

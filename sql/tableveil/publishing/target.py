@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from tableveil.backend import Session
 from tableveil.errors import Fault
-from tableveil.publishing.edition import Edition
+from tableveil.publishing.edition import Edition, Item
 
 
 class Target(Protocol):
@@ -16,8 +16,8 @@ class Target(Protocol):
     One thread uses it. A `BusyError` or an `InternalError` may pass with time, all other errors need somebody.
     """
 
-    def faults(self, edition: Edition) -> list[Fault]:
-        """Names and types for which it cannot take the release, whatever its rows."""
+    def faults(self, items: Iterable[Item]) -> list[Fault]:
+        """Names and types for which it cannot take a release of these objects, whatever the rows."""
 
     def publish(self, session: Session, read: Callable[[], Edition], confirm: Callable[[], None]) -> None:
         """Writes a release in place of what it has of it, and of an earlier one of the same schema and name.

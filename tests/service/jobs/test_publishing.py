@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tableveil.errors import InvalidError, NotFoundError, TableveilError
-from tableveil.policy import Policy, ReleaseKind
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.policy import AttributePolicy, Policy, ReleaseKind, Role
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tests.service.jobs.managed import POLICY, submit
@@ -117,6 +118,48 @@ def test_readers_who_have_the_same_people_need_a_reason(there: Published) -> Non
     for reason, kept in (("", "each for another study"), ("a better reason", "a better reason")):
         there.publishing.publish(other, "shelf", reason)
         assert there.wait(other, "PUBLISHED").repeat_reason == kept
+
+
+LONG = "a" * 59
+
+
+@pytest.mark.parametrize(
+    ("columns", "release", "field", "found"),
+    [
+        ("42::UHUGEINT AS huge", "other", "attributes[3].column", "a column 'huge' of type 'UHUGEINT'"),
+        ("1 AS xmin", "other", "attributes[3].column", "a column 'xmin'"),
+        (f'1 AS "{"ä" * 32}"', "other", "attributes[3].column", "a column 'äää"),
+        # Its rank has a name that is too long.
+        (f"age AS {LONG}", "other", "attributes[3].column", "_rank'"),
+        ("1 AS fits", "b" * 59, "release.name", "_classes'"),
+    ],
+)
+def test_what_a_target_can_never_take_is_a_fault_of_the_policy(
+    path: Path, columns: str, release: str, field: str, found: str
+) -> None:
+    pytest.importorskip("adbc_driver_postgresql", reason="adbc-driver-postgresql is not installed")
+    # Nobody has to answer there.
+    with publishing(path, Warehouse("postgresql://nobody@/nowhere?host=/nowhere")) as there:
+        with there.database.session() as session:
+            session.execute(f"CREATE TABLE added AS SELECT *, {columns} FROM patients")
+            ((name,),) = session.rows("SELECT column_name FROM (DESCRIBE added) LIMIT 1 OFFSET 3")
+        kind = Role.QUASI_IDENTIFIER if name == LONG else Role.INSENSITIVE
+        rule = SuppressionOnly() if name == LONG else None
+        attributes = (*POLICY.attributes, AttributePolicy(name, kind, rule, acknowledged=rule is None))
+        policy = replace(
+            POLICY,
+            source=replace(POLICY.source, table="added"),
+            attributes=attributes,
+            release=replace(POLICY.release, name=release, publish=("shelf",), publish_repeat_reason="a test"),
+        )
+        checked = there.jobs.check(policy)
+        assert [fault.field for fault in checked.faults if found in fault.found] == [field], checked.faults
+        assert there.jobs.check(policy, rows=False).faults == checked.faults
+        with pytest.raises(InvalidError) as raised:
+            submit(there.jobs, policy)
+        assert (raised.value.code, raised.value.faults) == ("POLICY_INVALID", checked.faults)
+        unpublished = replace(policy, release=replace(policy.release, publish=()))
+        assert there.jobs.check(unpublished).faults == ()
 
 
 def test_people_are_known_by_their_rows_in_another_table(there: Published) -> None:
