@@ -56,6 +56,7 @@ from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
 from benchmarks.sql.endpoint import agreement, analysts, reading
+from benchmarks.sql.publishing import publishing
 from benchmarks.usefulness.numbers import usefulness
 
 SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
-        "sql": [reading, analysts, agreement],
+        "sql": [reading, analysts, agreement, publishing],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]

@@ -1,1 +1,1 @@
-"""The endpoint, by a client that is not ours: `python -m benchmarks --only sql`."""
+"""The endpoint, by a client that is not ours, and publishing: `python -m benchmarks --only sql`."""
