@@ -9,10 +9,13 @@ import pyarrow.compute as compute
 def cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with zeros under its NULLs, which only a copy of a column has.
 
-    DuckDB leaves there whatever was in the memory, such as other people's values. Nested columns may have NULLs inside.
+    DuckDB leaves there whatever was in the memory, such as other people's values. Nested columns may have NULLs inside;
+    texts have no place for anything under them.
     """
     every = pa.arange(0, batch.num_rows)
-    columns = [
-        compute.take(found, every) if found.null_count or found.type.num_fields else found for found in batch.columns
-    ]
+    columns = [compute.take(found, every) if _may_hold_more(found) else found for found in batch.columns]
     return pa.record_batch(columns, schema=batch.schema)
+
+
+def _may_hold_more(found: pa.Array) -> bool:
+    return bool(found.type.num_fields or (found.null_count and not pa.types.is_string(found.type)))
