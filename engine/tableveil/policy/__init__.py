@@ -1,5 +1,6 @@
 """Policies: the requests of users, and the checks that need no data."""
 
+from tableveil.policy.documentation import Documentation, ReleaseContext
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.microaggregation import (
@@ -107,6 +108,7 @@ __all__ = [
     "DiscernibilityModel",
     "Distance",
     "DistinctLDiversity",
+    "Documentation",
     "EntropyEstimator",
     "EntropyLDiversity",
     "EntropyModel",
@@ -138,6 +140,7 @@ __all__ = [
     "QualityModel",
     "RecordLevel",
     "RecursiveCLDiversity",
+    "ReleaseContext",
     "ReleaseKind",
     "ReleaseTarget",
     "Role",

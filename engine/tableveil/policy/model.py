@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
+from tableveil.policy.documentation import Documentation
 from tableveil.policy.game import Game, RecordLevel
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
@@ -130,7 +131,7 @@ class AttributePolicy:
 
     Quasi-identifiers have a `hierarchy`, or an `aggregation`, whose scale may need a hierarchy or an `order`. Sensitive
     columns may have both, for measuring distances. If `maximum_level` is None, it is the hierarchy's top. `listed` is
-    False if the policy does not name the column and its default role applies.
+    False if the policy does not name the column and its default role applies. The `reason` for the role is for people.
     """
 
     column: str
@@ -144,6 +145,7 @@ class AttributePolicy:
     listed: bool = True
     order: ValueOrder = field(default_factory=ValueOrder)
     aggregation: Aggregation | None = None
+    reason: str = ""
 
 
 class Strategy(StrEnum):
@@ -264,6 +266,7 @@ class Policy:
     microaggregation: Microaggregation | None = None
     source_query: str = ""
     no_person_digests: bool = False
+    documentation: Documentation = field(default_factory=Documentation)
 
     @property
     def k(self) -> int | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from tableveil.errors import Fault, shortened
+from tableveil.policy.documentation import LONGEST_STATEMENT
 from tableveil.policy.local_recoding import check_local_recoding
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
@@ -36,6 +38,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *_check_quality(policy),
         *check_classification(policy),
         *check_search(policy),
+        *_check_statements(policy),
     ]
 
 
@@ -62,6 +65,18 @@ def _check_reason(policy: Policy) -> Iterator[Fault]:
     for i, name in enumerate(target.publish):
         if name in target.publish[:i]:
             yield Fault(f"release.publish[{i}]", f"{shortened(name)} once more", "each target once")
+
+
+def _check_statements(policy: Policy) -> Iterator[Fault]:
+    """The texts for the report, and the threshold that it compares with the risk."""
+    stated = {f"documentation.{name}": stated for name, stated in asdict(policy.documentation).items()}
+    reasons = {f"attributes[{i}].reason": attribute.reason for i, attribute in enumerate(policy.attributes)}
+    for field, text in (*stated.items(), *reasons.items()):
+        if isinstance(text, str) and len(text) > LONGEST_STATEMENT:
+            yield Fault(field, f"{len(text):,} characters", f"at most {LONGEST_STATEMENT:,}")
+    threshold = policy.documentation.risk_threshold
+    if threshold is not None and not (threshold.is_finite() and 0 < threshold <= 1):
+        yield Fault("documentation.risk_threshold", str(threshold), "an exact decimal above 0, up to 1")
 
 
 def _check_names(policy: Policy) -> Iterator[Fault]:

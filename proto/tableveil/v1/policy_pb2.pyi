@@ -21,6 +21,34 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _ReleaseContext:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReleaseContextEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReleaseContext.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RELEASE_CONTEXT_UNSPECIFIED: _ReleaseContext.ValueType  # 0
+    """Not stated."""
+    RELEASE_CONTEXT_PUBLIC: _ReleaseContext.ValueType  # 1
+    """Anybody may read the rows."""
+    RELEASE_CONTEXT_CONTRACT: _ReleaseContext.ValueType  # 2
+    """The recipient has signed what it may do with the rows."""
+    RELEASE_CONTEXT_SECURE_ROOM: _ReleaseContext.ValueType  # 3
+    """The recipient sees the rows in a place that they cannot leave."""
+
+class ReleaseContext(_ReleaseContext, metaclass=_ReleaseContextEnumTypeWrapper):
+    """How the recipient gets the rows."""
+
+RELEASE_CONTEXT_UNSPECIFIED: ReleaseContext.ValueType  # 0
+"""Not stated."""
+RELEASE_CONTEXT_PUBLIC: ReleaseContext.ValueType  # 1
+"""Anybody may read the rows."""
+RELEASE_CONTEXT_CONTRACT: ReleaseContext.ValueType  # 2
+"""The recipient has signed what it may do with the rows."""
+RELEASE_CONTEXT_SECURE_ROOM: ReleaseContext.ValueType  # 3
+"""The recipient sees the rows in a place that they cannot leave."""
+Global___ReleaseContext: _TypeAlias = ReleaseContext  # noqa: Y015
+
 class _Clustering:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -857,6 +885,7 @@ class Policy(_message.Message):
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     LOCAL_RECODING_FIELD_NUMBER: _builtins.int
     NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
+    DOCUMENTATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
     `QUASI_IDENTIFIER`, which needs a hierarchy.
@@ -963,6 +992,12 @@ class Policy(_message.Message):
         `search`.
         """
 
+    @_builtins.property
+    def documentation(self) -> Global___Documentation:
+        """Statements about the release for the people who decide upon it: docs/report.md. They change nothing of the rows.
+        Default: the report prints "not stated".
+        """
+
     def __init__(
         self,
         *,
@@ -986,16 +1021,91 @@ class Policy(_message.Message):
         source_query: _builtins.str = ...,
         local_recoding: Global___LocalRecoding | None = ...,
         no_person_digests: _builtins.bool = ...,
+        documentation: Global___Documentation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class Documentation(_message.Message):
+    """Statements for the report of a release. Readers of the public edition see `purpose`, `legal_basis`, `recipient`,
+    `contact` and `context`; the others are the owner's. Refused: a text of more than 4,000 characters.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PURPOSE_FIELD_NUMBER: _builtins.int
+    LEGAL_BASIS_FIELD_NUMBER: _builtins.int
+    RECIPIENT_FIELD_NUMBER: _builtins.int
+    CONTACT_FIELD_NUMBER: _builtins.int
+    CONTEXT_FIELD_NUMBER: _builtins.int
+    NECESSITY_FIELD_NUMBER: _builtins.int
+    RISK_THRESHOLD_FIELD_NUMBER: _builtins.int
+    THRESHOLD_REASON_FIELD_NUMBER: _builtins.int
+    DELIBERATE_ATTACK_FIELD_NUMBER: _builtins.int
+    INADVERTENT_RECOGNITION_FIELD_NUMBER: _builtins.int
+    DATA_BREACH_FIELD_NUMBER: _builtins.int
+    RESIDUAL_RISK_FIELD_NUMBER: _builtins.int
+    ACCEPTED_BY_FIELD_NUMBER: _builtins.int
+    purpose: _builtins.str
+    """The purpose for which the recipient gets the rows. Public."""
+    legal_basis: _builtins.str
+    """The legal basis of the release, such as a section of a law or an ethics vote. Public."""
+    recipient: _builtins.str
+    """The people who get the rows. Public."""
+    contact: _builtins.str
+    """The person or office that answers questions about the release. Public."""
+    context: Global___ReleaseContext.ValueType
+    """How the recipient gets the rows. Public."""
+    necessity: _builtins.str
+    """The reason why the purpose needs these columns and this much detail."""
+    risk_threshold: _builtins.str
+    """The highest risk that is accepted for any record, as an exact decimal. The report compares the risk that is reached
+    with it. Refused: 0 or less; above 1.
+    """
+    threshold_reason: _builtins.str
+    """The reason for this threshold. EMA policy 0070, for example, uses 0.09."""
+    deliberate_attack: _builtins.str
+    """How likely a recipient is to try to recognize somebody, and the controls against it."""
+    inadvertent_recognition: _builtins.str
+    """How likely a recipient is to recognize somebody without wanting to, such as an acquaintance."""
+    data_breach: _builtins.str
+    """How likely the rows are to be lost or stolen, and the controls against it."""
+    residual_risk: _builtins.str
+    """The risk that remains, in words."""
+    accepted_by: _builtins.str
+    """The person who accepts the remaining risk, with their position."""
+    def __init__(
+        self,
+        *,
+        purpose: _builtins.str = ...,
+        legal_basis: _builtins.str = ...,
+        recipient: _builtins.str = ...,
+        contact: _builtins.str = ...,
+        context: Global___ReleaseContext.ValueType = ...,
+        necessity: _builtins.str = ...,
+        risk_threshold: _builtins.str = ...,
+        threshold_reason: _builtins.str = ...,
+        deliberate_attack: _builtins.str = ...,
+        inadvertent_recognition: _builtins.str = ...,
+        data_breach: _builtins.str = ...,
+        residual_risk: _builtins.str = ...,
+        accepted_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted_by", b"accepted_by", "contact", b"contact", "context", b"context", "data_breach", b"data_breach", "deliberate_attack", b"deliberate_attack", "inadvertent_recognition", b"inadvertent_recognition", "legal_basis", b"legal_basis", "necessity", b"necessity", "purpose", b"purpose", "recipient", b"recipient", "residual_risk", b"residual_risk", "risk_threshold", b"risk_threshold", "threshold_reason", b"threshold_reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Documentation: _TypeAlias = Documentation  # noqa: Y015
 
 @_typing.final
 class LocalRecoding(_message.Message):
@@ -1251,6 +1361,7 @@ class Attribute(_message.Message):
     ACKNOWLEDGED_FIELD_NUMBER: _builtins.int
     ORDER_FIELD_NUMBER: _builtins.int
     AGGREGATION_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     """The column's name, in the table's own case. Required. Refused: a column that is not there."""
     role: Global___Role.ValueType
@@ -1275,6 +1386,10 @@ class Attribute(_message.Message):
     """`true` releases a sensitive or insensitive column that a check would refuse: a nearly unique column; an insensitive
     one whose values few people share each, that determines a quasi-identifier, or that leaves fewer rows of a class
     than the policy's k. Default: `false`. Refused: `true` for other roles.
+    """
+    reason: _builtins.str
+    """Why the column has its role, for the report: why people could be recognized by it, or why not. Default: the report
+    prints "not stated". Refused: more than 4,000 characters.
     """
     @_builtins.property
     def hierarchy(self) -> Global___Hierarchy:
@@ -1309,10 +1424,11 @@ class Attribute(_message.Message):
         acknowledged: _builtins.bool = ...,
         order: Global___ValueOrder | None = ...,
         aggregation: Global___Aggregation | None = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "aggregation", b"aggregation", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "role", b"role", "weight", b"weight"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "reason", b"reason", "role", b"role", "weight", b"weight"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__maximum_level: _TypeAlias = _typing.Literal["maximum_level"]  # noqa: Y015
     _WhichOneofArgType__maximum_level: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level"]  # noqa: Y015

@@ -56,6 +56,7 @@ def attribute_from_proto(
             nulls=faults.enum_or_none(message.order.nulls, NULL_POSITIONS, f"{path}.order.nulls"),
         ),
         aggregation=aggregation,
+        reason=message.reason,
     )
 
 
@@ -69,6 +70,7 @@ def attribute_to_proto(attribute: AttributePolicy) -> policy_pb2.Attribute:
         acknowledged=attribute.acknowledged,
         order=None if attribute.order == ValueOrder() else _order(attribute.order),
         aggregation=None if attribute.aggregation is None else aggregation_to_proto(attribute.aggregation),
+        reason=attribute.reason,
     )
     if attribute.minimum_level:
         message.minimum_level = attribute.minimum_level

@@ -15,6 +15,7 @@ from tableveil.convert.canonical import policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.fields import from_message
 from tableveil.convert.game import game_from_proto
 from tableveil.convert.microaggregation import microaggregation_from_proto
 from tableveil.convert.population import population_from_proto
@@ -25,6 +26,7 @@ from tableveil.errors import Fault, InternalError
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
+    Documentation,
     IfExists,
     LocalRecoding,
     Policy,
@@ -162,6 +164,7 @@ class _Reader:
                 if message.HasField("microaggregation")
                 else None
             ),
+            documentation=from_message(Documentation, message.documentation, "documentation", self._faults),
         )
 
     def _local_recoding(self, message: policy_pb2.LocalRecoding) -> LocalRecoding:

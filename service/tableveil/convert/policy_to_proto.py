@@ -5,6 +5,7 @@ from __future__ import annotations
 from tableveil.convert.attributes import attribute_to_proto
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.fields import to_message
 from tableveil.convert.game import game_to_proto
 from tableveil.convert.microaggregation import microaggregation_to_proto
 from tableveil.convert.names import release_name
@@ -15,6 +16,7 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
+    Documentation,
     Policy,
     ReleaseTarget,
     SearchOptions,
@@ -58,6 +60,8 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         message.suppressed_records.marker_column = policy.marker_column
     if policy.search != SearchOptions():
         message.search.CopyFrom(_search(policy.search))
+    if policy.documentation != Documentation():
+        to_message(policy.documentation, message.documentation)
     if policy.risk_thresholds != DEFAULT_RISK_THRESHOLDS:
         message.risk_thresholds.extend(map(decimal_to_text, policy.risk_thresholds))
     return message

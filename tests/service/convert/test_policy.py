@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any, cast
 
@@ -54,6 +55,7 @@ from tableveil.policy import (
     DiscernibilityModel,
     Distance,
     DistinctLDiversity,
+    Documentation,
     EntropyEstimator,
     EntropyLDiversity,
     EntropyModel,
@@ -84,6 +86,7 @@ from tableveil.policy import (
     QualityModel,
     RecordLevel,
     RecursiveCLDiversity,
+    ReleaseContext,
     ReleaseKind,
     ReleaseTarget,
     Role,
@@ -157,6 +160,7 @@ ATTRIBUTES = st.builds(
     nulls=st.sampled_from(NullHandling),
     acknowledged=st.booleans(),
     order=st.builds(ValueOrder, st.sampled_from(OrderBy), TEXTS, st.none() | st.sampled_from(NullPosition)),
+    reason=NAMES,
 )
 PRIVACY_MODELS: st.SearchStrategy[PrivacyModel] = st.one_of(
     st.builds(KAnonymity, INT32),
@@ -210,6 +214,12 @@ SEARCHES = st.builds(
     linked=st.lists(TEXTS, max_size=3).map(tuple),
     choose=st.sampled_from(Choose),
 )
+DOCUMENTATIONS = st.builds(
+    Documentation,
+    **dict.fromkeys((field.name for field in fields(Documentation) if field.type == "str"), NAMES),
+    context=st.none() | st.sampled_from(ReleaseContext),
+    risk_threshold=st.none() | DECIMALS,
+)
 POLICIES = st.builds(
     Policy,
     source=TABLES,
@@ -234,6 +244,7 @@ POLICIES = st.builds(
         st.dictionaries(NAMES, st.integers(1, 9), max_size=2).map(lambda most: tuple(sorted(most.items()))),
         st.none() | st.integers(1, 10**9),
     ),
+    documentation=DOCUMENTATIONS,
 )
 
 
