@@ -50,7 +50,7 @@ class Database:
         self.path = settings.path.absolute()
         # Spilled data is raw data and survives kill -9: it lives in one known, private place, swept here.
         self.spill_directory = settings.path.with_name(f".{settings.path.name}.spill")
-        self._connection = _connect(settings, self.spill_directory)
+        self._connection: duckdb.DuckDBPyConnection | None = _connect(settings, self.spill_directory)
         self._file = _file_at(settings.path)
         # The file's lock is ours now, so no process needs the files in the directory any more.
         self.sweep()
@@ -62,11 +62,17 @@ class Database:
         self._making_cursor = threading.Lock()
 
     def session(self) -> Session:
-        """A new session, which sees what the running work may see; close it when done."""
+        """A new session, which sees what the running work may see; close it when done.
+
+        Raises:
+            BusyError: the database is closed (STOPPING).
+        """
         sight = present_look()()
         # A connection must not be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
+                if self._connection is None:
+                    raise BusyError("STOPPING", "the server is stopping and has closed its database")
                 return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file, sight)
         except duckdb.Error as error:
             raise translated(error) from None
@@ -96,11 +102,16 @@ class Database:
         to another process and stay.
         """
         self._interrupter.close()
+        # gRPC may keep the handlers of a stopped server, and with them this object: it must not keep the connection.
+        with self._making_cursor:
+            connection, self._connection = self._connection, None
+        if connection is None:
+            return
         if not self.replaced:
             # A log that cannot be folded stays, and the next start replays it.
             with suppress(duckdb.Error):
-                self._connection.execute("CHECKPOINT")
-        self._connection.close()
+                connection.execute("CHECKPOINT")
+        connection.close()
         self.sweep()
 
     def sweep(self) -> None:

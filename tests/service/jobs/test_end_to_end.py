@@ -131,9 +131,14 @@ def problems(draw: st.DrawFn) -> Problem:
 @contextmanager
 def plain(database: Database) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
     """DuckDB without anything of Tableveil's around it, on the same open file."""
-    connection: duckdb.DuckDBPyConnection = database._connection.cursor()
+    connection = cursor(database)
     yield lambda statement: connection.execute(statement).fetchall()
     connection.close()
+
+
+def cursor(database: Database) -> duckdb.DuckDBPyConnection:
+    assert database._connection is not None
+    return database._connection.cursor()
 
 
 def relabelled(problem: Problem, transformation: tuple[int, ...]) -> tuple[Counter[Row], int]:
@@ -263,7 +268,7 @@ def test_pycanon_agrees_on_k(database: Database, run: Run) -> None:
             )
             release = run(database, problem.policy())
             check_release(problem, release, query)
-            frame = database._connection.cursor().sql("SELECT * FROM out").df()
+            frame = cursor(database).sql("SELECT * FROM out").df()
             found = anonymity.k_anonymity(frame, problem.names)
             assert found >= k
             assert found == query("SELECT min(class_size) FROM out_classes")[0][0]

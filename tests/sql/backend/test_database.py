@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import stat
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tableveil.backend import Database, Session, Settings, read_only
+from tableveil.control import Control
 from tableveil.errors import BusyError, InternalError, InvalidError
 
 
@@ -31,6 +34,28 @@ def test_creates_and_reopens_a_file(tmp_path: Path) -> None:
         session.execute("CREATE TABLE t AS SELECT 42 AS a")
     with opened(Settings(path)) as database, database.session() as session:
         assert session.value("SELECT a FROM t") == 42
+
+
+def test_a_closed_database_holds_no_connection(tmp_path: Path) -> None:
+    """gRPC may keep the object until the process ends, and then DuckDB would report the connection as leaked."""
+    before = connections()
+    database = Database(Settings(tmp_path / "clinic.duckdb"))
+    with database.session() as session:
+        session.control = Control()
+        session.execute("CREATE TABLE t AS SELECT 42 AS a")
+    del session
+    assert connections() == before + 1
+    database.close()
+    assert connections() == before
+    with pytest.raises(BusyError, match="closed its database") as raised:
+        database.session()
+    assert raised.value.code == "STOPPING"
+    database.close()
+
+
+def connections() -> int:
+    gc.collect()
+    return sum(isinstance(found, duckdb.DuckDBPyConnection) for found in gc.get_objects())
 
 
 # --- spilling -------------------------------------------------------------------------------------------------------
