@@ -9,8 +9,9 @@ import pyarrow.compute as compute
 def cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with zeros under its NULLs, which only a copy of a column has.
 
-    DuckDB leaves there whatever was in the memory, such as other people's values. Nested columns may have NULLs inside;
-    texts have no place for anything under them.
+    DuckDB leaves there whatever was in the memory, such as other people's values. Nested columns may have NULLs inside.
+    Two things are left as they are, since DuckDB writes nothing there: the text under a NULL, which has no length, and
+    the fields of a struct that is NULL, which are NULL themselves.
     """
     every = pa.arange(0, batch.num_rows)
     columns = [compute.take(found, every) if _may_hold_more(found) else found for found in batch.columns]

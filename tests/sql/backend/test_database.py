@@ -37,7 +37,7 @@ def test_creates_and_reopens_a_file(tmp_path: Path) -> None:
 
 
 def test_a_closed_database_holds_no_connection(tmp_path: Path) -> None:
-    """gRPC may keep the object until the process ends, and then DuckDB would report the connection as leaked."""
+    """A handler that gRPC keeps may hold the object to the end: DuckDB would report its connection as leaked."""
     before = connections()
     database = Database(Settings(tmp_path / "clinic.duckdb"))
     with database.session() as session:
