@@ -3,6 +3,7 @@
 from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
+from tableveil.classes.joint import WITHOUT_ROW, EarlierClasses, JointCounter, combinations_of
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
@@ -11,11 +12,14 @@ from tableveil.classes.remembering import RememberingCounter
 from tableveil.classes.sensitive import SensitiveColumn, SensitiveRows
 
 __all__ = [
+    "WITHOUT_ROW",
     "Check",
     "ClassCounter",
     "ClassDetails",
     "ClassValues",
+    "EarlierClasses",
     "EquivalenceClasses",
+    "JointCounter",
     "KeyLayout",
     "LevelMaps",
     "Marginals",
@@ -24,5 +28,6 @@ __all__ = [
     "RememberingCounter",
     "SensitiveColumn",
     "SensitiveRows",
+    "combinations_of",
     "nest",
 ]

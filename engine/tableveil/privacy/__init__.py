@@ -2,8 +2,18 @@
 
 from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.facts import Facts
+from tableveil.privacy.left_behind import LeftBehindRule, left_behind
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.pool import suppressed_pool, with_pool
 from tableveil.privacy.registry import privacy_of
 
-__all__ = ["Conjunction", "Facts", "ReleaseRule", "privacy_of", "suppressed_pool", "with_pool"]
+__all__ = [
+    "Conjunction",
+    "Facts",
+    "LeftBehindRule",
+    "ReleaseRule",
+    "left_behind",
+    "privacy_of",
+    "suppressed_pool",
+    "with_pool",
+]

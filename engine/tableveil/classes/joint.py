@@ -1,0 +1,105 @@
+"""Joint classes: the records that share their labels and, in every earlier release, their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes.counter import ClassCounter
+from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.sensitive import SensitiveColumn
+from tableveil.hierarchy import AttributeLevels
+from tableveil.lattice import Transformation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierClasses:
+    """The combinations of classes that people had in earlier releases, each with its number of people.
+
+    `classes[c, r]` is the class of combination c in `releases[r]`; `WITHOUT_ROW` if its people have no row there. One
+    more combination, of code `len(people)`, is of those without a row in any of the releases. `present` of the people
+    are in the source.
+    """
+
+    releases: tuple[int, ...]
+    classes: NDArray[np.int64]
+    people: NDArray[np.int64]
+    present: int
+
+    @property
+    def combinations(self) -> int:
+        """The number of codes."""
+        return len(self.people) + 1
+
+
+WITHOUT_ROW = -1
+"""Stands for the class of a person who was absent from a release, or suppressed in it."""
+
+
+class JointCounter:
+    """Counts joint classes, from a counter whose last attribute is the combination of earlier classes.
+
+    It has one level, and is no quasi-identifier: levels and transformations leave it out. `combinations_of`
+    takes it out of the keys.
+    """
+
+    def __init__(self, counter: ClassCounter) -> None:
+        self._counter = counter
+
+    @property
+    def name(self) -> str:
+        """The counter's name, for the evidence."""
+        return self._counter.name
+
+    @property
+    def account(self) -> str:
+        """How classes were counted so far, in one sentence."""
+        return self._counter.account
+
+    @property
+    def levels(self) -> tuple[AttributeLevels, ...]:
+        """Per quasi-identifier: its codes, groups and leaves."""
+        return self._counter.levels[:-1]
+
+    @property
+    def records(self) -> int:
+        """N, withheld records included."""
+        return self._counter.records
+
+    @property
+    def withheld(self) -> int:
+        """Records suppressed at every transformation."""
+        return self._counter.withheld
+
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        """The columns whose values the classes know."""
+        return self._counter.sensitive
+
+    @property
+    def population(self) -> int | None:
+        """Records of the population; None if it is not counted."""
+        return self._counter.population
+
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones, per code."""
+        return _of_quasi_identifiers(self._counter.marginals())
+
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
+        """The joint classes at the transformation."""
+        return replace(self._counter.classes((*transformation, 0)), at=transformation)
+
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        """The records in some of the joint classes at the transformation."""
+        return _of_quasi_identifiers(self._counter.records_in((*transformation, 0), mask))
+
+
+def combinations_of(joint: EquivalenceClasses) -> NDArray[np.int64]:
+    """Per joint class, the code of its combination of earlier classes."""
+    return joint.groups(len(joint.at))
+
+
+def _of_quasi_identifiers(marginals: Marginals) -> Marginals:
+    return Marginals(marginals.at[:-1], marginals.counts[:-1])

@@ -1,0 +1,150 @@
+"""Nobody is singled out over releases judged together: all worlds of small registers say so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import numpy as np
+
+from tableveil.classes import WITHOUT_ROW, EarlierClasses, EquivalenceClasses, JointCounter, NumpyCounter
+from tableveil.hierarchy import AttributeLevels
+from tableveil.policy import KAnonymity
+from tableveil.privacy import Conjunction, LeftBehindRule
+from tableveil.privacy.k_anonymity import KAnonymityRule
+
+ABSENT = -1
+VALUES = 4
+SHIFTS = (0, 1, 2)
+"""At level l, the label of a value is the value shifted by so many bits."""
+
+Register = tuple[int, ...]
+"""Per person the value of the only quasi-identifier at one time, or ABSENT."""
+
+Rows = tuple[int, ...]
+"""Per person the label of the row in a release, or WITHOUT_ROW."""
+
+Chain = tuple[int, ...]
+"""The labels of somebody's rows in all releases: the adversary links them."""
+
+
+def levels() -> AttributeLevels:
+    groups = tuple(np.arange(VALUES, dtype=np.int32) >> shift for shift in SHIFTS)
+    leaves = tuple(np.full(VALUES >> shift, float(1 << shift)) for shift in SHIFTS)
+    return AttributeLevels(groups, (), leaves, float(VALUES), False, None)
+
+
+def earlier_classes(releases: Sequence[Rows]) -> tuple[EarlierClasses, list[int]]:
+    """The combinations of earlier classes, and the code of each person's."""
+    chains = list(zip(*releases, strict=True))
+    people = Counter(chain for chain in chains if set(chain) != {WITHOUT_ROW})
+    known = sorted(people)
+    codes = [known.index(chain) if chain in people else len(known) for chain in chains]
+    classes = np.array(known, np.int64).reshape(len(known), len(releases))
+    counts = np.array([people[chain] for chain in known], np.int64)
+    return EarlierClasses(tuple(range(1, len(releases) + 1)), classes, counts, 0), codes
+
+
+def joint_classes(register: Register, codes: Sequence[int], combinations: int, level: int) -> EquivalenceClasses:
+    present = [person for person, value in enumerate(register) if value != ABSENT]
+    single = AttributeLevels(
+        (np.arange(combinations, dtype=np.int32),), (), (np.ones(combinations),), float(combinations), False, None
+    )
+    counter = NumpyCounter(
+        [levels(), single],
+        [np.array([register[p] for p in present], np.int32), np.array([codes[p] for p in present], np.int32)],
+        np.ones(len(present), np.int64),
+    )
+    return JointCounter(counter).classes((level,))
+
+
+def release(register: Register, earlier: Sequence[Rows], level: int, k: int, *, require: bool) -> Rows:
+    """Everybody's rows in a release that is judged together with the earlier ones."""
+    known, codes = earlier_classes(earlier) if earlier else (None, [0] * len(register))
+    combinations = known.combinations if known else 1
+    classes = joint_classes(register, codes, combinations, level)
+    rules = [KAnonymityRule(KAnonymity(k))]
+    rule = Conjunction((*rules, LeftBehindRule(k, known)) if known and require else tuple(rules))
+    kept = rule.releasable(classes)
+    released = set(zip(classes.groups(0)[kept].tolist(), classes.groups(1)[kept].tolist(), strict=True))
+    labels = [WITHOUT_ROW if value == ABSENT else value >> SHIFTS[level] for value in register]
+    return tuple(label if (label, code) in released else WITHOUT_ROW for label, code in zip(labels, codes, strict=True))
+
+
+def candidates(registers: Sequence[Register], at: Sequence[int], chains: Sequence[Chain]) -> list[list[int]]:
+    """Per chain the people who could be it for an adversary who knows everybody's values and all sources."""
+    return [
+        [
+            person
+            for person in range(len(registers[0]))
+            if all(
+                label == WITHOUT_ROW or (register[person] != ABSENT and register[person] >> SHIFTS[level] == label)
+                for label, register, level in zip(chain, registers, at, strict=True)
+            )
+        ]
+        for chain in chains
+    ]
+
+
+def worlds(possible: Sequence[list[int]]) -> Iterator[tuple[int, ...]]:
+    """Every way to give the chains to different people."""
+
+    def extended(world: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(world) == len(possible):
+            yield world
+            return
+        for person in possible[len(world)]:
+            if person not in world:
+                yield from extended((*world, person))
+
+    return extended(())
+
+
+def greatest_posterior(possible: Sequence[list[int]]) -> float:
+    """The greatest chance with which a chain is somebody's, if all worlds are equally likely."""
+    total, times = 0, Counter[tuple[int, int]]()
+    for world in worlds(possible):
+        total += 1
+        times.update(enumerate(world))
+    return max(times.values(), default=0) / max(total, 1)
+
+
+def sequences(seed: int, number: int, *, require: bool) -> Iterator[tuple[float, float, int]]:
+    """The posterior of who does not know how records were suppressed, that of who does, and k, per sequence."""
+    random = Random(seed)
+    for _ in range(number):
+        k, people = random.choice((2, 2, 3)), random.randint(4, 7)
+        registers: list[Register] = []
+        releases: list[Rows] = []
+        at: list[int] = []
+        register = tuple(random.randrange(VALUES) for _ in range(people))
+        for _ in range(random.choice((2, 2, 3))):
+            # Some leave, some come back, some change.
+            register = tuple(
+                random.choice((ABSENT, value, random.randrange(VALUES))) if random.random() < 0.4 else value
+                for value in register
+            )
+            level = random.randrange(len(SHIFTS))
+            releases.append(release(register, releases, level, k, require=require))
+            registers.append(register)
+            at.append(level)
+        everybody = list(zip(*releases, strict=True))
+        chains = [chain for chain in everybody if set(chain) != {WITHOUT_ROW}]
+        if chains:
+            of_method = [[p for p, other in enumerate(everybody) if other == chain] for chain in chains]
+            yield greatest_posterior(candidates(registers, at, chains)), greatest_posterior(of_method), k
+
+
+def test_nobody_is_singled_out() -> None:
+    seen = 0
+    for posterior, of_method, k in sequences(1, 400, require=True):
+        assert max(posterior, of_method) <= 1 / k + 1e-9
+        seen += 1
+    assert seen > 200
+
+
+def test_joint_classes_alone_single_out() -> None:
+    """The promise needs its second part: without it, many sequences isolate somebody."""
+    found = [max(posterior, of_method) > 1 / k + 1e-9 for posterior, of_method, k in sequences(1, 400, require=False)]
+    assert sum(found) > len(found) / 10
