@@ -58,6 +58,7 @@ def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tup
     yield _ledger(session)
     yield from _suspended(session)
     yield from examine_releases(session)
+    yield _publications(session)
     yield _orphans(session)
 
 
@@ -208,6 +209,17 @@ def _ledger(session: Session) -> Finding:
         "itself, restore this one again with --ledger, which takes the missing releases from there."
     )
     return Finding(Level.WARNING, "ledger", f"went back in time: {gap}", advice)
+
+
+def _publications(session: Session) -> Finding:
+    failing = "SELECT release, target, code FROM tableveil.publications WHERE code <> '' ORDER BY release, target"
+    found = [f"releases/{number} at {target} ({code})" for number, target, code in session.ledger.rows(failing)]
+    if not found:
+        return Finding(Level.OK, "publications", "no last attempt failed")
+    advice = (
+        "`tableveil show RELEASE` tells why. Ask once more with `tableveil publish` for those that are not tried again."
+    )
+    return Finding(Level.WARNING, "publications", f"the last attempt failed for {len(found)}: {_some(found)}", advice)
 
 
 def _orphans(session: Session) -> Finding:

@@ -87,6 +87,10 @@ TROUBLES: list[tuple[str, str, Level, str, str]] = [
      "does not hold what was written"),
     ("a view in its place", "DROP TABLE released; CREATE VIEW released AS SELECT 1", Level.PROBLEM, "releases/7",
      "is a view"),
+    ("a publication that failed", "INSERT INTO tableveil.publications BY NAME SELECT 7 AS release, 'shelf' AS target, "
+     "'' AS requested_by, now()::TIMESTAMP AS requested_at, '' AS repeat_reason, true AS wanted, 'FAILED' AS state, "
+     "1 AS attempts, 'TARGET_UNFIT' AS code, '' AS problem", Level.WARNING, "publications",
+     "releases/7 at shelf (TARGET_UNFIT)"),
     ("rows of a hierarchy that is none", "CREATE TABLE tableveil.hierarchy_5 (l0 VARCHAR)", Level.WARNING,
      "tables of the state", "tableveil.hierarchy_5"),
     ("a snapshot without a release", "CREATE TABLE tableveil.snapshot_8 (a INTEGER)", Level.WARNING,
