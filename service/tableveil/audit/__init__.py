@@ -3,6 +3,7 @@
 from tableveil.audit.audit import Audit
 from tableveil.audit.entry import MOST_RESOURCES, Head
 from tableveil.audit.file import AuditFile, audit_file
+from tableveil.audit.recorder import Recorder
 from tableveil.audit.refusals import REFUSED, Refused, without_port
 from tableveil.audit.verify import Verified, verify
 
@@ -12,6 +13,7 @@ __all__ = [
     "Audit",
     "AuditFile",
     "Head",
+    "Recorder",
     "Refused",
     "Verified",
     "audit_file",

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 
 from pyarrow import flight
 
-from tableveil.audit import REFUSED, Refused, without_port
+from tableveil.audit import REFUSED, Recorder, Refused, without_port
 from tableveil.endpoint.credentials import CREDENTIALS
 from tableveil.endpoint.readers import Reader, Readers
-from tableveil.endpoint.record import Record
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import (
     BusyError,
@@ -67,9 +66,9 @@ class Call:
 class Calls:
     """Lets calls in. Used from any thread."""
 
-    def __init__(self, readers: Readers, record: Record, limits: UseLimits) -> None:
+    def __init__(self, readers: Readers, recorder: Recorder, limits: UseLimits) -> None:
         self._readers = readers
-        self._record = record
+        self._recorder = recorder
         self._limits = limits
         self._use = FairUse(Limits(calls_per_second=limits.calls_per_principal))
         self._lock = threading.Lock()
@@ -109,18 +108,18 @@ class Calls:
 
     def begin(self, call: Call) -> None:
         """Records that rows are about to be read; `BusyError` if that cannot be written."""
-        self._record.begin(self._entry(call, AuditEvent.BEGIN, "", ""))
+        self._recorder.record(self._entry(call, AuditEvent.BEGIN, "", ""))
         call.begun = True
 
     def _end(self, call: Call, code: str, reason: str) -> None:
         name = call.reader.principal
         if call.begun:
-            self._record.end(self._entry(call, AuditEvent.END, code, reason))
+            self._recorder.record_end(self._entry(call, AuditEvent.END, code, reason))
         elif not name or reason == "RATE_LIMITED":
             # Nobody can fill the disk by refused calls.
-            self._record.count(Refused(without_port(call.peer), name, code, reason))
+            self._recorder.count(Refused(without_port(call.peer), name, code, reason))
         else:
-            self._record.begin(self._entry(call, AuditEvent.CALL, code, reason))
+            self._recorder.record(self._entry(call, AuditEvent.CALL, code, reason))
 
     def _count_connection(self, principal: str, peer: str) -> None:
         now_, most = time.monotonic(), self._limits.connections_per_principal

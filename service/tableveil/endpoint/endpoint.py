@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from tableveil.audit import Recorder
 from tableveil.endpoint.calls import Calls
 from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignIn
 from tableveil.endpoint.flight_server import FlightSql
@@ -14,7 +15,6 @@ from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
-from tableveil.endpoint.record import Record
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.errors import BusyError
 from tableveil.server.tls import TlsFiles
@@ -34,13 +34,14 @@ class Endpoint:
         """
         settings.check()
         with ExitStack() as opened:
-            record = Record(settings.audit_file)
-            opened.callback(record.close)
+            recorder = Recorder(settings.audit_file)
+            recorder.start()
+            opened.callback(recorder.close)
             processes = QueryProcesses(settings.limits)
             opened.callback(processes.close)
             published = Published(settings.published, processes)
             known = service() if service else opened.enter_context(_remote(settings))
-            calls = Calls(Readers(known, published.stamp), record, settings.use)
+            calls = Calls(Readers(known, published.stamp), recorder, settings.use)
             self._flight = _listening(settings, calls, published, processes)
             self._processes = processes
             self._opened = opened.pop_all()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.audit import Audit, verify
+from tableveil.audit import Audit, recorder, verify
 from tableveil.audit import audit as audits
 from tableveil.audit import refusals as refusals_module
 from tableveil.audit.refusals import MOST_COUNTED, Refusals, Refused, without_port
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def open_audit(path: Path, database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     # Only the tests and the closing copy.
-    monkeypatch.setattr(audits, "SECONDS_BETWEEN_COPIES", 3600.0)
+    monkeypatch.setattr(recorder, "SECONDS_BETWEEN_TURNS", 3600.0)
     with ExitStack() as stack:
         yield lambda *options: stack.enter_context(closing(Audit(path, database, *options)))
 
