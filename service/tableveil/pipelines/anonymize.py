@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
@@ -30,7 +30,7 @@ def anonymize(job: JobContext, policy: Policy) -> int:
         TableveilError: nothing was written.
     """
     job.report.phase(JobPhase.READING)
-    plan, evidence = solved(job, *resolve_fully(job.session, policy, store=True))
+    plan, evidence = solved(job, *resolve_fully(job.rows, policy, store=True))
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
     needs_approval = job.needs_approval(policy.release.schema)
     return publish(job.database, job.session, plan, evidence, verifying, needs_approval=needs_approval)
@@ -44,7 +44,7 @@ def solved(
     Raises:
         TableveilError: the policy allows no release of the source's rows.
     """
-    method, session, report = method_of(policy), job.session, job.report
+    method, session, report = method_of(policy), job.rows, job.report
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies)
@@ -80,7 +80,7 @@ def solved(
 def release_work(policy: Policy, document: str) -> Work:
     """The work for a release; it is admitted if its target is free and the ledger allows it."""
 
-    def admit(session: Session) -> TableReference:
+    def admit(session: WarehouseSession) -> TableReference:
         source, resolved, faults = check_request(session, policy)
         found = fitting(source, faults)
         check_existing(session, resolved.release)

@@ -39,7 +39,7 @@ class FullDomain:
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
         """The combinations of values."""
-        return count_classes(job.session, policy, read)
+        return count_classes(job.rows, policy, read)
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The best transformation that the search finds."""

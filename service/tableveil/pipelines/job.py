@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Session, WarehouseSession
 from tableveil.control import Control
 from tableveil.pipelines.report import Report
 
@@ -16,8 +16,8 @@ EVERY_SCHEMA = "*"
 class JobContext:
     """Everything that a running job works with.
 
-    `session` belongs to the job alone and stops when `control` says so. `document` is the request as JSON. Releases
-    into the schemas `approval` wait for it.
+    `session` belongs to the job alone and stops when `control` says so. If the rows are in a warehouse, `elsewhere` is
+    the job's session there. `document` is the request as JSON. Releases into the schemas `approval` wait for it.
     """
 
     number: int
@@ -27,6 +27,12 @@ class JobContext:
     control: Control
     report: Report = field(default_factory=Report)
     approval: frozenset[str] = frozenset()
+    elsewhere: WarehouseSession | None = None
+
+    @property
+    def rows(self) -> WarehouseSession:
+        """The session of the rows."""
+        return self.elsewhere or self.session
 
     def needs_approval(self, schema: str) -> bool:
         """Whether a release into a schema waits until another person approves it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, missing_people
 from tableveil.errors import Fault
@@ -80,7 +80,7 @@ def people_in(population: Population | None, records: int, rows: int | None) -> 
     return rows if population.size is None else population.size
 
 
-def counted_columns(session: Session, source: Source, policy: Policy, records: int) -> frozenset[str]:
+def counted_columns(session: WarehouseSession, source: Source, policy: Policy, records: int) -> frozenset[str]:
     """The sensitive columns whose values are counted: those that some model names, and others that cost little."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     unasked = [attribute.column for attribute in policy.sensitive if attribute.column not in asked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.counting import BaseHistogram, build_base, class_size_histogram, equal_records_histogram
 from tableveil.dictionary import (
     AggregatedDictionary,
@@ -41,6 +41,7 @@ from tableveil.source import (
     records_in,
     resolve_source,
 )
+from tableveil.source.tables import recorded
 from tableveil.state.migrate import fingerprint_key
 
 
@@ -94,33 +95,37 @@ class Dictionaries:
             if dictionary.values.respelled
         )
 
-    def counted(self, session: Session) -> BaseHistogram:
+    def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
         return build_base(
             session, self.source, self.generalized, self.sensitive, self.aggregated, self.joint, self.set_aside
         )
 
 
-def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
+def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """Faults that show without reading the source's rows; the source; and the policy with all known roles."""
     source, policy, faults = resolve_source(session, policy)
-    return source, policy, [*faults, *check_target(session, policy, source), *check_known_classes(session, policy)]
+    return (
+        source,
+        policy,
+        [*faults, *check_target(session, policy, source), *check_known_classes(session.embedded, policy)],
+    )
 
 
-def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
+def resolve_fully(session: WarehouseSession, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
     """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
     check_existing(session, policy.release)
     # Rows that the policy writes out may come from any of the tables.
-    schemas = {read.schema for read in source.tables}
+    schemas = {read.schema for read in recorded(session, source.tables)}
     own_schema = schemas.pop() if len(schemas) == 1 else ""
     return source, policy, hierarchies_of(session, policy, own_schema if store else None)
 
 
 def read_dictionaries(
-    session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
+    session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
 ) -> tuple[Fingerprint, Dictionaries]:
     """The source's fingerprint, and the dictionaries of its columns."""
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger))
@@ -128,7 +133,9 @@ def read_dictionaries(
     return mark, dictionaries_of(session, source, policy, hierarchies)
 
 
-def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies) -> Dictionaries:
+def dictionaries_of(
+    session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
+) -> Dictionaries:
     """The dictionaries of all counted columns, for the source without the records set aside."""
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults]
@@ -139,7 +146,9 @@ def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchie
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
         if attribute.aggregation is not None:
-            positions, found = build_aggregated(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]")
+            positions, found = build_aggregated(
+                session.embedded, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
+            )
             faults += found
             aggregated += [positions] if positions is not None else []
         elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
@@ -155,7 +164,7 @@ def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchie
             )
             faults += found
             sensitive += [values] if values is not None else []
-    joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
+    joint, found = joint_dictionaries(session.embedded, source, policy) if records else ([], [])
     faults += found
     lattice = None
     if len(dictionaries) == len(policy.quasi_identifiers):
@@ -189,15 +198,16 @@ def _too_few(policy: Policy, smallest: int, records: int, set_aside: int) -> Inf
     )
 
 
-def count_classes(session: Session, policy: Policy, read: Dictionaries) -> Counted:
+def count_classes(session: WarehouseSession, policy: Policy, read: Dictionaries) -> Counted:
     """Counts the combinations of values, in the transaction that read the dictionaries.
 
     Raises:
         InvalidError: the source's people are not a part of the population.
     """
     base = read.counted(session)
-    check_people(session, policy, base)
-    return Counted(policy, read.source, base, read.lattice, _sizes_before(session, read.source, policy))
+    embedded = session.embedded
+    check_people(embedded, policy, base)
+    return Counted(policy, read.source, base, read.lattice, _sizes_before(embedded, read.source, policy))
 
 
 def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:
@@ -217,7 +227,7 @@ def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
         raise _invalid(faults)
 
 
-def hierarchies_of(session: Session, policy: Policy, store_in: str | None = None) -> FoundHierarchies:
+def hierarchies_of(session: WarehouseSession, policy: Policy, store_in: str | None = None) -> FoundHierarchies:
     """The hierarchies of all columns that have one; with a schema to `store_in`, new rows are stored there."""
     hierarchies = FoundHierarchies()
     for i, attribute in enumerate(policy.attributes):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tableveil.backend.expressions import table
 from tableveil.backend.render import render
-from tableveil.backend.session import Session
+from tableveil.backend.warehouse import Listed
 from tableveil.policy import TableReference
+
+if TYPE_CHECKING:
+    from tableveil.backend.session import Session
 
 OWN = "database_name = current_database() AND NOT internal"
 
@@ -28,17 +31,6 @@ _DEFINITIONS = {
     "macros": "SELECT schema_name, function_name, parameters, macro_definition, comment FROM duckdb_functions() "
     "WHERE database_name = ? AND NOT internal",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A table or view. `rows` and `values` are estimates; they are None for a view."""
-
-    schema: str
-    name: str
-    kind: Literal["table", "view"]
-    rows: int | None
-    values: int | None
 
 
 @dataclass(frozen=True, slots=True)

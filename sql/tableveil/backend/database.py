@@ -17,6 +17,7 @@ from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Ledger, Session
 from tableveil.backend.sight import present_look
 from tableveil.backend.trial import Trials
+from tableveil.backend.warehouse import Warehouse, WarehouseSession
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
 
@@ -38,7 +39,10 @@ class Settings:
 
 
 class Database:
-    """An open database file. `session` gives each thread its own cursor."""
+    """An open database file. `session` gives each thread its own cursor.
+
+    Rows may also be in the `warehouses` beside it, by their names.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Opens or creates the file and removes data that an earlier process may have spilled.
@@ -60,6 +64,7 @@ class Database:
         # Releases are written one after another, so that each sees the ledger entries of those before it.
         self.writing = threading.Lock()
         self._making_cursor = threading.Lock()
+        self.warehouses: dict[str, Warehouse] = {}
 
     def session(self) -> Session:
         """A new session, which sees what the running work may see; close it when done.
@@ -76,6 +81,10 @@ class Database:
                 return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file, sight)
         except duckdb.Error as error:
             raise translated(error) from None
+
+    def rows_session(self, embedded: Session, warehouse: str) -> WarehouseSession:
+        """The session of the rows in a warehouse, for the work of an embedded one; that itself if the name is empty."""
+        return self.warehouses[warehouse].session(embedded) if warehouse else embedded
 
     def ledger(self) -> Ledger:
         """A new access to the ledger alone; close it when done."""

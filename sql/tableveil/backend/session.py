@@ -14,19 +14,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.backend import catalog
 from tableveil.backend.cleared import cleared
+from tableveil.backend.expressions import create_table, drop, table
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.redacted import without_literals
 from tableveil.backend.render import render
 from tableveil.backend.sight import EVERYTHING, Sight
 from tableveil.backend.trial import Exceeded, Trials
+from tableveil.backend.warehouse import Listed, Statement
 from tableveil.control import Control, Stopped
+from tableveil.errors import Fault
+from tableveil.policy import Policy
 
 logger = logging.getLogger("tableveil.sql")
-
-Statement = exp.Expr | str
-"""A tree, or the fixed text of a migration or of the independent verification."""
 
 
 class Session:
@@ -167,6 +169,60 @@ class Session:
             # with the cursor.
             with suppress(duckdb.Error):
                 self._cursor.unregister(name)
+
+    # --- as a session of rows: see `WarehouseSession` ----------------------------------------------------------------
+
+    @property
+    def embedded(self) -> Session:
+        """This session: its rows are in the embedded database."""
+        return self
+
+    hashes = ""
+    most_collected: int | None = None
+
+    def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
+        """See `stage`: rows are kept, so that they are computed once."""
+        self.stage(name, query, parameters)
+
+    def forget(self, name: str) -> None:
+        """Drops the table that `view` made."""
+        self.execute(drop("TABLE", table(name)))
+
+    def collect(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
+        """See `stage`: the rows are here already."""
+        return self.stage(name, query, parameters)
+
+    def lend(self, name: str) -> None:
+        """Does nothing: the table is here."""
+
+    def create(self, target: exp.Table, query: exp.Query) -> None:
+        """Creates a table in the order of the query's rows."""
+        self.execute(create_table(target, query))
+
+    def write(self, target: exp.Table, query: exp.Query, order: Sequence[exp.Expr]) -> None:
+        """Creates a table of sorted rows."""
+        rows = exp.select("*").from_(query.subquery("released"))
+        self.create(target, rows.order_by(*order))
+
+    def rename(self, written: exp.Table, to: exp.Table) -> None:
+        """Gives a table another name in its schema."""
+        self.execute(exp.Alter(this=written, kind="TABLE", actions=[exp.AlterRename(this=exp.Table(this=to.this))]))
+
+    def schemas(self) -> list[str]:
+        """The schemas that a user may have tables in."""
+        return catalog.schemas(self)
+
+    def listed(self, schema: str | None = None) -> list[Listed]:
+        """The tables and views, temporary ones aside, of the schema or of all; by schema and name."""
+        return catalog.listed(self, schema)
+
+    def scope(self, schema: str) -> str:
+        """The schema itself."""
+        return schema
+
+    def unsupported(self, policy: Policy) -> list[Fault]:
+        """Nothing."""
+        return []
 
     @contextmanager
     def _running(self, statement: Statement, parameters: Sequence[object]) -> Iterator[None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.backend import Session, alias, cast, column, conjunction, number, table
+from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, conjunction, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
 from tableveil.dictionary import AggregatedDictionary, Dictionary, JointDictionary, SensitiveDictionary
 from tableveil.hierarchy import AttributeLevels
@@ -95,7 +95,7 @@ class BaseHistogram:
 
 
 def build_base(
-    session: Session,
+    session: WarehouseSession,
     source: Source,
     dictionaries: Sequence[Dictionary],
     sensitive: Sequence[SensitiveDictionary] = (),
@@ -105,10 +105,12 @@ def build_base(
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
 
+    The histograms of a warehouse's rows are collected.
+
     `set_aside` is the number of records left out of `source`.
     """
     histogram = _counted(session, BASE, source.table("source"), dictionaries)
-    records, searchable = _totals(session, histogram)
+    records, searchable = _totals(session.embedded, histogram)
     others: list[Counted] = [*sensitive, *aggregated, *joint]
     by_value = [
         _counted(session, f"values_{s}", source.table("source"), dictionaries, values)
@@ -117,7 +119,7 @@ def build_base(
     population, people = None, None
     if source.population is not None:
         population = _counted(session, "population", source.population.table("source"), dictionaries)
-        people, _ = _totals(session, population)
+        people, _ = _totals(session.embedded, population)
     return BaseHistogram(
         dictionaries=tuple(dictionaries),
         histogram=histogram,
@@ -133,7 +135,7 @@ def build_base(
 
 
 def _counted(
-    session: Session,
+    session: WarehouseSession,
     name: str,
     rows: exp.Expr,
     dictionaries: Sequence[Dictionary],
@@ -163,9 +165,9 @@ def _counted(
     )
     histogram = Histogram(name, tuple(levels), withheld, rows=0)
     unpack = exp.select(*(alias(unpacked(layout, j), f"c{j}") for j in range(len(levels))), column("n")).from_(
-        counted.subquery("counted")
+        collected(session, "counted", counted)
     )
-    combinations: int = session.stage(histogram.table_name, unpack)
+    combinations: int = session.embedded.stage(histogram.table_name, unpack)
     return replace(histogram, rows=combinations)
 
 

@@ -10,7 +10,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, identifier, number, row_number, table
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    drop,
+    identifier,
+    number,
+    row_number,
+    table,
+)
 from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
@@ -58,7 +70,7 @@ class Dictionary:
 
 
 def build_dictionary(
-    session: Session,
+    session: WarehouseSession,
     source: Source,
     attribute: AttributePolicy,
     hierarchy: InlineLevels | RuleHierarchy,
@@ -81,7 +93,7 @@ def build_dictionary(
         .from_(table(values_name))
         .order_by("code")
     )
-    rows = session.rows(read)
+    rows = session.embedded.rows(read)
     null_records = [records for _, text, records in rows[-1:] if text is None]
     rows = rows[: len(rows) - len(null_records)]
     # |H| is about the source: no record could have had a value that only the population has.
@@ -97,13 +109,14 @@ def build_dictionary(
     if faults:
         return None, faults
     table_name = f"dictionary_{number_}"
-    _write(session, table_name, values_name, levels)
+    _write(session.embedded, table_name, values_name, levels)
+    session.lend(table_name)
     return Dictionary(
         attribute, source_column, table_name, levels, nulls, int(own.sum()) + (nulls > 0), reference, labelled.top_label
     ), []
 
 
-def _distinct_values(session: Session, source: Source, name: str, number_: int) -> str:
+def _distinct_values(session: WarehouseSession, source: Source, name: str, number_: int) -> str:
     """A temporary table of the distinct values: `value`, `text`, `code` in the values' order, NULL last, `records`.
 
     Values that only the population has have 0 records.
@@ -123,8 +136,8 @@ def _distinct_values(session: Session, source: Source, name: str, number_: int) 
     code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
     query = exp.select(
         column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
-    ).from_(distinct.subquery("distinct_values"))
-    session.stage(values_name, query)
+    ).from_(collected(session, "distinct_values", distinct))
+    session.embedded.stage(values_name, query)
     return values_name
 
 

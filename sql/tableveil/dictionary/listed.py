@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, table
+from tableveil.backend import WarehouseSession, cast, column, table
 from tableveil.errors import Fault, Nearest, NotFoundError, nearest, shortened
 from tableveil.hierarchy import (
     InlineLevels,
@@ -28,7 +28,7 @@ from tableveil.state import hierarchies
 
 
 def listed_levels(
-    session: Session, definition: ListedHierarchy, field: str, name: str, store_in: str | None = None
+    session: WarehouseSession, definition: ListedHierarchy, field: str, name: str, store_in: str | None = None
 ) -> tuple[InlineLevels | None, str, list[Fault]]:
     """The written-out rows, the hierarchy's name in the evidence (`name@version`), and all faults found.
 
@@ -54,7 +54,7 @@ def listed_levels(
     if store_in is None:
         return levels, name, []
     if isinstance(definition, (TableLevels, SafeHarborZip)):
-        store_in = definition.schema or "main"
+        store_in = session.scope(definition.schema or "main")
     full = name_in(store_in, name)
     return levels, hierarchies.create(session.ledger, full, levels.rows, _origin(definition)).reference, []
 
@@ -73,7 +73,7 @@ def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str
 
 
 def _written_out(
-    session: Session, definition: InlineLevels | TableLevels | SafeHarborHierarchy, field: str
+    session: WarehouseSession, definition: InlineLevels | TableLevels | SafeHarborHierarchy, field: str
 ) -> tuple[InlineLevels | None, list[Fault]]:
     match definition:
         case InlineLevels():
@@ -88,7 +88,9 @@ def _written_out(
             return safe_harbor.date_levels(definition), []
 
 
-def _table_levels(session: Session, definition: TableLevels, field: str) -> tuple[InlineLevels | None, list[Fault]]:
+def _table_levels(
+    session: WarehouseSession, definition: TableLevels, field: str
+) -> tuple[InlineLevels | None, list[Fault]]:
     wanted = TableReference(definition.catalog, definition.schema, definition.table)
     reference, faults = find_table(session, wanted, f"{field}.table")
     if reference is None:
@@ -106,7 +108,9 @@ def _table_levels(session: Session, definition: TableLevels, field: str) -> tupl
     return InlineLevels(tuple(session.rows(_ordered(reference, texts)))), []
 
 
-def _zip_levels(session: Session, definition: SafeHarborZip, field: str) -> tuple[InlineLevels | None, list[Fault]]:
+def _zip_levels(
+    session: WarehouseSession, definition: SafeHarborZip, field: str
+) -> tuple[InlineLevels | None, list[Fault]]:
     wanted = TableReference(definition.catalog, definition.schema, definition.table)
     reference, faults = find_table(session, wanted, f"{field}.population")
     if reference is None:

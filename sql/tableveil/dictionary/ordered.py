@@ -5,7 +5,20 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, row_number, table, text, try_cast
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    in_one_spelling,
+    number,
+    row_number,
+    table,
+    text,
+    try_cast,
+)
 from tableveil.dictionary.values import readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
@@ -40,7 +53,9 @@ def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fau
     return [Fault(f"{field}.by", found, "text, or a type of that kind", "TYPE orders values as their type does.")]
 
 
-def place_values(session: Session, source: Source, source_column: Column, order: ValueOrder, name: str) -> None:
+def place_values(
+    session: WarehouseSession, source: Source, source_column: Column, order: ValueOrder, name: str
+) -> None:
     """A temporary table of the distinct values: `value`, `text`, `n` and `place`, which orders them."""
     value: exp.Expr = column(source_column.name)
     if source_column.kind is ValueKind.FLOAT:
@@ -51,21 +66,21 @@ def place_values(session: Session, source: Source, source_column: Column, order:
         .group_by(number(1))
     )
     values = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("n")).from_(
-        distinct.subquery("distinct_values")
+        collected(session, "distinct_values", distinct)
     )
     query = exp.select(column("value", "found"), column("text", "found"), column("n", "found")).from_(
         values.subquery("found")
     )
     if not order.values:
         query = query.select(alias(_place(source_column.kind, order.by), "place"))
-        session.stage(name, query)
+        session.embedded.stage(name, query)
         return
     listed = pa.table({"text": pa.array(order.values, pa.string()), "place": pa.array(range(len(order.values)))})
-    with session.relation("listed_order", listed):
+    with session.embedded.relation("listed_order", listed):
         same = exp.EQ(this=column("text", "found"), expression=column("text", "listed"))
         query = query.join(table("listed_order", alias="listed"), on=same, join_type="LEFT")
         query = query.select(column("place", "listed"))
-        session.stage(name, query)
+        session.embedded.stage(name, query)
 
 
 def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, table
+from tableveil.backend import Session, WarehouseSession, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
@@ -36,7 +36,7 @@ class SensitiveDictionary:
 
 
 def build_sensitive(
-    session: Session,
+    session: WarehouseSession,
     source: Source,
     attribute: AttributePolicy,
     hierarchy: InlineLevels | RuleHierarchy | None,
@@ -58,29 +58,31 @@ def build_sensitive(
         return None, faults
     placed = f"sensitive_values_{number_}"
     place_values(session, source, source_column, attribute.order, placed)
+    embedded = session.embedded
     faults = [
-        *(_check_nulls(session, placed, attribute, f"{field}.order") if ordered else ()),
-        *check_places(session, placed, attribute, f"{field}.order"),
-        *check_distinct(session, placed, attribute, f"{field}.order"),
+        *(_check_nulls(embedded, placed, attribute, f"{field}.order") if ordered else ()),
+        *check_places(embedded, placed, attribute, f"{field}.order"),
+        *check_distinct(embedded, placed, attribute, f"{field}.order"),
     ]
     table_name = f"sensitive_{number_}"
     levels = None
     if not faults:
-        write_codes(session, table_name, placed)
+        write_codes(embedded, table_name, placed)
         if hierarchy is not None:
-            levels, faults = levels_of(session, table_name, source_column, hierarchy, f"{field}.hierarchy")
-    session.execute(drop("TABLE", table(placed)))
+            levels, faults = levels_of(embedded, table_name, source_column, hierarchy, f"{field}.hierarchy")
+    embedded.execute(drop("TABLE", table(placed)))
     if faults:
         return None, faults
+    session.lend(table_name)
     read = exp.select("n", alias(column("value").is_(exp.null()), "is_null")).from_(table(table_name)).order_by("code")
-    found = session.arrays(read)
+    found = embedded.arrays(read)
     values = SensitiveColumn(
         column=attribute.column,
         counts=found["n"].astype(np.int64),
         null_code=len(found["n"]) - 1 if found["is_null"].any() else None,
         null_first=attribute.order.nulls is NullPosition.FIRST,
         levels=levels,
-        spellings=_spellings(session, table_name, source_column),
+        spellings=_spellings(embedded, table_name, source_column),
     )
     return SensitiveDictionary(attribute, source_column, table_name, values, reference), []
 

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, catalog, create_table, identifier, render, table, text
+from tableveil.backend import Session, WarehouseSession, catalog, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
@@ -51,7 +51,7 @@ class _Meaning:
 _TYPES = {"end_included": pa.bool_()}
 
 
-def write_columns(session: Session, plan: ReleasePlan, target: exp.Table) -> int:
+def write_columns(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> int:
     """Creates the table of the columns' meanings and returns its number of rows."""
     meanings = list(_meanings(plan))
     names = _Meaning.__slots__
@@ -61,7 +61,7 @@ def write_columns(session: Session, plan: ReleasePlan, target: exp.Table) -> int
 
 
 def write_about(
-    session: Session, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget, target: exp.Table
+    session: WarehouseSession, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget, target: exp.Table
 ) -> int:
     """Creates the table of facts about the release of that number and returns its number of rows."""
     day, version = now().date().isoformat(), metadata.version("tableveil")
@@ -83,10 +83,10 @@ def write_about(
     return _write(session, data, target)
 
 
-def _write(session: Session, data: dict[str, pa.Array], target: exp.Table) -> int:
+def _write(session: WarehouseSession, data: dict[str, pa.Array], target: exp.Table) -> int:
     written = pa.table(data)
-    with session.relation("written", written):
-        session.execute(create_table(target, exp.select("*").from_(table("written"))))
+    with session.embedded.relation("written", written):
+        session.create(target, exp.select("*").from_(table("written")))
     return int(written.num_rows)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, number, row_hash
+from tableveil.backend import Session, WarehouseSession, alias, collected, column, number, row_hash
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.policy import AttributePolicy, Role
@@ -26,7 +26,7 @@ DETERMINED = 0.9
 """A column determines a quasi-identifier if it does for this share of the records; less is coincidence."""
 
 
-def check_disclosure(session: Session, plan: ReleasePlan) -> None:
+def check_disclosure(session: WarehouseSession, plan: ReleasePlan) -> None:
     """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
 
     It does if, for at least `DETERMINED` of the records with a value in it, that value occurs with only one group of
@@ -74,11 +74,14 @@ class Measured:
     warnings: tuple[str, ...]
 
 
-def check_effective_k(session: Session, plan: ReleasePlan) -> Measured:
+def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
 
-    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns.
+    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. It looks at single rows,
+    which stay in their warehouse: there, no insensitive column is released unless it is acknowledged.
     """
+    if not isinstance(session, Session):
+        return Measured((), ("The effective k of released columns is not measured in a warehouse.",))
     singly, together = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
     faults, warnings = [], []
     k = plan.policy.k
@@ -126,18 +129,22 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
     )
 
 
-def single_valued(session: Session, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
     """Warnings about sensitive columns that no model names: the share of released classes with a single value."""
     for attribute in plan.policy.unprotected:
         value = spelling(column(attribute.column), plan.source.column(attribute.column))
         labels = [column(released.name) for released in plan.quasi_identifiers()]
         ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
-        classes = exp.select(*ends).from_(rows.copy()).group_by(*labels)
+        kept = exp.select().from_(rows.copy())
         if plan.marker:
-            classes = classes.where(exp.Not(this=column(plan.marker)))
+            kept = kept.where(exp.Not(this=column(plan.marker)))
+        if session.embedded is not session:
+            shown = kept.select(*(label.copy() for label in labels), column(attribute.column)).distinct()
+            kept = exp.select().from_(collected(session, "shown_values", shown))
+        classes = kept.select(*ends).group_by(*labels)
         same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
         query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))
-        single, of = session.row(query)
+        single, of = session.embedded.row(query)
         if of:
             share = f"{single / of:.0%}" if single == 0 or 100 * single >= of else "less than 1%"
             yield (
@@ -159,7 +166,7 @@ def _finer_level(released: ReleasedColumn) -> int | None:
     return finer[-1] if finer else None
 
 
-def _determined(session: Session, plan: ReleasePlan, name: str, hiding: list[ReleasedColumn]) -> list[float]:
+def _determined(session: WarehouseSession, plan: ReleasePlan, name: str, hiding: list[ReleasedColumn]) -> list[float]:
     """Per quasi-identifier, the share of the records with a value in `name` whose value determines it."""
     query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
     groups = []

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, drop, number, render, table, text
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, number, render, table, text
 from tableveil.hierarchy import Point, ValueKind, in_order, listed_labels, read_bounds
 from tableveil.release.label_columns import LabelColumns
 from tableveil.release.plan import ReleasePlan
@@ -27,29 +27,39 @@ COLUMNS = (
 )
 """The columns of the table of labels."""
 
+_ALL = "all_labels"
+
 _NUMBERS = (ValueKind.INTEGER, ValueKind.FLOAT)
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us")}
 
 
-def stage_labels(session: Session, plan: ReleasePlan, rows: str) -> None:
+def stage_labels(session: WarehouseSession, plan: ReleasePlan, rows: str) -> None:
     """Makes the tables of released labels: `label`, `low`, `high`, `high_included`, `place` and `records`.
 
     `rows` is a temporary table of the released rows. NULL is a label without a place.
     """
+    kept = exp.select().from_(table(rows))
+    records: exp.Expr = exp.Count(this=exp.Star())
+    if plan.marker:
+        kept = kept.where(exp.Not(this=column(plan.marker)))
+    if session.embedded is not session:
+        # Rows that are computed again for each statement are counted once, by all labels together.
+        labels = [column(columns.name) for columns in plan.label_columns]
+        together = kept.select(*labels, alias(records, "n")).group_by(*(label.copy() for label in labels))
+        kept = exp.select().from_(collected(session, "labels_together", together))
+        records = cast(exp.Sum(this=column("n")), "BIGINT")
     for j, columns in enumerate(plan.label_columns):
-        counted = exp.select(column(columns.name), exp.Count(this=exp.Star())).from_(table(rows))
-        if plan.marker:
-            counted = counted.where(exp.Not(this=column(plan.marker)))
-        found = session.rows(counted.group_by(column(columns.name)))
-        records = {label: count for label, count in found if label is not None}
-        staged = _table(columns, records)
+        counted = kept.select(column(columns.name), records.copy())
+        found = session.embedded.rows(counted.group_by(column(columns.name)))
+        staged = _table(columns, {label: count for label, count in found if label is not None})
         nothing = [count for label, count in found if label is None]
-        with session.relation("staged", staged):
+        with session.embedded.relation("staged", staged):
             query: exp.Query = exp.select("*").from_(table("staged"))
             if nothing:
                 alone = exp.select(alias(exp.null(), "label"), alias(number(nothing[0]), "records"))
                 query = exp.Union(this=query, expression=alone, distinct=False, by_name=True)
-            session.stage(_name(j), query)
+            session.embedded.stage(_name(j), query)
+        session.lend(_name(j))
 
 
 def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
@@ -66,27 +76,30 @@ def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     return query.select(column(plan.marker, "r")) if plan.marker else query
 
 
-def write_labels(session: Session, plan: ReleasePlan, target: exp.Table) -> int:
+def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> int:
     """Creates the table of labels, in the order of columns and ranks, and returns its number of rows.
 
     Bounds of numbers are in `number_from` and `number_to`, those of dates and timestamps in `time_from` and `time_to`.
     Call it once, after `stage_labels`.
     """
     columns = ", ".join(f"{name} {type_}" for name, type_ in COLUMNS)
-    session.execute(f"CREATE TABLE {render(target)} ({columns})")
+    embedded = session.embedded
+    embedded.execute(f"CREATE TEMPORARY TABLE {_ALL} ({columns})")
     for j, labelled in enumerate(plan.label_columns):
         ends = {"number": ("low", "high"), "time": ("low", "high")}
         if labelled.bounds not in _NUMBERS:
             ends["number"] = ("NULL", "NULL")
         if labelled.bounds is None or labelled.bounds in _NUMBERS:
             ends["time"] = ("NULL", "NULL")
-        session.execute(
-            f"INSERT INTO {render(target)} SELECT {render(text(labelled.name))}, label, place, records, "
+        embedded.execute(
+            f"INSERT INTO {_ALL} SELECT {render(text(labelled.name))}, label, place, records, "
             f"{', '.join(ends['number'])}, {', '.join(ends['time'])}, high_included "
             f"FROM {_name(j)} ORDER BY place NULLS LAST"
         )
-        session.execute(drop("TABLE", table(_name(j))))
-    written: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(target.copy()))
+        embedded.execute(drop("TABLE", table(_name(j))))
+    session.create(target, exp.select("*").from_(table(_ALL)))
+    written: int = embedded.value(exp.select(exp.Count(this=exp.Star())).from_(table(_ALL)))
+    embedded.execute(drop("TABLE", table(_ALL)))
     return written
 
 

@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Policy
 from tableveil.policy.reason import says_something
 from tableveil.release.accident import surprise
 from tableveil.source import Fingerprint, Source
 from tableveil.source.sketch import ROWS, Sketch
+from tableveil.source.tables import recorded
 from tableveil.state import ledger_gaps, publications, releases, sketches
 from tableveil.state.releases import Release
 from tableveil.state.sketches import Likeness
@@ -29,7 +30,7 @@ _MOST_COLUMNS = 3
 _MOST_REASONS = 3
 
 
-def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
+def check_ledger(session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
 
     They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
@@ -40,13 +41,17 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
     reasoned, target = says_something(policy.repeat_reason), policy.release
     if reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
         return
-    earlier = releases.earlier_releases(session.ledger, source.tables, fingerprint.rows if fingerprint else None)
-    alike = list(_same_people(session, fingerprint.sketch, earlier)) if fingerprint and fingerprint.sketch else []
+    earlier = releases.earlier_releases(
+        session.ledger, recorded(session, source.tables), fingerprint.rows if fingerprint else None
+    )
+    alike = (
+        list(_same_people(session.embedded, fingerprint.sketch, earlier)) if fingerprint and fingerprint.sketch else []
+    )
     if not reasoned:
-        _check_unreleased(session, source, earlier, alike)
+        _check_unreleased(session.embedded, source, earlier, alike)
     known = {*earlier, *(release for release, _ in alike)}
     for name in target.publish:
-        check_readers(session, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
+        check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
 
 
 def releases_of_same_people(session: Session, release: Release) -> set[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from tableveil.backend import Session, drop, table
+from tableveil.backend import Session, WarehouseSession, drop, table
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
@@ -21,7 +21,7 @@ from tableveil.verification.written import Beside, Labels, Written, WrittenAggre
 
 
 def write_objects(
-    session: Session, plan: ReleasePlan, number: int, known_as: ReleaseTarget | None = None
+    session: WarehouseSession, plan: ReleasePlan, number: int, known_as: ReleaseTarget | None = None
 ) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
@@ -32,7 +32,7 @@ def write_objects(
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
     if target.kind is ReleaseKind.VIEW:
         write.write_rows(session, plan, snapshot(number))
-        write.write_view(session, rows, snapshot(number))
+        write.write_view(session.embedded, rows, snapshot(number))
     else:
         write.write_rows(session, plan, rows)
     write.write_classes(session, plan, rows, classes)
@@ -41,7 +41,7 @@ def write_objects(
     risk_rows = write.write_risk(session, risk, plan.suppressed_records, public(plan, target.risk_name))
     write.write_risk_histogram(session, sizes, public(plan, target.risk_histogram_name))
     for dictionary in plan.protected():
-        write_distribution(session, dictionary, number)
+        write_distribution(session.embedded, dictionary, number)
     written_rows = plan.records if plan.marker else plan.kept_records
     objects = [
         ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
@@ -55,7 +55,7 @@ def write_objects(
 
 
 def _write_explanations(
-    session: Session, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget
+    session: WarehouseSession, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget
 ) -> Iterator[ReleaseObject]:
     """Writes the tables that explain the others."""
     target = plan.policy.release
@@ -65,10 +65,11 @@ def _write_explanations(
     yield ReleaseObject(target.labels_name, ObjectKind.LABELS, rows)
     rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     yield ReleaseObject(target.about_name, ObjectKind.ABOUT, rows)
-    about.comment(session, plan, known_as)
+    if isinstance(session, Session):
+        about.comment(session, plan, known_as)
 
 
-def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written:
+def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -> Written:
     """The description of the written objects for the verification."""
     target, rows = plan.policy.release, plan.source.rows
     catalog, schema = plan.source.reference.catalog, target.schema
@@ -85,13 +86,13 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
         labels=tuple(_labels(plan, released) for released in plan.generalized()),
         sensitive=tuple(
-            Labels(dictionary.values.column, *stage_labels(session, dictionary))
+            Labels(dictionary.values.column, *stage_labels(session.embedded, dictionary))
             for dictionary in plan.protected()
             if dictionary.values.levels is not None
         ),
         class_columns=write.class_columns(plan),
         complete=plan.source.complete,
-        aggregated=tuple(_aggregate(session, dictionary) for dictionary in plan.aggregated_columns),
+        aggregated=tuple(_aggregate(session.embedded, dictionary) for dictionary in plan.aggregated_columns),
         members=_members(plan),
         beside=tuple(
             Beside(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type)
@@ -105,7 +106,7 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
 def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAggregate:
     name, labels = dictionary.column.name, None
     if dictionary.values.levels is not None:
-        labels = Labels(name, *stage_labels(session, dictionary), hierarchy=dictionary.hierarchy)
+        labels = Labels(name, *stage_labels(session.embedded, dictionary), hierarchy=dictionary.hierarchy)
     return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
 
 
@@ -131,7 +132,7 @@ def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
     )
 
 
-def drop_replaced(session: Session, target: ReleaseTarget, existing: Mapping[str, str]) -> None:
+def drop_replaced(session: WarehouseSession, target: ReleaseTarget, existing: Mapping[str, str]) -> None:
     """Drops the earlier release's objects; `check_existing` made sure that they belong to it."""
     for name, kind in existing.items():
         session.execute(drop(kind.upper(), table(name, target.schema, session.catalog)))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from tableveil.backend import Session, catalog, table
+from tableveil.backend import WarehouseSession, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.release.label_columns import check_label_columns
@@ -16,7 +16,7 @@ from tableveil.source.tables import STATE_SCHEMA, owned_schemas
 from tableveil.state import release_objects
 
 
-def check_target(session: Session, policy: Policy, source: Source | None) -> list[Fault]:
+def check_target(session: WarehouseSession, policy: Policy, source: Source | None) -> list[Fault]:
     """Faults of the target by itself: of its schema, of an object that is the source, and of its columns' names."""
     target = policy.release
     if target.schema.casefold() == STATE_SCHEMA:
@@ -41,7 +41,7 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     return list(check_label_columns(policy, source))
 
 
-def check_existing(session: Session, target: ReleaseTarget) -> dict[str, str]:
+def check_existing(session: WarehouseSession, target: ReleaseTarget) -> dict[str, str]:
     """The target's existing objects, which are to be replaced: their names, and whether each is a table or a view.
 
     They include objects written later beside the latest release.
@@ -50,7 +50,7 @@ def check_existing(session: Session, target: ReleaseTarget) -> dict[str, str]:
         ConflictError: the policy does not allow to replace an existing object. Only objects that an earlier release of
             the same name wrote are ever replaced.
     """
-    owned = release_objects.of_target(session.ledger, target.schema, target.name)
+    owned = release_objects.of_target(session.ledger, session.scope(target.schema), target.name)
     existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:
         faults = [
@@ -79,7 +79,7 @@ def check_existing(session: Session, target: ReleaseTarget) -> dict[str, str]:
 
 
 def foreign_objects(
-    session: Session, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
+    session: WarehouseSession, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
 ) -> dict[str, str]:
     """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
     return {
@@ -89,7 +89,7 @@ def foreign_objects(
     }
 
 
-def count_rows(session: Session, name: str, schema: str) -> int:
+def count_rows(session: WarehouseSession, name: str, schema: str) -> int:
     """A user's table may have taken the name of a release that was dropped; its number of rows differs."""
     # By its full name: a job's own temporary table may have the short one.
     whole = table(name, schema, session.catalog)
@@ -97,7 +97,7 @@ def count_rows(session: Session, name: str, schema: str) -> int:
     return count
 
 
-def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[str, str]:
+def objects_called(session: WarehouseSession, schema: str, names: Iterable[str]) -> dict[str, str]:
     """The tables and views of a schema with these names, in any case."""
     wanted = {name.casefold() for name in names}
-    return {found.name: found.kind for found in catalog.listed(session, schema) if found.name.casefold() in wanted}
+    return {found.name: found.kind for found in session.listed(schema) if found.name.casefold() in wanted}

@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from tableveil.backend import (
     Session,
+    WarehouseSession,
     alias,
     cast,
+    collected,
     column,
-    create_table,
-    drop,
     in_one_spelling,
     number,
     row_number,
@@ -42,31 +42,32 @@ ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
 
 
-def stage(session: Session, plan: ReleasePlan) -> None:
+def stage(session: WarehouseSession, plan: ReleasePlan) -> None:
     """Puts the tables that the rows are joined to into temporary tables, before the transaction that writes.
 
     These are the keys of the suppressed classes, or the own levels of combinations, or the aggregates of classes.
     """
     if plan.aggregated is not None:
-        stage_aggregates(session, plan, plan.aggregated)
+        stage_aggregates(session.embedded, plan, plan.aggregated)
         return
     if plan.own_levels is not None:
-        stage_own_levels(session, plan.own_levels)
+        stage_own_levels(session.embedded, plan.own_levels)
         return
     gone = ~plan.kept
     columns = {f"w{word}": pa.array(keys[gone]) for word, keys in enumerate(plan.classes.words)}
-    with session.relation("suppressed_keys", pa.table(columns)):
+    with session.embedded.relation("suppressed_keys", pa.table(columns)):
         query = exp.select("*").from_(table("suppressed_keys"))
-        session.stage(SUPPRESSED, query)
+        session.embedded.stage(SUPPRESSED, query)
+    session.lend(SUPPRESSED)
 
 
-def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
+def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
     rows = _rows(session, plan)
     ranks: dict[str, str] = {}
     if plan.label_columns:
         # The rank of a label depends on all released ones.
-        session.stage(UNRANKED, rows)
+        session.view(UNRANKED, rows)
         stage_labels(session, plan, UNRANKED)
         rows = with_labels(plan, UNRANKED)
         ranks = {columns.name: columns.rank for columns in plan.label_columns}
@@ -74,10 +75,9 @@ def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
         rows = _with_class_ids(plan, rows)
     order = [column(ranks.get(released.name, released.name)) for released in plan.columns()]
     marker = [column(plan.marker)] if plan.marker else []
-    ordered = exp.select("*").from_(rows.subquery("released")).order_by(*marker, *order)
-    session.execute(create_table(target, ordered))
+    session.write(target, rows, [*marker, *order])
     if plan.label_columns:
-        session.execute(drop("TABLE", table(UNRANKED)))
+        session.forget(UNRANKED)
 
 
 def _with_class_ids(plan: ReleasePlan, rows: exp.Query) -> exp.Select:
@@ -93,9 +93,9 @@ def _with_class_ids(plan: ReleasePlan, rows: exp.Query) -> exp.Select:
     return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
 
 
-def _rows(session: Session, plan: ReleasePlan) -> exp.Query:
+def _rows(session: WarehouseSession, plan: ReleasePlan) -> exp.Query:
     """The released rows, in any order."""
-    numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session)
+    numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session.embedded)
     kept = _kept_rows(plan, numbered)
     rows: exp.Query = kept
     if plan.marker:
@@ -114,7 +114,7 @@ def write_view(session: Session, view: exp.Table, snapshot: exp.Table) -> None:
     session.execute(exp.Create(this=view, kind="VIEW", expression=query))
 
 
-def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: exp.Table) -> None:
+def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, target: exp.Table) -> None:
     """Creates the table of released classes, from the released rows alone.
 
     Labels, `class_size`, `risk`, and per sensitive column the number of different values in a class, and the
@@ -124,15 +124,16 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
     labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
     size = alias(exp.Count(this=exp.Star()), names.size)
-    counted = _by_labels(plan, rows, labels, "c").select(size).subquery("counted")
+    counted = _by_labels(plan, rows, labels, "c").select(size)
     risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size, "counted"))
     query = exp.select(
         *(alias(column(f"c{i}", "counted"), label) for i, label in enumerate(labels)),
         column(names.size, "counted"),
         alias(risk, names.risk),
-    ).from_(counted)
+    ).from_(collected(session, "counted", counted))
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
-        diversity, of = _diversity(plan, rows, labels, sensitive), f"values{s}"
+        of = f"values{s}"
+        diversity = _diversity(session, plan, rows, labels, sensitive, f"spread{s}")
         same = [
             exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
         ]
@@ -145,14 +146,16 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
     order = [exp.Ordered(this=column(f"c{i}", "counted"), nulls_first=False) for i in range(len(labels))]
     if names.id:
         query = query.select(alias(row_number(order), names.id))
-    session.execute(create_table(target, query.order_by(*(key.copy() for key in order))))
+    session.create(target, query.order_by(*(key.copy() for key in order)))
 
 
-def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
+def _diversity(
+    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str, name: str
+) -> exp.Select:
     """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
 
     Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
-    of a class does not spill.
+    of a class does not spill. Rows that have to be collected for it are collected under the `name`.
     """
     present = column(sensitive, "r").is_(exp.null()).not_()
     spread = _by_labels(plan, rows, labels, "v").select(alias(exp.Count(this=exp.Star()), "n"))
@@ -161,9 +164,12 @@ def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive:
     of = plan.source.column(sensitive)
     if of.kind is ValueKind.TEXT:
         # Spellings are read off the different values: rows are many more.
-        spread = spread.select(alias(column(sensitive, "r"), "value"))
-        united = exp.select(*keys, alias(exp.Sum(this=column("n")), "n")).from_(spread.subquery("spelled"))
-        spread = united.group_by(*(key.copy() for key in keys), spelling(column("value"), of))
+        values = collected(session, name, spread.select(alias(column(sensitive, "r"), "value")))
+        united = exp.select(*keys, alias(exp.Sum(this=column("n")), "n")).from_(values)
+        united = united.group_by(*(key.copy() for key in keys), spelling(column("value"), of))
+        found: exp.Expr = united.subquery("spread")
+    else:
+        found = collected(session, name, spread)
     total = exp.Sum(this=column("n"))
     logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
     bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
@@ -172,7 +178,7 @@ def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive:
     query = exp.select(
         *(key.copy() for key in keys), alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved")
     )
-    return query.from_(spread.subquery("spread")).group_by(*(key.copy() for key in keys))
+    return query.from_(found).group_by(*(key.copy() for key in keys))
 
 
 def _by_labels(plan: ReleasePlan, rows: exp.Table, labels: list[str], prefix: str) -> exp.Select:
@@ -204,7 +210,7 @@ def class_columns(plan: ReleasePlan) -> ClassColumns:
     )
 
 
-def class_sizes(session: Session, plan: ReleasePlan, classes: exp.Table) -> ClassSizes:
+def class_sizes(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table) -> ClassSizes:
     """The histogram of the sizes of the released classes."""
     size = class_columns(plan).size
     query = (
@@ -217,7 +223,7 @@ def class_sizes(session: Session, plan: ReleasePlan, classes: exp.Table) -> Clas
     return ClassSizes(found["size"], found["classes"])
 
 
-def write_risk(session: Session, risk: ProsecutorRisk, suppressed: int, target: exp.Table) -> int:
+def write_risk(session: WarehouseSession, risk: ProsecutorRisk, suppressed: int, target: exp.Table) -> int:
     """Creates the table of risk measures and returns its number of rows.
 
     Columns: `measure`, `threshold` (a decimal as text, or NULL), `value`.
@@ -234,7 +240,7 @@ def write_risk(session: Session, risk: ProsecutorRisk, suppressed: int, target: 
     return len(rows)
 
 
-def write_risk_histogram(session: Session, sizes: ClassSizes, target: exp.Table) -> None:
+def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: exp.Table) -> None:
     """Creates the table of class sizes: `class_size`, `classes`, `records`, `risk`."""
     data = pa.table(
         {
@@ -247,7 +253,7 @@ def write_risk_histogram(session: Session, sizes: ClassSizes, target: exp.Table)
     _write_arrow(session, data, target)
 
 
-def distinct_labels(session: Session, plan: ReleasePlan, classes: exp.Table) -> dict[str, int]:
+def distinct_labels(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table) -> dict[str, int]:
     """Per quasi-identifier, how many different labels (NULL is one) the released classes have."""
     counts = {}
     for released in plan.quasi_identifiers():
@@ -368,6 +374,6 @@ def _label(released: ReleasedColumn, level: int, positions: dict[str, int]) -> e
     return column(dictionary.label_name(level), f"d{positions[released.name]}")
 
 
-def _write_arrow(session: Session, data: pa.Table, target: exp.Table) -> None:
-    with session.relation("written", data):
-        session.execute(create_table(target, exp.select("*").from_(table("written"))))
+def _write_arrow(session: WarehouseSession, data: pa.Table, target: exp.Table) -> None:
+    with session.embedded.relation("written", data):
+        session.create(target, exp.select("*").from_(table("written")))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, number, row_hash, try_cast
+from tableveil.backend import WarehouseSession, alias, column, number, row_hash, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
@@ -37,7 +37,7 @@ class Facts:
     faults: tuple[Fault, ...]
 
 
-def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
+def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Facts:
     """Looks at the rows once for all of the policy's statements about them, and again only where that is needed."""
     attributes = list(enumerate(policy.attributes))
     shown = (Role.INSENSITIVE, Role.SENSITIVE)
@@ -80,7 +80,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
 
 
 def _identifying(
-    session: Session, source: Source, policy: Policy, attribute: AttributePolicy, estimate: int, present: int
+    session: WarehouseSession, source: Source, policy: Policy, attribute: AttributePolicy, estimate: int, present: int
 ) -> str:
     """The fault of a column whose values single out people or small groups; about `estimate` values are distinct.
 
@@ -109,18 +109,18 @@ def _identifies(field: str, attribute: AttributePolicy, identifying: str) -> Fau
     )
 
 
-def records_in(session: Session, source: Source) -> int:
+def records_in(session: WarehouseSession, source: Source) -> int:
     """The number of the source's records."""
     count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.table()))
     return count
 
 
-def check_membership(session: Session, source: Source) -> list[Fault]:
+def check_membership(session: WarehouseSession, source: Source) -> list[Fault]:
     """Faults of rows with unknown membership, and of values of the population that would be lost."""
     return [*_check_subset(session, source), *_check_population(session, source.population)]
 
 
-def _check_subset(session: Session, source: Source) -> list[Fault]:
+def _check_subset(session: WarehouseSession, source: Source) -> list[Fault]:
     if not source.subset:
         return []
     unknown = column(source.subset).is_(exp.null())
@@ -132,7 +132,7 @@ def _check_subset(session: Session, source: Source) -> list[Fault]:
     return [Fault("population.subset_column", found, "true or false in every row", hint)]
 
 
-def _check_population(session: Session, population: PopulationRows | None) -> list[Fault]:
+def _check_population(session: WarehouseSession, population: PopulationRows | None) -> list[Fault]:
     """Faults of values of the population that the source's types would lose."""
     if population is None:
         return []
@@ -166,13 +166,13 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
     ]
 
 
-def estimated_values(session: Session, source: Source, columns: Sequence[str]) -> dict[str, int]:
+def estimated_values(session: WarehouseSession, source: Source, columns: Sequence[str]) -> dict[str, int]:
     """DuckDB's estimates of the columns' numbers of different values."""
     wanted = [alias(exp.ApproxDistinct(this=column(name)), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
-def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:
+def _check_people(session: WarehouseSession, source: Source, person: str, records: int, present: int) -> list[Fault]:
     if present < records:
         return [
             Fault(
@@ -195,7 +195,7 @@ def _check_people(session: Session, source: Source, person: str, records: int, p
     ]
 
 
-def _shared_by_few(session: Session, source: Source, name: str, few: int) -> tuple[int, int]:
+def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: int) -> tuple[int, int]:
     """The number of distinct non-NULL values, and of the records with a value that fewer than `few` records have.
 
     Hashes of 64 bits stand for the values: they take a fraction of the memory.
@@ -209,7 +209,7 @@ def _shared_by_few(session: Session, source: Source, name: str, few: int) -> tup
     return int(distinct), int(shared)
 
 
-def _distinct(session: Session, source: Source, name: str, at_least: float) -> int:
+def _distinct(session: WarehouseSession, source: Source, name: str, at_least: float) -> int:
     """Number of distinct non-NULL values.
 
     Distinct hashes mean distinct values, and counting 64-bit hashes takes a fraction of the memory: values themselves

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, column, parameter, row_hash
+from tableveil.backend import WarehouseSession, column, parameter, row_hash
 from tableveil.source.model import Column, Source
 from tableveil.source.query import take_snapshot
 from tableveil.source.sketch import Sketch, estimates, sketch
@@ -21,45 +21,50 @@ class Fingerprint:
     """The data kept of a source's records to recognize them again.
 
     `rows` covers all of them with their columns' names and types, and changes with any change; the `sketch` still
-    recognizes most of them if some changed. A source that is only compared with its release has no sketch.
+    recognizes most of them if some changed. A source that is only compared with its release has no sketch, nor one in
+    a warehouse.
     """
 
     rows: str
     sketch: Sketch | None = None
 
 
-def fingerprint(session: Session, source: Source, key: bytes) -> str:
+def fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
     """HMAC-SHA-256 in hexadecimal over columns, types, number of rows and the rows' hashes, in any order.
 
-    The hashes are DuckDB's 64-bit ones, seeded with a digest of the key; their sum and exclusive or change with any
-    row. This finds accidents and concurrent writers; it is no defence against a forger of rows who has the key. A query
-    is run for it, and its rows are kept for all later reads of the source in the session.
+    The hashes are the engine's 64-bit ones, seeded with a digest of the key; their sum and exclusive or change with
+    any row. Rows in different engines have different fingerprints. This finds accidents and concurrent writers; it is
+    no defence against a forger of rows who has the key. A query is run for it, and its rows are kept for all later
+    reads of the source in the session.
     """
     if source.query is not None:
-        take_snapshot(session, source)
-    return _of_rows(source.columns, _totals(session, source.with_all().table(), source.columns, key), key)
+        take_snapshot(session.embedded, source)
+    return _of_rows(session, source.columns, _totals(session, source.with_all().table(), source.columns, key), key)
 
 
-def full_fingerprint(session: Session, source: Source, key: bytes) -> Fingerprint:
+def full_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> Fingerprint:
     """The fingerprint and the sketch. A query is run as in `fingerprint`."""
     if source.query is not None:
-        take_snapshot(session, source)
+        take_snapshot(session.embedded, source)
     source = source.with_all()
+    if session.embedded is not session:
+        return Fingerprint(fingerprint(session, source, key))
     records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
-    rows = _of_rows(source.columns, (records, total, xored), key)
-    return Fingerprint(rows, sketch(session, source, records, estimated, key))
+    rows = _of_rows(session, source.columns, (records, total, xored), key)
+    return Fingerprint(rows, sketch(session.embedded, source, records, estimated, key))
 
 
-def population_fingerprint(session: Session, source: Source, key: bytes) -> str:
+def population_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
     """The fingerprint of the population's rows, on which a release depends, too; empty without a population."""
     population = source.population
     if population is None:
         return ""
-    return _of_rows(population.columns, _totals(session, population.table(), population.columns, key), key)
+    totals = _totals(session, population.table(), population.columns, key)
+    return _of_rows(session, population.columns, totals, key)
 
 
 def _totals(
-    session: Session, rows: exp.Expr, columns: Sequence[Column], key: bytes, more: Sequence[exp.Expr] = ()
+    session: WarehouseSession, rows: exp.Expr, columns: Sequence[Column], key: bytes, more: Sequence[exp.Expr] = ()
 ) -> tuple[Any, ...]:
     """The number of rows, the sum and the exclusive or of their hashes, and further results of that scan."""
     seed = hashlib.sha256(b"rows" + key).hexdigest()
@@ -69,6 +74,6 @@ def _totals(
     return session.row(exp.select(*totals, *more, copy=False).from_(rows, copy=False), [seed])
 
 
-def _of_rows(columns: Sequence[Column], totals: tuple[Any, ...], key: bytes) -> str:
-    parts = ([(c.name, c.type) for c in columns], totals)
+def _of_rows(session: WarehouseSession, columns: Sequence[Column], totals: tuple[Any, ...], key: bytes) -> str:
+    parts = (session.hashes, [(c.name, c.type) for c in columns], totals)
     return hmac.new(key, repr(parts).encode(), hashlib.sha256).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, Nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
@@ -34,7 +34,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
 
 
 def resolve_population(
-    session: Session, population: Population | None, source: Source, quasi_identifiers: Sequence[str]
+    session: WarehouseSession, population: Population | None, source: Source, quasi_identifiers: Sequence[str]
 ) -> tuple[PopulationRows | None, list[Fault]]:
     """The population's rows, None if the policy names none, and all faults found."""
     if population is None or not population.has_rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, Nearest, nearest, shortened
 from tableveil.policy import AttributePolicy, Policy, Role, TableReference, check_classified_columns
 from tableveil.source.model import Column, Source
@@ -14,11 +14,14 @@ from tableveil.source.query import query_columns, resolve_query
 from tableveil.source.tables import columns_of, find_table, shown_type
 
 
-def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
+def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """The source, the policy with a role for every column of it, and all faults found.
 
-    The source is None if the table does not exist, or if the query is refused.
+    The source is None if the table does not exist, if the query is refused, or if its warehouse cannot do what the
+    policy asks for.
     """
+    if unsupported := session.unsupported(policy):
+        return None, policy, unsupported
     source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
     if source is None:
         return None, policy, faults
@@ -50,17 +53,17 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
 
 
 def find_source(
-    session: Session, wanted: TableReference, query_text: str, field: str
+    session: WarehouseSession, wanted: TableReference, query_text: str, field: str
 ) -> tuple[Source | None, list[Column | tuple[str, str]], list[Fault]]:
     """The source with those of its columns that can be released, all of its columns, and the faults found.
 
     The table is given at the policy's path `field`, unless there is a query.
     """
     if query_text:
-        query, faults = resolve_query(session, query_text)
+        query, faults = resolve_query(session.embedded, query_text)
         if query is None:
             return None, [], faults
-        columns = query_columns(session, query)
+        columns = query_columns(session.embedded, query)
         reference = TableReference(session.catalog, "", "")
         return Source(reference, _releasable(columns), query=query), columns, []
     found, faults = find_table(session, wanted, field)

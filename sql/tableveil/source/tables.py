@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, catalog, column, drop, table
+from tableveil.backend import Listed, Session, WarehouseSession, alias, catalog, column, drop, table
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -30,12 +32,14 @@ _KINDS = (
 )
 
 
-def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+def find_schema(
+    session: WarehouseSession, wanted: TableReference, field: str
+) -> tuple[TableReference | None, list[Fault]]:
     """The full name of a table that may or may not be in its schema, or the faults of the reference."""
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    schemas = [name for name in catalog.schemas(session) if session.sight.owned.reaches(name)]
+    schemas = [name for name in session.schemas() if session.sight.owned.reaches(session.scope(name))]
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
@@ -44,7 +48,9 @@ def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[T
     return named, []
 
 
-def _named_in_full(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+def _named_in_full(
+    session: WarehouseSession, wanted: TableReference, field: str
+) -> tuple[TableReference | None, list[Fault]]:
     own, schema = session.catalog, wanted.schema or "main"
     if wanted.catalog not in ("", own):
         return None, [
@@ -59,7 +65,14 @@ def _named_in_full(session: Session, wanted: TableReference, field: str) -> tupl
     return TableReference(own, schema, wanted.table), []
 
 
-def find_table(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+def recorded(session: WarehouseSession, tables: Iterable[TableReference]) -> list[TableReference]:
+    """The tables as rights and the ledger name them; see `scoped`."""
+    return [replace(found, schema=session.scope(found.schema)) for found in tables]
+
+
+def find_table(
+    session: WarehouseSession, wanted: TableReference, field: str
+) -> tuple[TableReference | None, list[Fault]]:
     """The table's full name, or the faults of the reference, which the policy has at the path `field`."""
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
@@ -79,15 +92,16 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
 
 
-def listed(session: Session, schema: str | None = None) -> list[catalog.Listed]:
+def listed(session: WarehouseSession, schema: str | None = None) -> list[Listed]:
     """The tables and views of a schema, or of all, that the session sees."""
     owned = session.sight.owned
-    return [found for found in catalog.listed(session, schema) if owned.has_table(found.schema, found.name)]
+    found = session.listed(schema)
+    return [one for one in found if owned.has_table(session.scope(one.schema), one.name)]
 
 
-def owned_schemas(session: Session) -> list[str]:
+def owned_schemas(session: WarehouseSession) -> list[str]:
     """The schemas that the session sees whole: new objects may be made in them."""
-    return [name for name in catalog.schemas(session) if session.sight.owned.has_schema(name)]
+    return [name for name in session.schemas() if session.sight.owned.has_schema(session.scope(name))]
 
 
 def kind_of(type_: str) -> ValueKind | None:
@@ -105,12 +119,12 @@ def shown_type(type_: str) -> str:
     return shortened(without_values(type_))
 
 
-def described_table(session: Session, reference: TableReference) -> list[tuple[str, str]]:
+def described_table(session: WarehouseSession, reference: TableReference) -> list[tuple[str, str]]:
     """The names and types of all columns of a table, as the database has them."""
     return session.described(exp.select("*").from_(_full(reference)))
 
 
-def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:
+def columns_of(session: WarehouseSession, reference: TableReference) -> list[Column | tuple[str, str]]:
     """The table's columns; those of a type that cannot be released as (name, type)."""
     found = described_table(session, reference)
     collations = _collations(session, reference, [name for name, type_ in found if type_ == "VARCHAR"])
@@ -125,9 +139,10 @@ def columns_of(session: Session, reference: TableReference) -> list[Column | tup
     return columns
 
 
-def _collations(session: Session, reference: TableReference, names: list[str]) -> dict[str, str]:
+def _collations(session: WarehouseSession, reference: TableReference, names: list[str]) -> dict[str, str]:
     """The collations of the text columns that have one; only the text of a table's definition shows them."""
-    if not names:
+    # Another engine describes collations with the types.
+    if not names or not isinstance(session, Session):
         return {}
     if "COLLATE" not in catalog.table_definition(session, reference).upper():
         return {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tableveil.backend import Database, Session, catalog
-from tableveil.backend.catalog import Listed
+from tableveil.backend.warehouse import Listed
 from tableveil.policy import TableReference
 from tests.sql.backend.conftest import tree
 
