@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, build_base
-from tableveil.dictionary import build_aggregated, build_dictionary, build_sensitive
+from tableveil.dictionary import build_aggregated, build_dictionary, build_people, build_sensitive
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
 from tableveil.policy import (
     Aggregation,
@@ -33,7 +33,8 @@ class Table:
     """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means.
 
     `sensitive` has, per sensitive column, its type and its value in each row, and `aggregated`, per aggregated one, its
-    number in each row; `population` the rows of a population. `prefix` is how the names of all columns begin.
+    number in each row; `population` the rows of a population, and `people`, if people have several rows, whose each
+    row is. `prefix` is how the names of all columns begin.
     """
 
     types: tuple[str, ...]
@@ -44,6 +45,7 @@ class Table:
     population: tuple[tuple[Value, ...], ...] | None = None
     prefix: str = ""
     aggregated: tuple[tuple[int, ...], ...] = ()
+    people: tuple[int, ...] = ()
 
     @property
     def valued(self) -> list[tuple[Value, ...]]:
@@ -69,9 +71,10 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     sensitive_names = [f"{table.prefix}s{s}" for s in range(len(table.sensitive))]
     sensitive_types, values = zip(*table.sensitive, strict=True) if table.sensitive else ((), ())
     aggregated_names = [f"{table.prefix}a{a}" for a in range(len(table.aggregated))]
-    columns = [*zip(*table.rows, strict=True), *values, *table.aggregated]
-    types = [*table.types, *sensitive_types, *("INTEGER" for _ in table.aggregated)]
-    _create(session, "t", [*names, *sensitive_names, *aggregated_names], types, columns)
+    person = [f"{table.prefix}person"] * bool(table.people)
+    columns = [*zip(*table.rows, strict=True), *values, *table.aggregated, *([table.people] if person else ())]
+    types = [*table.types, *sensitive_types, *("INTEGER" for _ in (*table.aggregated, *person))]
+    _create(session, "t", [*names, *sensitive_names, *aggregated_names, *person], types, columns)
     population = None
     if table.population is not None:
         _create(session, "everyone", names, table.types, list(zip(*table.population, strict=True)))
@@ -85,7 +88,7 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
         AttributePolicy(name, Role.QUASI_IDENTIFIER, aggregation=Aggregation()) for name in aggregated_names
     )
     release = ReleaseTarget("main", "out")
-    attributes = (*listed, *sensitive, *aggregated)
+    attributes = (*listed, *sensitive, *aggregated, *(AttributePolicy(name, Role.IDENTIFYING) for name in person))
     policy = Policy(TableReference("", "main", "t"), attributes, None, (KAnonymity(2),), release, population=population)
     source, _, faults = resolve_source(session, policy)
     assert source is not None
@@ -105,7 +108,8 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
         positions, found = build_aggregated(session, source, attribute, None, "", a, "")
         assert positions is not None, found
         of_aggregated.append(positions)
-    return build_base(session, source, dictionaries, of_values, of_aggregated)
+    people = build_people(session, source, person[0]) if person else None
+    return build_base(session, source, dictionaries, of_values, of_aggregated, people=people)
 
 
 def _create(
@@ -136,4 +140,6 @@ def with_details(table: Table, values: Sequence[int], seed: int) -> Table:
     known = [row for row in table.rows if random.random() < 0.8]
     changed = [(*row[1:], row[0]) for row in known[:50]]
     aggregated = (tuple(random.randrange(90) for _ in table.rows),)
-    return replace(table, sensitive=sensitive, population=(*known, *known, *changed), aggregated=aggregated)
+    people = tuple(random.randrange(len(table.rows) // 3) for _ in table.rows)
+    population = (*known, *known, *changed)
+    return replace(table, sensitive=sensitive, population=population, aggregated=aggregated, people=people)

@@ -124,13 +124,29 @@ def check_population(table: Table, counter: ClassCounter, classes: EquivalenceCl
     assert classes.selected(last).population().tolist() == [expected[name] for name in names[-1:]]
 
 
+def check_people(table: Table, counter: ClassCounter, classes: EquivalenceClasses) -> None:
+    """Their numbers say nothing: how many people a class has, and how many of its records each."""
+    people = [person for row, person in zip(table.rows, table.people, strict=True) if table.counts(row)]
+    of: dict[Combination, Counter[int]] = {name: Counter() for name in names_of(classes, len(table.types))}
+    for name, person in zip(groups_at(counter.levels, codes_of(table), classes.at), people, strict=True):
+        of[name][person] += 1
+    found = classes.values(len(table.valued))
+    for i, records in enumerate(of.values()):
+        assert sorted(found.counts[found.classes == i].tolist()) == sorted(records.values())
+    everybody = counter.sensitive[-1]
+    assert everybody.people
+    assert sorted(everybody.counts.tolist()) == sorted(Counter(table.people).values())
+
+
 def check_details(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
     classes = counter.classes(transformation)
     for attribute in range(len(table.valued)):
         check_values(table, counter, classes, attribute)
     if table.population is not None:
         check_population(table, counter, classes)
-    if not table.valued and table.population is None:
+    if table.people:
+        check_people(table, counter, classes)
+    elif not table.valued and table.population is None:
         assert classes.details is None
 
 
@@ -161,9 +177,9 @@ def check_totals(table: Table, counter: ClassCounter) -> None:
     check_marginals(counter, codes_of(table), counter.marginals(), bottom)
     assert counter.marginals().at == bottom
     assert [column.protected for column in counter.sensitive] == [
-        s < len(table.sensitive) for s in range(len(table.valued))
+        s < len(table.sensitive) for s in range(len(table.valued) + bool(table.people))
     ]
-    for column, values in zip(counter.sensitive, table.valued, strict=True):
+    for column, values in zip(counter.sensitive, table.valued, strict=False):
         code = in_order(values)
         found = Counter(code[value] for value in values)
         assert column.counts.tolist() == [found[i] for i in range(len(found))]
@@ -199,6 +215,7 @@ def tables(draw: st.DrawFn) -> Table:
         population=None if population is None else tuple(population),
         prefix=draw(st.sampled_from(["", "it's \"; --", "c0 n v "])),
         aggregated=draw(st.lists(st.tuples(*[st.integers(-3, 3)] * len(drawn)), max_size=1).map(tuple)),
+        people=draw(st.just(()) | st.tuples(*[st.integers(0, 9)] * len(drawn))),
     )
 
 

@@ -22,8 +22,9 @@ class SensitiveColumn:
         null_first: Whether NULL stands before all other values in the order; else after them.
         spellings: Per code, one code that all spellings of its value share; None if each value has one spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
+        people: Whether its values are the people of the records, each by a number that says nothing.
         protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
-            columns, and combinations of features with a class, which have no name of their own.
+            columns, combinations of features with a class, and people, which have no name of their own.
     """
 
     column: str
@@ -33,6 +34,7 @@ class SensitiveColumn:
     levels: AttributeLevels | None = None
     protected: bool = True
     spellings: NDArray[np.int64] | None = None
+    people: bool = False
 
     @property
     def respelled(self) -> int:

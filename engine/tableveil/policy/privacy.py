@@ -54,12 +54,25 @@ class AbsentValues(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KAnonymity:
-    """Every released class has at least `k` records (Samarati and Sweeney 1998)."""
+    """Every released class has records of at least `k` people (Samarati and Sweeney 1998, Wang and Fung 2006)."""
 
     k: int
 
     def __str__(self) -> str:
         return f"{self.k}-anonymity"
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance:
+    """No person has more than `share` of the records of a released class.
+
+    Where every record is another person, classes have at least 1 / `share` records.
+    """
+
+    share: Decimal
+
+    def __str__(self) -> str:
+        return f"dominance {self.share:f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +322,7 @@ SensitiveModel = (
 
 PrivacyModel = (
     KAnonymity
+    | Dominance
     | KMap
     | EstimatedKMap
     | DeltaPresence
@@ -324,6 +338,7 @@ PrivacyModel = (
 
 CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
     KAnonymity,
+    Dominance,
     KMap,
     EstimatedKMap,
     DistinctLDiversity,
@@ -338,6 +353,7 @@ CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
 
 PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     KAnonymity: "k_anonymity",
+    Dominance: "dominance",
     KMap: "k_map",
     EstimatedKMap: "estimated_k_map",
     DeltaPresence: "delta_presence",
@@ -361,6 +377,7 @@ PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
 
 THRESHOLDS: Mapping[type[PrivacyModel], Mapping[str, ranges.Range]] = {
     KAnonymity: {"k": ranges.K},
+    Dominance: {"share": ranges.INSIDE},
     KMap: {"k": ranges.K},
     EstimatedKMap: {"k": ranges.K, "significance": ranges.INSIDE},
     DeltaPresence: {"minimum": ranges.SHARE, "maximum": ranges.SHARE},

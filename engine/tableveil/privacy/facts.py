@@ -33,6 +33,12 @@ class Facts:
         assert self.game is not None, "a policy that asks for it has a game"
         return Stakes.of(self.game)
 
+    @property
+    def people(self) -> tuple[int, SensitiveColumn] | None:
+        """The people and their position, which leads to them in classes; None if every record is another person."""
+        found = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
+        return next(found, None)
+
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
         """The sensitive column and its position, which leads to its values in classes."""
         for position, found in enumerate(self.counter.sensitive):

@@ -10,6 +10,7 @@ from tableveil.game import InformationLoss, sizes_of
 from tableveil.policy import (
     PRIVACY_FIELDS,
     Distance,
+    Dominance,
     PrivacyModel,
     RecursiveCLDiversity,
     Success,
@@ -20,6 +21,7 @@ from tableveil.privacy.distances import EARTH_MOVERS, Distributions
 from tableveil.privacy.diversity import recursive_c
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import smallest_population_class
+from tableveil.privacy.people import largest_shares, people_in
 from tableveil.privacy.presence import presence_range
 from tableveil.privacy.registry import MEASURES
 from tableveil.privacy.uniqueness import sample_uniqueness
@@ -70,22 +72,12 @@ def guarantees(
 def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: EquivalenceClasses) -> Iterator[Reached]:
     counts = classes.counts
     some = bool(len(counts))
-    yield "k_anonymity", "", "k", float(counts.min()) if some else None
-    if facts.counter.population is not None:
-        smallest, shares = smallest_population_class(classes), presence_range(classes)
-        yield "k_map", "", "k", None if smallest is None else float(smallest)
-        yield "delta_presence", "", "minimum", None if shares is None else shares[0]
-        yield "delta_presence", "", "maximum", None if shares is None else shares[1]
-    yield "average_risk", "", "threshold", average_risk(counts) if some else None
-    yield "sample_uniqueness", "", "threshold", sample_uniqueness(counts) if some else None
-    if facts.population_size is not None:
-        sizes = ClassSizes.of(counts)
-        for estimator in UniquenessEstimator:
-            named = f"population_uniqueness ({estimator.lower()})"
-            share = population_uniqueness(sizes, facts.population_size, estimator) if some else None
-            yield named, "", "threshold", share
-    if facts.game is not None:
-        yield from _played(facts, classes)
+    repeating = facts.people is not None
+    yield "k_anonymity", "", "k", float(people_in(classes, facts).min()) if some else None
+    if repeating or any(isinstance(model, Dominance) for model in asked):
+        yield "dominance", "", "share", float(largest_shares(classes, facts).max()) if some else None
+    if not repeating:
+        yield from _of_records(facts, classes)
     for position, column in enumerate(facts.counter.sensitive):
         if not column.protected:
             continue
@@ -103,6 +95,27 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
                 mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
                 farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
                 yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
+
+
+def _of_records(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
+    """The parameters of models that take every record for another person."""
+    counts = classes.counts
+    some = bool(len(counts))
+    if facts.counter.population is not None:
+        smallest, shares = smallest_population_class(classes), presence_range(classes)
+        yield "k_map", "", "k", None if smallest is None else float(smallest)
+        yield "delta_presence", "", "minimum", None if shares is None else shares[0]
+        yield "delta_presence", "", "maximum", None if shares is None else shares[1]
+    yield "average_risk", "", "threshold", average_risk(counts) if some else None
+    yield "sample_uniqueness", "", "threshold", sample_uniqueness(counts) if some else None
+    if facts.population_size is not None:
+        sizes = ClassSizes.of(counts)
+        for estimator in UniquenessEstimator:
+            named = f"population_uniqueness ({estimator.lower()})"
+            share = population_uniqueness(sizes, facts.population_size, estimator) if some else None
+            yield named, "", "threshold", share
+    if facts.game is not None:
+        yield from _played(facts, classes)
 
 
 def _played(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:

@@ -17,6 +17,7 @@ from tableveil.policy import (
     DeltaDisclosure,
     DeltaPresence,
     DistinctLDiversity,
+    Dominance,
     EntropyEstimator,
     EntropyLDiversity,
     EstimatedKMap,
@@ -48,12 +49,12 @@ from tableveil.privacy.diversity import (
 )
 from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule
 from tableveil.privacy.facts import Facts
-from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
 from tableveil.privacy.likeness import BetaLikenessRule, beta
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
 from tableveil.privacy.no_attack import no_attack_rule
+from tableveil.privacy.people import dominance_rule, k_anonymity_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule
 from tableveil.privacy.profitability import profitability_rule
 from tableveil.privacy.safe_harbor import SafeHarborRule
@@ -61,7 +62,8 @@ from tableveil.privacy.steps import UNIT, Grid, down, fewer, up
 from tableveil.privacy.uniqueness import PopulationUniquenessRule, SampleUniquenessRule
 
 RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
-    KAnonymity: lambda model, facts: KAnonymityRule(model),
+    KAnonymity: k_anonymity_rule,
+    Dominance: dominance_rule,
     KMap: lambda model, facts: KMapRule(model),
     EstimatedKMap: EstimatedKMapRule,
     DeltaPresence: lambda model, facts: DeltaPresenceRule(model),
@@ -113,6 +115,8 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
     match model:
         case KAnonymity(k) | KMap(k) | EstimatedKMap(k):
             yield "k", fewer(k, 2)
+        case Dominance(share):
+            yield "share", up(share, 1 - UNIT)
         case DeltaPresence(minimum, maximum):
             yield "maximum", up(maximum, Decimal(1) if minimum else 1 - UNIT)
             yield "minimum", down(minimum, Decimal(0))

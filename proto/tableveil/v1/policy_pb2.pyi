@@ -891,8 +891,9 @@ class Policy(_message.Message):
     `QUASI_IDENTIFIER`, which needs a hierarchy.
     """
     person_column: _builtins.str
-    """Column that identifies the person. It is never released. Required, unless `rows_are_people` is true. Refused: a
-    column with NULLs or with values that repeat; a column of another role than `IDENTIFYING`.
+    """Column that identifies the person. It is never released. Its values may repeat: k counts people then, not their
+    records (docs/people.md). Required, unless `rows_are_people` is true. Refused: a column with NULLs; a column of
+    another role than `IDENTIFYING`; for values that repeat, models and methods that count records.
     """
     rows_are_people: _builtins.bool
     """`true` states that every row is a different person. Nothing can check that statement. Refused: `false`; a
@@ -986,8 +987,8 @@ class Policy(_message.Message):
     def local_recoding(self) -> Global___LocalRecoding:
         """Gives every class of records levels of its own, instead of one transformation for all: far less is lost at the same
         privacy. Labels of a column may overlap then. Default: one transformation for all records. Refused: privacy models
-        other than k_anonymity, k_map, estimated_k_map and models of one sensitive column that judge a class by its own
-        records; quality models other than `loss`, `precision`, `entropy` and `classification`; `KEEP` with k_map;
+        other than k_anonymity, dominance, k_map, estimated_k_map and models of one sensitive column that judge a class by
+        its own records; quality models other than `loss`, `precision`, `entropy` and `classification`; `KEEP` with k_map;
         `record_level`, `microaggregation`, `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of
         `search`.
         """
@@ -2342,9 +2343,10 @@ class PrivacyModel(_message.Message):
     PROFITABILITY_FIELD_NUMBER: _builtins.int
     NO_ATTACK_FIELD_NUMBER: _builtins.int
     SAFE_HARBOR_FIELD_NUMBER: _builtins.int
+    DOMINANCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def k_anonymity(self) -> Global___KAnonymity:
-        """Every class has at least k records."""
+        """Every class has records of at least k people."""
 
     @_builtins.property
     def k_map(self) -> Global___KMap:
@@ -2418,6 +2420,10 @@ class PrivacyModel(_message.Message):
     def safe_harbor(self) -> Global___SafeHarbor:
         """Columns with a Safe Harbor hierarchy are released as HIPAA allows."""
 
+    @_builtins.property
+    def dominance(self) -> Global___Dominance:
+        """Nobody has more than a share of the records of a class."""
+
     def __init__(
         self,
         *,
@@ -2440,12 +2446,13 @@ class PrivacyModel(_message.Message):
         profitability: Global___Profitability | None = ...,
         no_attack: Global___NoAttack | None = ...,
         safe_harbor: Global___SafeHarbor | None = ...,
+        dominance: Global___Dominance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "dominance", b"dominance", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness", "profitability", "no_attack", "safe_harbor"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness", "profitability", "no_attack", "safe_harbor", "dominance"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -2453,13 +2460,13 @@ Global___PrivacyModel: _TypeAlias = PrivacyModel  # noqa: Y015
 
 @_typing.final
 class KAnonymity(_message.Message):
-    """Every class has at least k records (Samarati and Sweeney 1998)."""
+    """Every class has records of at least k people (Samarati and Sweeney 1998, Wang and Fung 2006)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     K_FIELD_NUMBER: _builtins.int
     k: _builtins.int
-    """Number of records. Required. Refused: below 2."""
+    """Number of people. Required. Refused: below 2."""
     def __init__(
         self,
         *,
@@ -2472,6 +2479,32 @@ class KAnonymity(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___KAnonymity: _TypeAlias = KAnonymity  # noqa: Y015
+
+@_typing.final
+class Dominance(_message.Message):
+    """No person has more than this share of the records of a class. Where every row is another person, this asks for
+    classes of 1 / share records. docs/people.md says why k_anonymity needs it where people have several records.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARE_FIELD_NUMBER: _builtins.int
+    share: _builtins.str
+    """The share, an exact decimal: at most 1/k makes each row a given person's with a chance of at most 1/k. Required.
+    Refused: 0 or less; 1 or more.
+    """
+    def __init__(
+        self,
+        *,
+        share: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Dominance: _TypeAlias = Dominance  # noqa: Y015
 
 @_typing.final
 class KMap(_message.Message):

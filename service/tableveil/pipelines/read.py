@@ -10,9 +10,11 @@ from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
     JointDictionary,
+    PeopleDictionary,
     SensitiveDictionary,
     build_aggregated,
     build_dictionary,
+    build_people,
     build_sensitive,
     listed_levels,
 )
@@ -74,6 +76,7 @@ class Dictionaries:
     """The counted columns, in policy order, and the transformations of the generalized ones.
 
     `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
+    `people` are numbered if some have several records.
     """
 
     source: Source
@@ -84,6 +87,7 @@ class Dictionaries:
     lattice: Lattice
     records: int
     set_aside: int
+    people: PeopleDictionary | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -98,7 +102,14 @@ class Dictionaries:
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
         return build_base(
-            session, self.source, self.generalized, self.sensitive, self.aggregated, self.joint, self.set_aside
+            session,
+            self.source,
+            self.generalized,
+            self.sensitive,
+            self.aggregated,
+            self.joint,
+            self.set_aside,
+            self.people,
         )
 
 
@@ -175,8 +186,19 @@ def dictionaries_of(
         raise _too_few(policy, 1, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
+    people = None
+    if facts.people is not None and policy.person_column is not None:
+        people = build_people(session, source, policy.person_column)
     return Dictionaries(
-        source, tuple(dictionaries), tuple(sensitive), tuple(aggregated), tuple(joint), lattice, records, set_aside
+        source,
+        tuple(dictionaries),
+        tuple(sensitive),
+        tuple(aggregated),
+        tuple(joint),
+        lattice,
+        records,
+        set_aside,
+        people,
     )
 
 

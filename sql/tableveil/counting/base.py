@@ -12,13 +12,19 @@ from sqlglot import exp
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, conjunction, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
-from tableveil.dictionary import AggregatedDictionary, Dictionary, JointDictionary, SensitiveDictionary
+from tableveil.dictionary import (
+    AggregatedDictionary,
+    Dictionary,
+    JointDictionary,
+    PeopleDictionary,
+    SensitiveDictionary,
+)
 from tableveil.hierarchy import AttributeLevels
 from tableveil.source import Source
 
 BASE = "base"
 
-Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary
+Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary | PeopleDictionary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +64,9 @@ class BaseHistogram:
     """The source's records by their combinations of codes; all searches count from it.
 
     `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
-    aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, the source's
-    combinations extended by the code of its value as one more attribute, the last, of a single level. `population` has
+    aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, then for people
+    with several records, the source's combinations extended by the code of its value as one more attribute, the last,
+    of a single level. `population` has
     the combinations of the population's rows, of which there are `population_records`.
     """
 
@@ -73,6 +80,7 @@ class BaseHistogram:
     population_records: int | None = None
     aggregated: tuple[AggregatedDictionary, ...] = ()
     joint: tuple[JointDictionary, ...] = ()
+    people: PeopleDictionary | None = None
 
     @property
     def counted(self) -> tuple[SensitiveColumn, ...]:
@@ -81,6 +89,7 @@ class BaseHistogram:
             *(dictionary.values for dictionary in self.sensitive),
             *(dictionary.counted for dictionary in self.aggregated),
             *(dictionary.values for dictionary in self.joint),
+            *(() if self.people is None else (self.people.values,)),
         )
 
     @property
@@ -102,6 +111,7 @@ def build_base(
     aggregated: Sequence[AggregatedDictionary] = (),
     joint: Sequence[JointDictionary] = (),
     set_aside: int = 0,
+    people: PeopleDictionary | None = None,
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
 
@@ -111,15 +121,15 @@ def build_base(
     """
     histogram = _counted(session, BASE, source.table("source"), dictionaries)
     records, searchable = _totals(session.embedded, histogram)
-    others: list[Counted] = [*sensitive, *aggregated, *joint]
+    others: list[Counted] = [*sensitive, *aggregated, *joint, *(() if people is None else (people,))]
     by_value = [
         _counted(session, f"values_{s}", source.table("source"), dictionaries, values)
         for s, values in enumerate(others)
     ]
-    population, people = None, None
+    population, population_records = None, None
     if source.population is not None:
         population = _counted(session, "population", source.population.table("source"), dictionaries)
-        people, _ = _totals(session.embedded, population)
+        population_records, _ = _totals(session.embedded, population)
     return BaseHistogram(
         dictionaries=tuple(dictionaries),
         histogram=histogram,
@@ -128,9 +138,10 @@ def build_base(
         sensitive=tuple(sensitive),
         by_value=tuple(by_value),
         population=population,
-        population_records=people,
+        population_records=population_records,
         aggregated=tuple(aggregated),
         joint=tuple(joint),
+        people=people,
     )
 
 
@@ -246,7 +257,7 @@ def joined_code(
 
 
 def joined_value(
-    query: exp.Select, dictionary: SensitiveDictionary | AggregatedDictionary, of: str, as_: str
+    query: exp.Select, dictionary: SensitiveDictionary | AggregatedDictionary | PeopleDictionary, of: str, as_: str
 ) -> tuple[exp.Select, exp.Expr]:
     """Joins the query to the dictionary under the alias `as_`; returns it and the code of each row's value or NULL."""
     null_code = dictionary.values.null_code if isinstance(dictionary, SensitiveDictionary) else None
@@ -255,7 +266,7 @@ def joined_value(
 
 def _joined(
     query: exp.Select,
-    dictionary: Dictionary | SensitiveDictionary | AggregatedDictionary,
+    dictionary: Dictionary | SensitiveDictionary | AggregatedDictionary | PeopleDictionary,
     group_name: str,
     null_group: int | None,
     of: str,

@@ -126,7 +126,7 @@ class ReleasePlan:
     the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has, for
     each quasi-identifier, the highest level of a released record. `aggregated` are the columns that are aggregated
     instead of generalized; where clusters replace the transformation, these are all quasi-identifiers, `classes` are
-    the clusters, keyed by their number, and all are kept.
+    the clusters, keyed by their number, and all are kept. `repeating`: some people have several records.
     """
 
     policy: Policy
@@ -139,6 +139,7 @@ class ReleasePlan:
     sensitive: tuple[SensitiveDictionary, ...] = ()
     own_levels: OwnLevels | None = None
     aggregated: Aggregated | None = None
+    repeating: bool = False
 
     @property
     def kept_records(self) -> int:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, column, number, row_hash, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
+from tableveil.policy.validate_people import check_repeating
 from tableveil.source.model import PopulationRows, Source
 from tableveil.source.tables import shown_type
 
@@ -31,10 +32,11 @@ CLEARLY_REPEATED = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Number of rows of the source, and all faults found in them."""
+    """Number of rows of the source, and all faults found in them; `people` if some people have several rows."""
 
     records: int
     faults: tuple[Fault, ...]
+    people: int | None = None
 
 
 def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Facts:
@@ -50,14 +52,18 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
     records = found.pop(0)
-    faults = check_membership(session, source)
+    faults, people = check_membership(session, source), records
     if records == 0:
         empty = f"{source.shown}, which is empty"
         if source.subset:
             empty = f"no row of {source.shown} in which {shortened(source.subset)} is true"
         return Facts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
     if person is not None:
-        faults += _check_people(session, source, person, records, present=found.pop(0))
+        present = found.pop(0)
+        if present < records:
+            faults.append(_no_person(person, records - present))
+        else:
+            people = _distinct(session, source, person, at_least=records)
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
         # Every value of a single record is unique, but the fault there is another one.
@@ -76,7 +82,9 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
                     allowing if attribute.aggregation is None else aside,
                 )
             )
-    return Facts(records, tuple(faults))
+    if people < records:
+        faults += check_repeating(policy, people, records)
+    return Facts(records, tuple(faults), people if people < records else None)
 
 
 def _identifying(
@@ -172,27 +180,13 @@ def estimated_values(session: WarehouseSession, source: Source, columns: Sequenc
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
-def _check_people(session: WarehouseSession, source: Source, person: str, records: int, present: int) -> list[Fault]:
-    if present < records:
-        return [
-            Fault(
-                "person_column",
-                f"{records - present} rows without a person in {shortened(person)}",
-                "a person in every row",
-                "k counts people: rows without one cannot be counted.",
-            )
-        ]
-    people = _distinct(session, source, person, at_least=records)
-    if people == records:
-        return []
-    return [
-        Fault(
-            "person_column",
-            f"{people} people in {records} rows of {shortened(person)}",
-            "one row per person",
-            "Let a source_query make one row of each person's: GROUP BY the column, or choose one with QUALIFY.",
-        )
-    ]
+def _no_person(person: str, rows: int) -> Fault:
+    return Fault(
+        "person_column",
+        f"{rows} rows without a person in {shortened(person)}",
+        "a person in every row",
+        "k counts people: rows without one cannot be counted.",
+    )
 
 
 def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: int) -> tuple[int, int]:

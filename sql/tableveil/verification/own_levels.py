@@ -38,7 +38,7 @@ def read_own_levels(session: Session, policy: Policy, written: Written, count_pe
 def drop_own_levels(session: Session, written: Written) -> None:
     """Drops the tables that `read_own_levels` made."""
     per_label = (f"{table}_{i}" for i in range(len(written.labels)) for table in ("names", "meanings"))
-    for made in ("combinations", "said", "counted", *per_label):
+    for made in ("combinations", "owned_combinations", "said", "counted", *per_label):
         session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
 
 
@@ -99,7 +99,7 @@ def _read_combinations(session: Session, policy: Policy, written: Written) -> No
     """`combinations` has those of the source and of the population, with their `records` and `people`."""
     keys = range(len(written.labels))
     codes = ", ".join(f"c{i}" for i in keys)
-    own = _coded(written.source_rows, written)
+    own = coded(written.source_rows, written)
     population = _population(policy, written)
     if population is None:
         query = f"SELECT {codes}, n AS records, n AS people FROM ({own})"
@@ -107,7 +107,7 @@ def _read_combinations(session: Session, policy: Policy, written: Written) -> No
         query = (
             f"SELECT {codes}, sum(records)::BIGINT AS records, sum(people)::BIGINT AS people FROM ("
             f"SELECT {codes}, n AS records, 0 AS people FROM ({own}) UNION ALL "
-            f"SELECT {codes}, 0, n FROM ({_coded(quoted(*population), written)})) GROUP BY ALL"
+            f"SELECT {codes}, 0, n FROM ({coded(quoted(*population), written)})) GROUP BY ALL"
         )
     session.stage("combinations", query)
 
@@ -120,8 +120,8 @@ def _population(policy: Policy, written: Written) -> Name | None:
     return (written.rows[0], table.schema or "main", table.table) if table is not None else written.source
 
 
-def _coded(rows: str, written: Written) -> str:
-    """The combinations of codes in rows of the source's columns, with their number `n`."""
+def coded(rows: str, written: Written, also: str = "") -> str:
+    """The combinations of codes in rows `p` of the source's columns, and of one more column, with their number `n`."""
     types = dict(written.source_types)
     joins = " ".join(
         f"JOIN {quoted(labels.table)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM "
@@ -129,8 +129,8 @@ def _coded(rows: str, written: Written) -> str:
         for i, labels in enumerate(written.labels)
     )
     known = " AND ".join(f"p.{quoted(labels.column)} IS NOT NULL" for labels in written.labels if labels.withholds)
-    codes = ", ".join(f"d{i}.code AS c{i}" for i in range(len(written.labels)))
-    return f"SELECT {codes}, count(*) AS n FROM {rows} AS p {joins} WHERE {known or 'TRUE'} GROUP BY ALL"
+    codes = [f"d{i}.code AS c{i}" for i in range(len(written.labels))] + [also] * bool(also)
+    return f"SELECT {', '.join(codes)}, count(*) AS n FROM {rows} AS p {joins} WHERE {known or 'TRUE'} GROUP BY ALL"
 
 
 def _count_people(session: Session, written: Written) -> None:
@@ -152,8 +152,11 @@ def _count_people(session: Session, written: Written) -> None:
         )
 
 
-def chosen_labels(written: Written) -> str:
-    """The combinations that are released, with the numbers of the labels and the levels that were chosen for them."""
+def chosen_labels(written: Written, of: str = "combinations", shown: str = "k.records, k.people") -> str:
+    """The combinations that are released, with the numbers of the labels and the levels that were chosen for them.
+
+    `shown` are other columns of the table of combinations.
+    """
     keys = range(len(written.labels))
     ids = ", ".join(
         f"m{i}.ids[o.l{labels.position}] AS i{i}, o.l{labels.position} AS l{i}"
@@ -161,9 +164,7 @@ def chosen_labels(written: Written) -> str:
     )
     joins = " ".join(f"JOIN meanings_{i} AS m{i} ON m{i}.code = k.c{i}" for i in keys)
     same = " AND ".join(f"o.c{labels.position} = k.c{i}" for i, labels in enumerate(written.labels))
-    return (
-        f"SELECT {ids}, k.records, k.people FROM combinations AS k JOIN temp.main.{OWN_LEVELS} AS o ON {same} {joins}"
-    )
+    return f"SELECT {ids}, {shown} FROM {of} AS k JOIN temp.main.{OWN_LEVELS} AS o ON {same} {joins}"
 
 
 def _check_chosen(session: Session, written: Written) -> list[str]:

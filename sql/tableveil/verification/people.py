@@ -10,6 +10,7 @@ from tableveil.policy import (
     AverageRisk,
     CellSizes,
     DeltaPresence,
+    Dominance,
     EstimatedKMap,
     Inclusion,
     KAnonymity,
@@ -25,6 +26,7 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
+from tableveil.verification.owners import count_owners
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
@@ -43,10 +45,11 @@ def check_people(session: Session, policy: Policy, source_records: int, written:
         )
     elif counted:
         _count_population(session, policy, written)
-    problems = []
+    problems = count_owners(session, written, own_levels=policy.local_recoding is not None)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     problems += check_game(session, policy, source_records, written)
+    session.execute("DROP TABLE temp.main.owned")
     if counted:
         session.execute("DROP TABLE IF EXISTS temp.main.population_classes")
         session.execute("DROP TABLE temp.main.peopled")
@@ -63,7 +66,13 @@ def _check_model(
 ) -> list[str]:
     match model:
         case KAnonymity(k):
-            return _smaller(session, "size", "judged_classes", k, f"k = {k}")
+            return _smaller(session, "people", "owned", k, f"k = {k}", "people" if written.person else "records")
+        case Dominance(share):
+            numerator, denominator = at_most(share)
+            beyond = session.value(
+                f"SELECT count(*) FROM owned WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
+            )
+            return [f"{beyond} classes are not of {model}"] if beyond else []
         case KMap(k):
             return _smaller(session, "population", "peopled", k, f"k = {k} of the population")
         case EstimatedKMap():
@@ -89,11 +98,11 @@ def _check_model(
     return [] if session.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
 
 
-def _smaller(session: Session, size: str, classes: str, least: int, asked: str) -> list[str]:
+def _smaller(session: Session, size: str, classes: str, least: int, asked: str, counted: str = "records") -> list[str]:
     smallest = session.value(f"SELECT min({size}) FROM {classes}")
     if smallest is None or smallest >= least:
         return []
-    return [f"a released class has {smallest} records, fewer than {asked}"]
+    return [f"a released class has {smallest} {counted}, fewer than {asked}"]
 
 
 # --- the population -------------------------------------------------------------------------------------------------

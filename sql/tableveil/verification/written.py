@@ -96,7 +96,7 @@ class Written:
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `beside` has the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class ids, if
-    they have any.
+    they have any. `person` is the source's column of people, if some of them have several records.
     """
 
     release: int
@@ -119,6 +119,7 @@ class Written:
     beside: tuple[Beside, ...] = ()
     explained: Name | None = None
     class_id: str = ""
+    person: str = ""
 
     @property
     def class_labels(self) -> tuple[str, ...]:

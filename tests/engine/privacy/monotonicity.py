@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,8 +50,13 @@ class SmallTable:
 
 
 @st.composite
-def small_tables(draw: st.DrawFn, population: bool = False, most_attributes: int = 2) -> SmallTable:
-    """With a sensitive column that may have NULLs, withheld records, and if asked for a population."""
+def small_tables(
+    draw: st.DrawFn, population: bool = False, most_attributes: int = 2, people: bool = False
+) -> SmallTable:
+    """With a sensitive column that may have NULLs, withheld records, and if asked for a population.
+
+    With `people`, the values of the column are the records' people instead.
+    """
     levels = []
     for rows in draw(st.lists(hierarchies(), min_size=1, max_size=most_attributes)):
         values = [row[0] for row in rows]
@@ -59,10 +64,12 @@ def small_tables(draw: st.DrawFn, population: bool = False, most_attributes: int
         levels.append(attribute_levels(labelled, has_null=False))
     combination = st.tuples(*(st.integers(0, len(attribute.groups[0]) - 1) for attribute in levels))
     diseases = st.sampled_from(["none", "flu", "flu", "cold", "cancer", None][draw(st.integers(0, 3)) :])
+    if people:
+        diseases = st.sampled_from(["Ann", "Bob", "Cid", "Dan", "Eve", "Flo"])
     # A combination, a value, and how many have them: small classes and large ones at the same table.
     record = st.tuples(combination, diseases, st.sampled_from([1, 1, 1, 2, 3, 8]))
     records = draw(st.lists(record, min_size=1, max_size=12))
-    withheld = draw(st.sampled_from(WITHHELD))
+    withheld = draw(st.sampled_from(WITHHELD[:2] if people else WITHHELD))
 
     others = draw(st.lists(combination, max_size=3)) if population else []
     combinations = sorted({codes for codes, _, _ in records} | set(others))
@@ -70,11 +77,12 @@ def small_tables(draw: st.DrawFn, population: bool = False, most_attributes: int
     for codes, _, times in records:
         counts[combinations.index(codes)] += times
     extra = draw(st.lists(st.integers(0, 9), min_size=len(combinations), max_size=len(combinations)))
-    people = np.maximum(counts + np.array(extra, np.int64), 1) if population else None
+    everybody = np.maximum(counts + np.array(extra, np.int64), 1) if population else None
 
     column, sensitive = _sensitive(
         [(combinations.index(codes), value, times) for codes, value, times in records], withheld
     )
+    column = replace(column, people=people, protected=not people)
     codes = np.array(combinations, np.int32).reshape(len(combinations), len(levels))
     groups = [codes[:, j].copy() for j in range(len(levels))]
     counter = NumpyCounter(
@@ -83,9 +91,9 @@ def small_tables(draw: st.DrawFn, population: bool = False, most_attributes: int
         counts,
         withheld=sum(times for _, times in withheld),
         sensitive=[(column, sensitive)],
-        population=people,
+        population=everybody,
     )
-    return SmallTable(Facts(counter, int(people.sum()) if people is not None else None), codes, counts)
+    return SmallTable(Facts(counter, int(everybody.sum()) if everybody is not None else None), codes, counts)
 
 
 def _sensitive(

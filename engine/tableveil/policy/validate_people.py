@@ -1,0 +1,38 @@
+"""Refuses the parts of a policy that count records, for a source in which people have several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil.errors import Fault
+from tableveil.policy.model import Policy
+from tableveil.policy.privacy import PRIVACY_FIELDS, Dominance, KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
+
+COUNT_PEOPLE = KAnonymity | Dominance | SafeHarbor | SensitiveModel
+"""The models that hold of people, or of labels; docs/people.md says in which sense those of sensitive columns do."""
+
+
+def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault]:
+    """The faults of a policy for so many people with more records: nothing may count a person twice in silence."""
+    several = f"although {people:,} people have {records:,} records"
+    hint = "Ask for k_anonymity and dominance, or let a source_query make one row of each person's."
+    for i, model in enumerate(policy.privacy_models):
+        if not isinstance(model, COUNT_PEOPLE):
+            yield Fault(
+                f"privacy_models[{i}].{_field(model)}",
+                f"{model}, which takes every record for another person, {several}",
+                "models that count people",
+                hint,
+            )
+    for field, part in (
+        ("population", policy.population),
+        ("game", policy.game),
+        ("record_level", policy.record_level),
+        ("microaggregation", policy.microaggregation),
+    ):
+        if part is not None:
+            yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)
+
+
+def _field(model: PrivacyModel) -> str:
+    return PRIVACY_FIELDS[type(model)]

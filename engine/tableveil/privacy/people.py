@@ -1,0 +1,177 @@
+"""k-anonymity and dominance: every class has records of many people, and none of them has too many of its records.
+
+(X,Y)-anonymity (Wang and Fung 2006) with the people as Y: each row of a class has so many possible owners. The owner of
+a row is a given person with the probability of that person's share of the class, which dominance limits. Where people
+have one record each, both are statements about sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.policy import Dominance, KAnonymity
+from tableveil.privacy.column_rule import excess
+from tableveil.privacy.exact import floored
+from tableveil.privacy.facts import Facts
+from tableveil.privacy.k_anonymity import KAnonymityRule
+from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.nearest import ceiled, highest_for, lowest_for
+
+
+def k_anonymity_rule(model: KAnonymity, facts: Facts) -> ReleaseRule:
+    """The rule that counts people; if every record is another person, it looks at sizes only."""
+    return KAnonymityRule(model) if facts.people is None else KPeopleRule(facts, model)
+
+
+def dominance_rule(model: Dominance, facts: Facts) -> ReleaseRule:
+    """The rule for shares of people; if every record is another person, the share is 1 by the size of the class."""
+    if facts.people is None:
+        return ShareOfOneRule(KAnonymity(math.ceil(1 / Fraction(model.share))), model)
+    return DominanceRule(facts, model)
+
+
+# --- what classes reach ---------------------------------------------------------------------------------------------
+
+
+def people_in(classes: EquivalenceClasses, facts: Facts) -> NDArray[np.int64]:
+    """Per class, its number of different people."""
+    if facts.people is None:
+        return classes.counts
+    starts = classes.values(facts.people[0]).starts
+    entries = len(classes.values(facts.people[0]).counts)
+    return np.diff(starts, append=entries).astype(np.int64)
+
+
+def largest_shares(classes: EquivalenceClasses, facts: Facts) -> NDArray[np.float64]:
+    """Per class, the largest share of its records that one person has."""
+    most: NDArray[np.int64] | int = 1
+    if facts.people is not None:
+        values = classes.values(facts.people[0])
+        most = np.maximum.reduceat(values.counts, values.starts) if len(values.counts) else values.counts
+    shares: NDArray[np.float64] = most / classes.counts
+    return shares
+
+
+# --- rules ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _PeopleRule(ReleaseRule):
+    """A rule about the people in classes. It counts them only in classes whose sizes do not decide."""
+
+    facts: Facts
+
+    @cached_property
+    def people(self) -> SensitiveColumn:
+        """The people of the whole source."""
+        assert self.facts.people is not None, "every record is another person"
+        return self.facts.people[1]
+
+    def values(self, classes: EquivalenceClasses) -> ClassValues:
+        """The people in each class."""
+        assert self.facts.people is not None, "every record is another person"
+        return classes.values(self.facts.people[0])
+
+
+@dataclass(frozen=True)
+class KPeopleRule(_PeopleRule):
+    """Classes with records of at least k people may be released (Wang and Fung 2006).
+
+    Monotone, and lost as a whole: a class has all people of its parts.
+    """
+
+    model: KAnonymity
+
+    @property
+    def minimum_class_size(self) -> int:
+        """One record for each person."""
+        return self.model.k
+
+    @cached_property
+    def most_of_fewer(self) -> int:
+        """The most records that k - 1 people have together: a larger class has more people."""
+        others, counts = self.model.k - 1, self.people.counts
+        return int(counts.sum() if others >= len(counts) else np.partition(counts, -others)[-others:].sum())
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Classes with at least k people."""
+        enough = classes.counts > self.most_of_fewer
+        unknown = ~enough & (classes.counts >= self.model.k)
+        if unknown.any():
+            enough[unknown] = people_in(classes.selected(unknown), self.facts) >= self.model.k
+        return enough
+
+    def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """All records of classes with fewer people."""
+        return np.where(self.releasable(classes), 0, classes.counts)
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """Offers the largest k; 1 promises nothing."""
+        people = people_in(classes, self.facts).astype(np.float64)
+        k = highest_for(people, classes.counts, suppressible)
+        return f"k = {k:.0f}" if k is not None and k >= 2 else None
+
+
+@dataclass(frozen=True)
+class DominanceRule(_PeopleRule):
+    """Classes in which nobody has more than a share of the records may be released.
+
+    This is probabilistic l-diversity with the person as the value, so its proofs hold: the released parts of a class
+    together meet the rule, and the records of a person beyond the share of the whole class are lost. Monotone.
+    """
+
+    model: Dominance
+
+    @property
+    def minimum_class_size(self) -> int:
+        """So many people are needed for their shares to sum up to 1."""
+        return math.ceil(1 / Fraction(self.model.share))
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Classes in which every person's share is small enough."""
+        return np.equal(self._beyond(classes), 0)
+
+    def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """The records beyond the share."""
+        return self._beyond(classes)
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """Offers the smallest share below 1."""
+        reached = lowest_for(largest_shares(classes, self.facts), classes.counts, suppressible)
+        if reached is None or reached >= 1:
+            return None
+        offered = Decimal(ceiled(reached))
+        # A float next to the share may be below it.
+        rule = replace(self, model=Dominance(offered))
+        lost = int(classes.counts[~rule.releasable(classes)].sum())
+        return f"share = {offered:f}" if 0 < offered < 1 and lost <= suppressible else None
+
+    def _beyond(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Per class, the records by which people exceed the share."""
+        most = floored(Fraction(self.model.share), (classes.counts,))
+        beyond = np.zeros(len(classes.counts), np.int64)
+        unknown = most < int(self.people.counts.max())
+        if unknown.any():
+            values = self.values(classes.selected(unknown))
+            beyond[unknown] = excess(values, most[unknown][values.classes])
+        return beyond
+
+
+@dataclass(frozen=True)
+class ShareOfOneRule(KAnonymityRule):
+    """Dominance where every record is another person: k-anonymity with 1 / share as k."""
+
+    asked: Dominance
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """Offers the smallest share below 1."""
+        size = highest_for(classes.counts.astype(np.float64), classes.counts, suppressible)
+        return f"share = {ceiled(1 / size)}" if size is not None and size >= 2 else None

@@ -1,0 +1,193 @@
+"""Releases of tables in which people have several records, against plain Python that counts people."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InfeasibleError, InternalError, InvalidError
+from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.policy import (
+    Aggregate,
+    AttributePolicy,
+    Dominance,
+    KAnonymity,
+    LocalRecoding,
+    LossModel,
+    Policy,
+    ReleaseTarget,
+    Role,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.privacy.people import DominanceRule, KPeopleRule
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+Row = tuple[str | None, int, int, int | None]
+
+LETTERS = InlineLevels(tuple((c, "vowel" if c in "aei" else "other", "*") for c in "abcdefghi"))
+
+POLICY = Policy(
+    source=TableReference("", "main", "visits"),
+    attributes=(
+        AttributePolicy("letter", Role.QUASI_IDENTIFIER, LETTERS),
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "39", ("10", "20"))),
+        AttributePolicy("visit", Role.INSENSITIVE, acknowledged=True),
+        AttributePolicy("person", Role.IDENTIFYING),
+    ),
+    person_column="person",
+    privacy_models=(KAnonymity(4),),
+    release=ReleaseTarget("main", "out"),
+    quality_model=LossModel(Aggregate.ARITHMETIC_MEAN),
+    suppression_limit=Decimal("0.2"),
+)
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture(autouse=True)
+def clean(session: Session) -> Iterator[None]:
+    yield
+    for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal"):
+        session.execute(f'DROP TABLE "{name}"')
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
+
+
+def visits(seed: int, people: int = 60, most: int = 8) -> list[Row]:
+    """Each person's letter is nearly constant; some people have many visits. A visit's number tells its row."""
+    random = Random(seed)
+    rows: list[Row] = []
+    for person in range(people):
+        letter, age = random.choice("aaaabbbcdefghi"), min(int(random.expovariate(0.1)), 39)
+        for _ in range(random.choice([1, 1, 2, 3, most])):
+            rows.append((letter if random.random() < 0.9 else random.choice("abc"), age, len(rows), person))
+    return rows
+
+
+def create(session: Session, rows: Sequence[Row]) -> None:
+    columns = dict(zip(("letter", "age", "visit", "person"), zip(*rows, strict=True), strict=True))
+    with session.relation("given", pa.table({name: pa.array(values) for name, values in columns.items()})):
+        session.execute("CREATE OR REPLACE TABLE visits AS FROM given")
+
+
+def classes(session: Session, rows: Sequence[Row]) -> list[Counter[int | None]]:
+    """Per released class the records of each person, found by the numbers of visits."""
+    person = {row[2]: row[3] for row in rows}
+    found: dict[tuple[str, str], Counter[int | None]] = defaultdict(Counter)
+    for letter, age, visit in session.rows("SELECT letter, age, visit FROM out"):
+        found[letter, age][person[visit]] += 1
+    return list(found.values())
+
+
+LOCAL = replace(POLICY, local_recoding=LocalRecoding())
+
+
+# --- promises -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_class_has_k_people(database: Database, session: Session, run: Run, policy: Policy, seed: int) -> None:
+    rows = visits(seed)
+    create(session, rows)
+    release = run(database, policy)
+    found = classes(session, rows)
+    assert min(map(len, found)) >= 4
+    assert sum(people.total() for people in found) == release.records - release.suppressed_records
+    reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
+    assert reached["k_anonymity"] == min(map(len, found))
+    assert reached["dominance"] == max(max(people.values()) / people.total() for people in found)
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+def test_nobody_dominates_a_class(database: Database, session: Session, run: Run, policy: Policy) -> None:
+    rows = visits(3)
+    create(session, rows)
+    run(database, replace(policy, privacy_models=(KAnonymity(3), Dominance(Decimal("0.25")))))
+    found = classes(session, rows)
+    assert max(Fraction(max(people.values()), people.total()) for people in found) <= Fraction(1, 4)
+    assert min(map(len, found)) >= 4
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+def test_shown_suppressed_records_are_of_k_people(
+    database: Database, session: Session, run: Run, policy: Policy
+) -> None:
+    rows = [*visits(4), *(("i", 39, 1000 + i, 1000 + i) for i in range(5))]
+    create(session, rows)
+    kept = replace(policy, suppressed_records=SuppressedRecords.KEEP, marker_column="gone")
+    run(database, replace(kept, suppression_limit=Decimal("0.5")))
+    assert all(len(people) >= 4 for people in classes(session, rows))
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+def test_a_search_that_counts_records_does_not_pass_the_verification(
+    database: Database, session: Session, run: Run, policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(session, visits(9, people=40, most=30))
+    monkeypatch.setattr(KPeopleRule, "releasable", lambda rule, classes: classes.counts >= rule.model.k)
+    with pytest.raises(InternalError, match="fewer than k = 4"):
+        run(database, policy)
+    monkeypatch.setattr(DominanceRule, "releasable", lambda rule, classes: classes.counts >= 4)
+    with pytest.raises(InternalError, match=r"not of dominance 0\.25"):
+        run(database, replace(policy, privacy_models=(Dominance(Decimal("0.25")),)))
+
+
+# --- as many people as records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+def test_one_record_each_is_the_release_of_rows_that_are_people(
+    database: Database, session: Session, run: Run, policy: Policy
+) -> None:
+    rows = [(*row[:3], i) for i, row in enumerate(visits(5))]
+    create(session, rows)
+    first = run(database, policy)
+    same = session.rows("FROM out ORDER BY ALL")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
+    again = run(database, replace(policy, person_column=None, release=ReleaseTarget("main", "again")))
+    assert session.rows("FROM again ORDER BY ALL") == same
+    assert (first.score, first.guarantees) == (again.score, again.guarantees)
+
+
+def test_doubled_records_are_the_release_of_single_ones(database: Database, session: Session, run: Run) -> None:
+    """Shuffled, too: the search must find the same transformation with twice the records."""
+    rows = [(*row[:3], i) for i, row in enumerate(visits(6))]
+    create(session, rows)
+    single = run(database, POLICY)
+    sizes = session.rows("SELECT letter, age, 2 * class_size FROM out_classes ORDER BY ALL")
+    doubled = [(letter, age, visit + 1000 * i, person) for letter, age, visit, person in rows for i in range(2)]
+    Random(6).shuffle(doubled)
+    create(session, doubled)
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
+    double = run(database, replace(POLICY, release=ReleaseTarget("main", "again")))
+    assert double.score == pytest.approx(single.score)
+    assert session.rows("SELECT letter, age, class_size FROM again_classes ORDER BY ALL") == sizes
+
+
+# --- bad input ------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_without_a_person_is_refused(database: Database, session: Session, run: Run) -> None:
+    create(session, [*visits(7), ("a", 1, 5000, None)])
+    with pytest.raises(InvalidError) as error:
+        run(database, POLICY)
+    assert [fault.field for fault in error.value.faults] == ["person_column"]
+
+
+def test_all_records_of_one_person_are_infeasible(database: Database, session: Session, run: Run) -> None:
+    create(session, [(*row[:3], 1) for row in visits(8)])
+    with pytest.raises(InfeasibleError):
+        run(database, POLICY)
