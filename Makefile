@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors bench-sql campaign protos clean
+	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors bench-sql bench-scale \
+	campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -67,6 +68,11 @@ bench-sql: $(VENV)/.dev
 
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people
+
+# Rows of each table; a quick run has 1000000,10000000.
+SIZES ?= 1000000,10000000,100000000
+bench-scale: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only scale --sizes $(SIZES)
 
 # Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
 SECONDS ?= 3600

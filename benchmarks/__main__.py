@@ -47,6 +47,7 @@ from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
 from benchmarks.privacy.whole_searches import whole_searches
+from benchmarks.scale.growth import SIZES, growth
 from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
 from benchmarks.search.cover import cover
@@ -79,6 +80,7 @@ PARTS = (
     "doors",
     "people",
     "sql",
+    "scale",
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -101,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
         "sql": [reading, analysts, agreement, publishing],
+        "scale": [lambda: growth(options.sizes)],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
@@ -123,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
+    parser.add_argument("--sizes", type=_sizes, default=SIZES, help="rows of the scale part, such as 1000000,10000000")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the document there instead of printing it")
     return parser
@@ -133,6 +137,10 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(map(_positive, text.split(",")))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from tableveil.errors import InvalidError, TableveilError
 from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import IfExists, Policy, ReleaseTarget
-from tableveil.runtime import Failure, JobManager
+from tableveil.runtime import Failure, Job, JobManager
 from tableveil.state.releases import Release
 
 TARGET = ReleaseTarget("released", "release", if_exists=IfExists.REPLACE)
@@ -77,8 +77,11 @@ class LocalService:
                 pass
         return time.monotonic() - started
 
-    def run(self, policy: Policy) -> Run:
-        """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome."""
+    def run(self, policy: Policy, watch: Callable[[Job], None] = lambda job: None) -> Run:
+        """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome.
+
+        `watch` is called with each state of the job that a watcher is sent.
+        """
         message = policy_to_proto(
             replace(policy, release=TARGET, repeat_reason="A benchmark releases the same rows again and again.")
         )
@@ -90,7 +93,9 @@ class LocalService:
             job = self._manager.submit(release_work(converted, canonical_json(message)))
         except TableveilError as error:
             return Run(time.monotonic() - started, None, Failure.of(error))
-        *_, job = self._manager.watch(job.number, stopped=lambda: False)
+        for seen in self._manager.watch(job.number, stopped=lambda: False):
+            watch(seen)
+            job = seen
         ended = time.monotonic()
         if job.result is None:
             return Run(ended - started, None, job.failure)

@@ -16,6 +16,7 @@ from benchmarks import reference
 from benchmarks.reference import main
 from benchmarks.service import LocalService, Run
 from tableveil.policy import Policy
+from tableveil.runtime import Job
 from tests.benchmarks.tiny import write, write_dataset
 
 
@@ -76,9 +77,9 @@ class Remembering(LocalService):
             super().load(name, rows)
             self._loaded.add(name)
 
-    def run(self, policy: Policy) -> Run:
+    def run(self, policy: Policy, watch: Callable[[Job], None] = lambda job: None) -> Run:
         if policy not in self._runs:
-            self._runs[policy] = super().run(policy)
+            self._runs[policy] = super().run(policy, watch)
         return self._runs[policy]
 
 

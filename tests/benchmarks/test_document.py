@@ -12,6 +12,8 @@ from benchmarks import discharges, large, overhead
 from benchmarks.__main__ import main
 from benchmarks.measured import BESIDE, WORK, Measured, measure
 from benchmarks.privacy import per_check, whole_searches
+from benchmarks.scale import growth, visits
+from benchmarks.scale import measured as scale
 from benchmarks.section import Section
 from benchmarks.service import LocalService
 from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
@@ -19,7 +21,7 @@ from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (discharges, large):
+    for module in (discharges, large, growth, visits):
         monkeypatch.setattr(module, "CACHE", tmp_path / "cache")
 
 
@@ -48,6 +50,18 @@ def test_a_large_table_is_measured_by_phase(tmp_path: Path, monkeypatch: pytest.
     assert lines[0][1:] == lines[1][1:]
     assert lines[2][1:] == lines[3][1:]
     assert code == 0
+
+
+def test_growth_is_measured_per_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure_part(work: str, database: Path, memory_limit: str, threads: int) -> scale.Measured:
+        with LocalService(database, memory_limit, threads) as service:
+            return scale.WORK[work](service)
+
+    monkeypatch.setattr(growth, "measure", measure_part)
+    assert main(["--only", "scale", "--sizes", "20000,30000"]) == 0
+    text = capsys.readouterr().out
+    for part in ["reading", "counting", "searching", "writing", "verifying", "the whole job", "beside: GROUP BY"]:
+        assert f"\n| {part} | " in text
 
 
 def test_a_failed_job_fails_the_document(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

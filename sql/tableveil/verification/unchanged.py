@@ -19,6 +19,9 @@ MOST_COMPARED = 20_000_000
 AT_ONCE = 2_000_000
 """How many of these are compared: an even part of the own values, if there are more."""
 
+FIRST = 2_000_000
+"""The first records of a source, which mostly show that a column's own values are too many to compare."""
+
 POOL = -1
 
 
@@ -32,14 +35,31 @@ def check_unchanged(session: Session, policy: Policy, marker: str, written: Writ
     if k is None or not names or written.members is not None or policy.record_level is not None:
         return []
     pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
-    session.stage("unchanged", _records(policy, names, written, pooled=pooled))
-    session.stage("held", _rows(names, marker, written))
-    least = min(
-        (left for j in range(len(written.labels)) if (left := _least(session, j, len(names))) is not None), default=k
-    )
-    for made in ("unchanged", "held"):
-        session.execute(f"DROP TABLE temp.main.{made}")
+    hiding = [j for j, known in enumerate(written.labels) if known.level or pooled or policy.has_own_levels]
+    records = _records(policy, names, written, pooled=pooled)
+    looked_at = session.stage("unchanged", f"{records} LIMIT {FIRST}")
+    few = [j for j in hiding if _compared(session, j) <= MOST_COMPARED]
+    left: list[int | None] = []
+    if few:
+        if looked_at == FIRST:
+            session.execute("DROP TABLE temp.main.unchanged")
+            session.stage("unchanged", records)
+        session.stage("held", _rows(names, marker, written))
+        left = [_least(session, j, len(names)) for j in few]
+        session.execute("DROP TABLE temp.main.held")
+    session.execute("DROP TABLE temp.main.unchanged")
+    least = min((rows for rows in left if rows is not None), default=k)
     return [f"unchanged columns leave {least} rows of a class, fewer than k = {k}"] if least < k else []
+
+
+def _compared(session: Session, j: int) -> int:
+    """At least how many own values times rows there are: those of the staged records, which may be the first few."""
+    compared: int = session.value(
+        f"SELECT coalesce(sum(size::HUGEINT * different), 0) FROM judged_classes JOIN ("
+        f"SELECT class, count(DISTINCT o{j}) AS different FROM unchanged GROUP BY class) USING (class) "
+        "WHERE different > 1"
+    )
+    return compared
 
 
 def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool) -> str:
@@ -88,11 +108,15 @@ def _label(j: int, known: Labels, written: Written) -> str:
 def _rows(names: list[str], marker: str, written: Written) -> str:
     """How often each class has each combination of the columns' values, by the written rows."""
     pool = quoted(marker) if marker else "FALSE"
-    same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM r.{quoted(k.column)}" for j, k in enumerate(written.labels))
-    values = ", ".join(f"hash(r.{quoted(name)}) AS v{i}" for i, name in enumerate(names))
+    keys = ", ".join(f"{quoted(known.column)} AS q{j}" for j, known in enumerate(written.labels))
+    same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(written.labels)))
+    values = ", ".join(f"hash({quoted(name)}) AS v{i}" for i, name in enumerate(names))
+    held = ", ".join(f"s.v{i}" for i in range(len(names)))
+    # Suppressed rows are blank, and so is their class: with a condition of its own for it, DuckDB would compare every
+    # row with every class.
     return (
-        f"SELECT c.class, {values}, count(*) AS n FROM {quoted(*written.rows)} AS r "
-        f"JOIN judged_classes AS c ON c.pool = {pool} AND (c.pool OR {same}) GROUP BY ALL"
+        f"SELECT c.class, {held}, s.n FROM (SELECT {keys}, {pool} AS pool, {values}, count(*) AS n "
+        f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s JOIN judged_classes AS c ON c.pool = s.pool AND {same}"
     )
 
 

@@ -1,0 +1,1 @@
+"""Release jobs on tables of very different sizes, under a memory limit."""
