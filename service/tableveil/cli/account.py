@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.publish import publications

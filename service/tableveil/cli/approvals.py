@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb

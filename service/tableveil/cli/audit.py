@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.output import Output
 from tableveil.cli.tables import listing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.doctor import show_findings
 from tableveil.cli.output import Output
 from tableveil.cli.verb import Session, verb

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
+from tableveil import wording
 from tableveil.charts import BarChart, BarSeries, LineChart, Marker, Series, Style, Table
 from tableveil.charts.bar_chart import draw_bars
 from tableveil.charts.line_chart import drawing
 from tableveil.charts.page import add_table, head, heading, paragraph, text_of
 from tableveil.charts.shapes import NARROW, printable
-from tableveil.cli import wording
 from tableveil.v1 import classification_service_pb2 as v1
 
 MOST_CURVES = 6

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.v1 import risk_service_pb2
 

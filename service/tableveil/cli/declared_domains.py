@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 LARGEST_WRITTEN = 10**12

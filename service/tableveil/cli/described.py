@@ -6,7 +6,7 @@ import click
 from rich.console import Group
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, Session, verb

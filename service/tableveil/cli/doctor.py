@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.output import Output
 from tableveil.cli.verb import Session, verb

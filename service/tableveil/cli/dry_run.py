@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.account import sections
 from tableveil.cli.verb import Session
 from tableveil.v1.dry_run_service_pb2 import DryRun

@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.cli.wording import printable, short
 from tableveil.client import UnreachableError
 from tableveil.errors import (
     BusyError,
@@ -23,6 +22,7 @@ from tableveil.errors import (
     Relaxation,
     TableveilError,
 )
+from tableveil.wording import printable, short
 
 _ATTRIBUTE = re.compile(r"attributes\[(\d{1,9})\]")
 

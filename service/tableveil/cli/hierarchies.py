@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.tables import facts
 from tableveil.cli.verb import Session, verb
 

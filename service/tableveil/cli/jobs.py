@@ -8,7 +8,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.error_block import error_block
 from tableveil.cli.follow import follow
 from tableveil.cli.progress import activity, findings

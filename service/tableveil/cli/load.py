@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.status import Status
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from tableveil import wording
 from tableveil.charts import LineChart, Marker, Series, Style, Table, page, svg
-from tableveil.cli import wording
 from tableveil.v1 import payout_service_pb2
 from tableveil.v1.payout_service_pb2 import (
     AMONG_POPULATION,

@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.exit_codes import of_error

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.commands import COUNTED
 from tableveil.client.watching import ENDED
 from tableveil.v1 import job_service_pb2

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import click
 from rich.console import RenderableType
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import BusyError, ConflictError

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import RenderableType
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.explanation import explanation

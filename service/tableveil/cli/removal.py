@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts

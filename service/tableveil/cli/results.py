@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.output import as_dict
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb

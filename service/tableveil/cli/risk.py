@@ -9,7 +9,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.compared_risks import compared_risks
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow

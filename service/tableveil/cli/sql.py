@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.follow import follow
 from tableveil.cli.grants import in_words

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.v1 import access_pb2

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement
 
+from tableveil import wording
 from tableveil.charts import AFTER, BEFORE, Bars, HeatMap, Table, bars, heat_map
 from tableveil.charts.page import add_table, head, heading, paragraph, text_of
-from tableveil.cli import wording
 from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread, UtilityReport

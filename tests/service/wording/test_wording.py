@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from tableveil.cli import wording
+from tableveil import wording
 from tableveil.v1 import policy_pb2
 
 

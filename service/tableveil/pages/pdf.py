@@ -1,0 +1,37 @@
+"""Pages as PDF/UA, by WeasyPrint, which is an extra."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import Never
+
+from tableveil.errors import InvalidError
+
+
+def as_pdf(html: str) -> bytes:
+    """The page as the bytes of a PDF file, equal for equal pages.
+
+    Raises:
+        InvalidError: WeasyPrint, or a library that it needs, is not installed.
+    """
+    try:
+        from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
+    except (ImportError, OSError) as error:
+        hint = "Install tableveil[pdf], and Pango, which WeasyPrint draws texts with; or choose HTML."
+        raise InvalidError.of("PDF_UNAVAILABLE", "format", "PDF", "HTML, as WeasyPrint is not here", hint) from error
+
+    class Nothing(URLFetcher):  # type: ignore[misc] # the library has no types
+        """Fetches nothing: pages hold all they need, and an address in one would have come from a table."""
+
+        def fetch(self, url: str, headers: dict[str, str] | None = None) -> Never:
+            raise ValueError("a page needs nothing from elsewhere")
+
+    # It warns of properties that only browsers know.
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)
+    made = HTML(string=html, url_fetcher=Nothing()).write_pdf(
+        pdf_variant="pdf/ua-1", pdf_identifier=hashlib.sha256(html.encode()).digest()[:16]
+    )
+    assert isinstance(made, bytes)
+    return made
