@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
+.PHONY: demo test test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors bench-sql bench-scale \
 	campaign protos clean
 # Two targets must not install into the same environment at once.
@@ -22,6 +22,12 @@ test-dagster:
 	$(PYTHON) -m venv $(VENV)-dagster
 	$(VENV)-dagster/bin/pip install --quiet --editable . --requirement examples/dagster/requirements.txt
 	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
+
+# Spark has an environment of its own: PySpark with its server is large. The tests are skipped where there is no Java.
+test-spark:
+	$(PYTHON) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/pip install --quiet --editable '.[test]' 'pyspark[connect]>=4.0,<5'
+	$(VENV)-spark/bin/python -m pytest tests/warehouses
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -84,7 +90,7 @@ protos: $(VENV)/.dev
 	$(BIN)/python proto/reference.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-dagster dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-dagster $(VENV)-spark dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find engine sql service proto tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.

@@ -1,0 +1,50 @@
+"""The capabilities of Spark, and the refusal of all else by the name of its field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil.errors import Fault
+from tableveil.policy import Policy, ReleaseKind, Role, SuppressedRecords
+
+_INSTEAD = "Leave it out, or load the table into the server's own database (docs/scale.md has a table of what works)."
+
+
+def unsupported(policy: Policy) -> list[Fault]:
+    """A fault for each wish of a policy that needs more of its rows than counts."""
+    return list(_faults(policy))
+
+
+def _faults(policy: Policy) -> Iterator[Fault]:
+    methods = {
+        "microaggregation": policy.microaggregation,
+        "local_recoding": policy.local_recoding,
+        "record_level": policy.record_level,
+    }
+    for field, asked in methods.items():
+        if asked is not None:
+            yield Fault(field, "a method that Spark does not support", "one transformation for all records", _INSTEAD)
+    if policy.game is not None:
+        yield Fault("game", "a game", "no game over tables in Spark", _INSTEAD)
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.aggregation is not None:
+            yield Fault(f"attributes[{i}].aggregation", "an aggregation", "a hierarchy over tables in Spark", _INSTEAD)
+        elif attribute.role is Role.INSENSITIVE and not attribute.acknowledged:
+            hint = "Spark does not look for what such a column gives away: acknowledge it, or make it IDENTIFYING."
+            yield Fault(policy.role_field(i), "INSENSITIVE, not acknowledged", "acknowledged: true", hint)
+    if policy.source_query:
+        hint = "Name a view: Spark reads it as it reads tables."
+        yield Fault("source_query", "a query", "a table or view of the warehouse", hint)
+    if policy.person_column is not None and not policy.no_person_digests:
+        hint = "Digests of people are kept in the server's own database, one for each row."
+        yield Fault("no_person_digests", "false", "true over tables in Spark", hint)
+    if policy.suppressed_records is not SuppressedRecords.DROP:
+        found = str(policy.suppressed_records)
+        yield Fault("suppressed_records", found, "DROP over tables in Spark", "Suppressed records leave no row then.")
+    release = policy.release
+    if release.kind is not ReleaseKind.TABLE:
+        yield Fault("release.kind", str(release.kind), "TABLE", "Spark's views keep no snapshot.")
+    if release.publish:
+        yield Fault("release.publish", "targets", "none", "Readers of the lake read the released tables themselves.")
+    if release.class_id:
+        yield Fault("release.class_id", "true", "false over tables in Spark", _INSTEAD)

@@ -1,0 +1,281 @@
+"""A session of Spark: it reads and writes rows, and leaves everything small to the embedded database."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from decimal import Decimal
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+from sqlglot import exp
+
+from tableveil.backend import Ledger, Listed, Session, Sight, create_table, drop, identifier, render, table
+from tableveil.backend.redacted import without_literals
+from tableveil.control import Control
+from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.policy import Policy
+from tableveil.spark.capabilities import unsupported
+from tableveil.spark.connection import Connection
+from tableveil.spark.dialect import rendered
+from tableveil.spark.types import column_type, lent
+
+logger = logging.getLogger("tableveil.spark")
+
+T = TypeVar("T")
+
+Statement = exp.Expr | str
+"""A tree, or text in DuckDB's dialect."""
+
+BROADCAST_BYTES = 64 * 2**20
+"""Lent tables up to this size are sent to all executors; larger ones are joined as Spark sees fit."""
+
+INSERTED_ROWS = 500_000
+"""Rows that reach the embedded database at once: Spark's batches have some ten thousand."""
+
+
+class SparkSession:
+    """Runs statements in Spark, and keeps what it collects in the `embedded` session. Use it from one thread at a time.
+
+    While `control` is set, a statement that runs when it says to stop ends with `Stopped`.
+    """
+
+    def __init__(self, warehouse: str, url: str, embedded: Session, most_collected: int) -> None:
+        """Connects; see `Connection` for the errors. A job may collect `most_collected` bytes at a time."""
+        self.catalog = warehouse
+        self.embedded = embedded
+        self.control: Control | None = embedded.control
+        self.memory = embedded.memory
+        self.most_collected = most_collected
+        self._connection = Connection(warehouse, url, self.control)
+        self.hashes = "xxhash64"
+
+    @property
+    def ledger(self) -> Ledger:
+        """The access to the ledger, which is in the embedded database."""
+        return self.embedded.ledger
+
+    @property
+    def sight(self) -> Sight:
+        """The names that are found."""
+        return self.embedded.sight
+
+    @property
+    def version(self) -> str:
+        """The version of the server."""
+        return self._connection.version
+
+    def close(self) -> None:
+        """Ends the session on the server; its views and what was lent go with it."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
+        """Runs a statement without reading its result."""
+        self._run(statement, parameters, lambda frame: frame.toArrow())
+
+    def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The result's rows; for small results only."""
+        result = self._run(statement, parameters, lambda frame: frame.toArrow())
+        return list(zip(*(_values(found) for found in result.columns), strict=True))
+
+    def row(self, statement: Statement, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        """The single row of a result that has exactly one."""
+        (row,) = self.rows(statement, parameters)
+        return row
+
+    def value(self, statement: Statement, parameters: Sequence[object] = ()) -> Any:
+        """The single value of a result of one row and one column."""
+        (value,) = self.row(statement, parameters)
+        return value
+
+    def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """The result as one numpy array per column, without NULLs."""
+        result = self._run(statement, parameters, lambda frame: frame.toArrow())
+        return {name: np.asarray(result.column(i)) for i, name in enumerate(result.column_names)}
+
+    def described(self, query: Statement) -> list[tuple[str, str]]:
+        """The names and types of a query's columns, in the common vocabulary; the query is bound and not run."""
+        fields = self._run(query, (), lambda frame: frame.schema)
+        return [(field.name, column_type(field.dataType.simpleString())) for field in fields]
+
+    # --- between both databases -------------------------------------------------------------------------------------
+
+    def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
+        """Names the rows of a query for the session's next statements; Spark computes them each time."""
+        self._run(query, parameters, lambda frame: frame.createOrReplaceTempView(name))
+
+    def forget(self, name: str) -> None:
+        """Drops a view, or what was lent under that name."""
+        self.execute(drop("VIEW", table(name), if_exists=True))
+
+    def collect(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
+        """Keeps the rows of a query in a temporary table of the embedded session, and returns their number.
+
+        Raises:
+            InvalidError: they take more than `most_collected` bytes, or hold text that is not UTF-8.
+        """
+        schema, stream = self._run(query, parameters, lambda frame: (frame.schema, _batches(frame)))
+        types = [(field.name, column_type(field.dataType.simpleString())) for field in schema]
+        columns = [exp.ColumnDef(this=identifier(of), kind=exp.DataType.build(type_, "duckdb")) for of, type_ in types]
+        target = table(name)
+        self.embedded.execute(drop("TABLE", target, if_exists=True))
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        schema_of = exp.Schema(this=target.copy(), expressions=columns)
+        self.embedded.execute(exp.Create(this=schema_of, kind="TABLE", properties=temporary))
+        rows = size = 0
+        for some in self._drained(query, stream):
+            rows, size = rows + some.num_rows, size + some.nbytes
+            if size > self.most_collected:
+                self.embedded.execute(drop("TABLE", target))
+                raise self._too_much()
+            with self.embedded.relation(f"collected_{name}", some):
+                self.embedded.execute(exp.insert(exp.select("*").from_(table(f"collected_{name}")), target.copy()))
+        return rows
+
+    def lend(self, name: str) -> None:
+        """Makes a temporary table of the embedded session readable here under its name."""
+        rows = self._embedded_rows(exp.select("*").from_(table(name)))
+        small = rows.nbytes <= BROADCAST_BYTES
+        self._lend(name, rows, lambda frame: frame.hint("broadcast") if small else frame)
+
+    def create(self, target: exp.Table, query: exp.Query) -> None:
+        """Creates a table from a query of the embedded session, in one file that has the order of its rows."""
+        name = f"created_{secrets.token_hex(8)}"
+        self._lend(name, self._embedded_rows(query), lambda frame: frame.coalesce(1))
+        self.execute(create_table(target, exp.select("*").from_(table(name))))
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+
+    def write(self, target: exp.Table, query: exp.Query, order: Sequence[exp.Expr]) -> None:
+        """Creates a table from a query, sorted within and across its files; there must be none of that name."""
+        rows = exp.select("*").from_(query.subquery("released"))
+        self.execute(create_table(target, rows.order_by(*order)))
+
+    def rename(self, written: exp.Table, to: exp.Table) -> None:
+        """Gives a table another name in its schema."""
+        self.execute(exp.Alter(this=written, kind="TABLE", actions=[exp.AlterRename(this=to)]))
+
+    def schemas(self) -> list[str]:
+        """The schemas, which Spark calls databases."""
+        return [name for (name,) in self._shown("DATABASES")]
+
+    def listed(self, schema: str | None = None) -> list[Listed]:
+        """The tables and views, temporary ones aside, of the schema or of all; by schema and name."""
+        found: list[Listed] = []
+        for each in sorted(self.schemas()):
+            if schema in (None, each):
+                views = {name for _, name, *_ in self._shown("VIEWS", each)}
+                names = sorted(name for _, name, temporary in self._shown("TABLES", each) if not temporary)
+                found += [Listed(each, name, "view" if name in views else "table", None, None) for name in names]
+        return found
+
+    def scope(self, schema: str) -> str:
+        """The schema's name in rights and in the ledger: the warehouse's before it."""
+        return f"{self.catalog}.{schema}"
+
+    def unsupported(self, policy: Policy) -> list[Fault]:
+        """A fault for each wish of a policy that this engine cannot fulfil."""
+        return unsupported(policy)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Nothing: Spark has none over several statements. Fingerprints before and after find changes."""
+        return nullcontext()
+
+    # --- how statements run -----------------------------------------------------------------------------------------
+
+    def _run(self, statement: Statement, parameters: Sequence[object], read: Callable[[DataFrame], T]) -> T:
+        """Reads the result of a statement; one that is no query has run before."""
+        spark_sql = rendered(statement, parameters, self.catalog)
+        with _logged(statement):
+            return self._connection.run(
+                lambda spark: read(spark.sql(spark_sql.text, args=spark_sql.arguments or None)), self.control
+            )
+
+    def _shown(self, what: str, schema: str = "") -> list[tuple[Any, ...]]:
+        # sqlglot renders no SHOW for Spark.
+        within = f" IN `{schema.replace('`', '``')}`" if schema else ""
+        found = self._connection.run(lambda spark: spark.sql(f"SHOW {what}{within}").toArrow(), self.control)
+        return list(zip(*(_values(each) for each in found.columns), strict=True))
+
+    def _drained(self, statement: Statement, stream: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The batches of a stream, put together to some hundred thousand rows."""
+        held: list[pa.Table] = []
+        while True:
+            with _logged(statement):
+                some = self._connection.run(lambda _: next(stream, None), self.control)
+            if some is not None:
+                held.append(some)
+            if held and (some is None or sum(each.num_rows for each in held) >= INSERTED_ROWS):
+                yield self._checked(pa.concat_tables(held))
+                held = []
+            if some is None:
+                return
+
+    def _checked(self, some: pa.Table) -> pa.Table:
+        """Spark takes any bytes for text, and DuckDB does not."""
+        try:
+            some.validate(full=True)
+        except pa.ArrowInvalid:
+            found = "text that is not UTF-8 in a column"
+            raise InvalidError.of("TEXT_INVALID", self.catalog, found, "UTF-8; decode() makes it of bytes") from None
+        return some
+
+    def _too_much(self) -> InvalidError:
+        return InvalidError.of(
+            "COLLECTS_TOO_MUCH",
+            self.catalog,
+            f"more than {self.most_collected:,} bytes of values or combinations",
+            "few enough to search in the server's memory",
+            "Raise the least levels of columns with many values, leave such columns out, or raise --memory-limit.",
+        )
+
+    def _embedded_rows(self, query: exp.Query) -> pa.Table:
+        return lent(self.embedded.batches(query, INSERTED_ROWS).read_all())
+
+    def _lend(self, name: str, rows: pa.Table, shaped: Callable[[DataFrame], DataFrame]) -> None:
+        # With a schema of Spark's: without, a time without a zone would be taken to be one of a zone.
+        schema = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
+        self._connection.run(
+            lambda spark: shaped(spark.createDataFrame(rows, schema)).createOrReplaceTempView(name), self.control
+        )
+
+
+def _batches(frame: DataFrame) -> Iterator[pa.Table]:
+    """The rows as they come; PySpark's own way to them collects everything first."""
+    client = frame.sparkSession.client
+    for some in client.to_table_as_iterator(frame._plan.to_proto(client), {}):
+        if isinstance(some, pa.Table):
+            yield some
+
+
+def _values(found: pa.ChunkedArray) -> list[Any]:
+    """The values as Python has them; whole decimals, which sums of hashes are, as int."""
+    values: list[Any] = found.to_pylist()
+    if pa.types.is_decimal(found.type) and found.type.scale == 0:
+        return [int(value) if isinstance(value, Decimal) else value for value in values]
+    return values
+
+
+@contextmanager
+def _logged(statement: Statement) -> Iterator[None]:
+    """Logs a statement that fails, without its literals: they may be values."""
+    try:
+        yield
+    except TableveilError as error:
+        text = statement if isinstance(statement, str) else render(statement)
+        logger.warning("statement failed: %s: %s", error.code, without_literals(text))
+        raise
