@@ -10,12 +10,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.classification_page import as_html
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
 from tableveil.client.names import RELEASES, resource_name
+from tableveil.pages.classification import as_html
 from tableveil.v1 import classification_service_pb2 as v1
 
 _CLASSIFIERS = {

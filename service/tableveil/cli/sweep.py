@@ -14,11 +14,11 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
-from tableveil.cli.payout_chart import amount, as_html, as_svg, curves, maximum, percent
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import InvalidError
+from tableveil.pages.payouts import amount, as_html, as_svg, curves, maximum, percent
 from tableveil.v1 import payout_service_pb2
 
 # Far more than a sweep may have, far below what would fill the memory.

@@ -14,9 +14,9 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
-from tableveil.cli.utility_page import as_html, changes, number
 from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.client.names import RELEASES, resource_name
+from tableveil.pages.utility import as_html, changes, number
 from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
@@ -74,12 +74,13 @@ def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
         )
         for column in report.columns
     ]
+    changed = [tuple(map(wording.printable, row)) for row in changes(report)[:_MOST_CHANGES]]
     parts: list[RenderableType] = [
         Text(f"{report.name} of {report.release}: before → after", style="bold"),
         listing(columns, rows, "", numbers=columns[2:]),
         Text(""),
         Text("Associations that changed most", style="bold"),
-        listing(_CHANGE, changes(report)[:_MOST_CHANGES], "", numbers=_CHANGE[2:]),
+        listing(_CHANGE, changed, "", numbers=_CHANGE[2:]),
     ]
     parts += [Text(f"note: {wording.printable(note)}") for note in report.notes]
     return Group(*parts)

@@ -126,12 +126,13 @@ def test_a_chart_of_every_curve(run: Run, policy: str, tmp_path: Path) -> None:
     assert run("sweep", policy, "--chart", str(drawing)).exit_code == 0
     assert run("show", SWEEP, "--chart", str(whole)).exit_code == 0
     svg, html = (ElementTree.fromstring(file.read_text(encoding="utf-8")) for file in (drawing, whole))
-    texts = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert r"Payouts of releases of main.<b>dis\x1bcharges" in texts
-    assert "N = 100,000 records; benefit 1,200 each; an attack costs 4" in texts
+    texts = [element.text for element in svg.iter() if element.text]
+    assert texts[0] == r"Payouts of releases of main.<b>dis\x1bcharges"
+    words = " ".join(html.itertext())
+    assert "100,000 records; benefit 1,200 each; an attack costs 4" in words
     curves = [f"{method}; {among}" for method in ("full-domain", "record-level", "Safe Harbor")
               for among in ("source", "population")]  # fmt: skip
-    assert texts[-6:] == curves
+    assert set(curves) <= set(texts)
     rows = [[cell.text for cell in row] for row in html.iter("tr")]
     assert len(rows) == 1 + 12
     assert ["full-domain", "source", "300", "117,600,000.00", "98.00", "1,234", "0", "2 0"] in rows

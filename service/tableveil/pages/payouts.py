@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from markupsafe import Markup
+
 from tableveil import wording
-from tableveil.charts import LineChart, Marker, Series, Style, Table, page, svg
+from tableveil.pages.charts import Line, lines
+from tableveil.pages.environment import environment
 from tableveil.v1 import payout_service_pb2
 from tableveil.v1.payout_service_pb2 import (
     AMONG_POPULATION,
@@ -26,14 +29,14 @@ METHODS = {
     PAYOUT_METHOD_SAFE_HARBOR: "Safe Harbor",
 }
 
-# Colours that people with any colour vision tell apart (Okabe and Ito).
-_LOOKS = {
-    PAYOUT_METHOD_FULL_DOMAIN: ("#0072b2", Marker.CIRCLE),
-    PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK: ("#56b4e9", Marker.SQUARE),
-    PAYOUT_METHOD_RECORD_LEVEL: ("#d55e00", Marker.TRIANGLE),
-    PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK: ("#e69f00", Marker.DIAMOND),
-    PAYOUT_METHOD_SAFE_HARBOR: ("#000000", Marker.CROSS),
+_GROUPS = {
+    PAYOUT_METHOD_FULL_DOMAIN: 0,
+    PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK: 5,
+    PAYOUT_METHOD_RECORD_LEVEL: 1,
+    PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK: 2,
+    PAYOUT_METHOD_SAFE_HARBOR: 3,
 }
+"""The colour of each one's curve."""
 
 _LOWEST = -50.0
 """In percent.
@@ -86,44 +89,48 @@ def percent(payout: float, sweep: payout_service_pb2.PayoutSweep) -> float:
 
 
 def as_svg(sweep: payout_service_pb2.PayoutSweep) -> str:
-    """The text of an SVG file."""
-    return svg(_chart(sweep))
+    """The text of an SVG file, which a viewer shows on white."""
+    # A viewer has no text around the drawing to take the colour from.
+    drawn = str(_chart(sweep)).replace("<svg ", '<svg style="background:#ffffff;color:#1f2328" ', 1)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawn}\n'
 
 
 def as_html(sweep: payout_service_pb2.PayoutSweep) -> str:
     """The text of an HTML file, which has all numbers too."""
-    return page(_chart(sweep), _table(sweep))
-
-
-def _chart(sweep: payout_service_pb2.PayoutSweep) -> LineChart:
-    return LineChart(
-        title=f"Payouts of releases of {wording.table_name(sweep.source)}",
-        subtitle=f"N = {sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; "
-        f"an attack costs {amount(sweep.adversary_cost)}",
-        x_label="gain of an attack = loss by it",
-        y_label="payout, % of the maximum",
-        series=[_series(curve, sweep) for curve in curves(sweep)],
-        lowest=_LOWEST,
+    of = wording.short(", ".join(sweep.quasi_identifiers))
+    return (
+        environment()
+        .get_template("payouts.html")
+        .render(
+            title=_title(sweep),
+            about=f"{sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; an attack costs "
+            f"{amount(sweep.adversary_cost)}.",
+            chart=_chart(sweep),
+            lowest=f"{_LOWEST:g} %",
+            columns=("release", "among", "gain", "payout", "% of maximum", "suppressed", "attacked", f"levels of {of}"),
+            rows=[_row(curve, i, sweep) for curve in curves(sweep) for i in range(len(curve.points))],
+        )
     )
 
 
-def _series(curve: Curve, sweep: payout_service_pb2.PayoutSweep) -> Series:
-    color, marker = _LOOKS.get(curve.method, ("#666666", Marker.CIRCLE))
+def _title(sweep: payout_service_pb2.PayoutSweep) -> str:
+    return f"Payouts of releases of {wording.table_name(sweep.source)}"
+
+
+def _chart(sweep: payout_service_pb2.PayoutSweep) -> Markup:
+    drawn = [_line(curve, sweep) for curve in curves(sweep)]
+    lowest = min((y for line in drawn for _, y in line.points), default=0.0)
+    span = (max(lowest, _LOWEST), 100.0)
+    return lines(_title(sweep), "gain of an attack = loss by it", "payout, % of the maximum", drawn, y_span=span)
+
+
+def _line(curve: Curve, sweep: payout_service_pb2.PayoutSweep) -> Line:
     among = "population" if curve.among == AMONG_POPULATION else "source"
-    dashes = {(True, False): "", (False, False): "8 4", (True, True): "2 3", (False, True): "8 3 2 3"}
-    style = Style(color, dashes[curve.among == AMONG_POPULATION, curve.known], marker, hollow=curve.known)
     gains = [float(point.gain) for point in curve.points]
     payouts = [percent(payout, sweep) for payout in curve.payouts()]
-    return Series(f"{curve.label}; {among}", list(zip(gains, payouts, strict=True)), style)
-
-
-def _table(sweep: payout_service_pb2.PayoutSweep) -> Table:
-    of = wording.short(", ".join(sweep.quasi_identifiers))
-    columns = ("release", "among", "gain", "payout", "% of maximum", "suppressed", "attacked", f"levels of {of}")
-    return Table(
-        columns,
-        [_row(curve, i, sweep) for curve in curves(sweep) for i in range(len(curve.points))],
-        frozenset(range(2, 7)),
+    variant = 2 * curve.known + (curve.among != AMONG_POPULATION)
+    return Line(
+        f"{curve.label}; {among}", list(zip(gains, payouts, strict=True)), _GROUPS.get(curve.method, 3), variant
     )
 
 

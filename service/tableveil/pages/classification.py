@@ -1,0 +1,176 @@
+"""The page of a classifier assessment: accuracies as bars, ROC curves, and all figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tableveil import wording
+from tableveil.pages.charts import Line, lines, share_bars
+from tableveil.pages.environment import environment
+from tableveil.v1 import classification_service_pb2 as v1
+
+MOST_CURVES = 6
+"""ROC curves are drawn for so many classes, the most frequent ones; the tables have all."""
+
+_GROUPS = {
+    v1.CLASSIFIER_LOGISTIC_REGRESSION: 0,
+    v1.CLASSIFIER_NAIVE_BAYES: 1,
+    v1.CLASSIFIER_DECISION_TREE: 2,
+    v1.CLASSIFIER_RANDOM_FOREST: 4,
+}
+"""The colour of each one's curves."""
+
+_CHANCE = Line("by chance", [(0.0, 0.0), (1.0, 1.0)], 3, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    texts: int = 1
+    """The columns, from the left, that are no numbers."""
+
+    @property
+    def numbers(self) -> range:
+        return range(self.texts, len(self.columns))
+
+
+def as_html(report: v1.ClassificationReport) -> str:
+    """The text of an HTML file."""
+    return (
+        environment()
+        .get_template("classification.html")
+        .render(
+            report=report,
+            summary=_summary(report),
+            assessments=[
+                (
+                    assessment,
+                    _accuracies(assessment),
+                    _figures(assessment),
+                    list(_curves(assessment)),
+                    _by_class(assessment),
+                    list(_confusions(assessment)),
+                )
+                for assessment in report.assessments
+            ],
+        )
+    )
+
+
+def _summary(report: v1.ClassificationReport) -> str:
+    sampled, records = wording.count(report.sampled_records), wording.count(report.records)
+    return (
+        f"{sampled} of the {records} records of {wording.table_name(report.source)} were looked at, "
+        f"{wording.count(report.suppressed_records)} of them suppressed in the release. "
+        f"Cross-validation with {report.folds} folds: every record was evaluated by classifiers that were not trained "
+        "on it. Original: trained on the source, evaluated on the source. Anonymized: trained on the release, "
+        "evaluated on the same records as they are released, or would be if they were not suppressed."
+    )
+
+
+def classifier_name(classifier: v1.Classifier.ValueType) -> str:
+    """`logistic regression`."""
+    return wording.enum_word(v1.Classifier.Name(classifier), "CLASSIFIER_")
+
+
+def _sides(found: v1.ClassifierComparison) -> tuple[tuple[str, v1.ClassifierMeasures], ...]:
+    return ("original", found.original), ("anonymized", found.anonymized)
+
+
+def _accuracies(assessment: v1.ClassAssessment) -> Markup:
+    comparisons = assessment.comparisons
+    return share_bars(
+        f"Accuracy in telling {assessment.class_column}: the share of the records told right",
+        [classifier_name(found.classifier) for found in comparisons],
+        [
+            ("baseline", [assessment.baseline.accuracy] * len(comparisons)),
+            ("original", [found.original.accuracy for found in comparisons]),
+            ("anonymized", [found.anonymized.accuracy for found in comparisons]),
+        ],
+        highest=1.0,
+    )
+
+
+def _figures(assessment: v1.ClassAssessment) -> _Table:
+    columns = ("classifier", "baseline", "original", "anonymized", "relative", "Brier original", "Brier anonymized")
+    rows = [
+        (
+            classifier_name(found.classifier),
+            f"{assessment.baseline.accuracy:.4f}",
+            f"{found.original.accuracy:.4f}",
+            f"{found.anonymized.accuracy:.4f}",
+            f"{found.relative_accuracy:.4f}" if found.HasField("relative_accuracy") else "undefined",
+            f"{found.original.brier:.4f}",
+            f"{found.anonymized.brier:.4f}",
+        )
+        for found in assessment.comparisons
+    ]
+    return _Table(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
+
+
+def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
+    """One chart per class; with two classes, one chart, since each curve mirrors the other."""
+    sizes = [sum(one.predicted) for one in assessment.baseline.classes]
+    frequent = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))[:MOST_CURVES]
+    shown = [min(range(2), key=lambda i: sizes[i])] if len(sizes) == 2 else frequent
+    for position in shown:
+        curves = [
+            _curve(found, side, measures.classes[position])
+            for found in assessment.comparisons
+            for side, measures in _sides(found)
+            if measures.classes[position].roc
+        ]
+        if curves:
+            title = (
+                f"{assessment.class_column}: {assessment.labels[position]}, {wording.count(sizes[position])} records"
+            )
+            drawn = lines(
+                title,
+                "false positive rate",
+                "true positive rate",
+                [*curves, _CHANCE],
+                (0.0, 1.0),
+                (0.0, 1.0),
+            )
+            yield title, drawn
+
+
+def _curve(found: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures) -> Line:
+    points = [(point.false_positive_rate, point.true_positive_rate) for point in measures.roc]
+    label = f"{classifier_name(found.classifier)}, {side} ({measures.auc:.3f})"
+    return Line(label, points, _GROUPS[found.classifier], int(side == "anonymized"))
+
+
+def _by_class(assessment: v1.ClassAssessment) -> _Table:
+    rows = [
+        (
+            *(label, classifier_name(found.classifier), side),
+            f"{one.precision:.4f}" if one.HasField("precision") else "undefined",
+            f"{one.recall:.4f}" if one.HasField("recall") else "undefined",
+            f"{one.auc:.4f}" if one.HasField("auc") else "undefined",
+        )
+        for position, label in enumerate(assessment.labels)
+        for found in assessment.comparisons
+        for side, measures in _sides(found)
+        for one in [measures.classes[position]]
+    ]
+    columns = ("class", "classifier", "trained on", "precision", "recall", "AUC")
+    return _Table(f"{assessment.class_column}: by class", columns, rows, texts=3)
+
+
+def _confusions(assessment: v1.ClassAssessment) -> Iterator[_Table]:
+    """A table of true and predicted classes for each classifier and side."""
+    columns = ("records of", *(f"told {label}" for label in assessment.labels))
+    for found in assessment.comparisons:
+        for side, measures in _sides(found):
+            rows = [(one.label, *map(wording.count, one.predicted)) for one in measures.classes]
+            yield _Table(
+                f"{assessment.class_column}: classes that {classifier_name(found.classifier)} tells, {side}",
+                columns,
+                rows,
+            )
