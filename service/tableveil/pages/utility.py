@@ -83,16 +83,13 @@ def _distribution(name: str, sides: Mapping[str, Mapping[str, int]]) -> Distribu
         records = sum(counted.values()) or 1
         shares.append((word, [counted.get(label, 0) / records for label in labels]))
     title = f"{name}: {' and '.join(sides)}"
-    rows = [
-        (label or "(empty text)", *(wording.count(counted.get(label, 0)) for counted in sides.values()))
-        for label in labels
-    ]
+    rows = [(label, *(wording.count(counted.get(label, 0)) for counted in sides.values())) for label in labels]
     return Distribution(f"{title}, records", share_bars(title, labels, shares), ("value", *sides), rows)
 
 
 def _records(column: ColumnUtility, spread: Spread) -> dict[str, int]:
     without = _EVERY_VALUE if spread is column.after and _is_generalized(column) else "(missing)"
-    return {bin_.label if bin_.HasField("label") else without: bin_.records for bin_ in spread.bins}
+    return {(bin_.label or "(empty text)") if bin_.HasField("label") else without: bin_.records for bin_ in spread.bins}
 
 
 def _is_generalized(column: ColumnUtility) -> bool:
