@@ -436,6 +436,7 @@ class Release(_message.Message):
     COSTS_FIELD_NUMBER: _builtins.int
     ALTERNATIVES_FIELD_NUMBER: _builtins.int
     PUBLICATIONS_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_LABELS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -527,6 +528,10 @@ class Release(_message.Message):
     def publications(self) -> _containers.RepeatedCompositeFieldContainer[Global___Publication]:
         """The targets that it is published to, or was."""
 
+    @_builtins.property
+    def suppressed_labels(self) -> _containers.RepeatedCompositeFieldContainer[Global___SuppressedLabel]:
+        """Per quasi-identifier, the released labels with most suppressed records."""
+
     def __init__(
         self,
         *,
@@ -565,14 +570,49 @@ class Release(_message.Message):
         costs: _abc.Iterable[Global___CostPart] | None = ...,
         alternatives: _abc.Iterable[Global___Alternative] | None = ...,
         publications: _abc.Iterable[Global___Publication] | None = ...,
+        suppressed_labels: _abc.Iterable[Global___SuppressedLabel] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Release: _TypeAlias = Release  # noqa: Y015
+
+@_typing.final
+class SuppressedLabel(_message.Message):
+    """How many records with a label are suppressed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    label: _builtins.str
+    """Unset: NULL."""
+    records: _builtins.int
+    """Records of the source with this label, without those that a NULL withholds."""
+    suppressed: _builtins.int
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        label: _builtins.str | None = ...,
+        records: _builtins.int = ...,
+        suppressed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "label", b"label"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "column", b"column", "label", b"label", "records", b"records", "suppressed", b"suppressed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__label: _TypeAlias = _typing.Literal["label"]  # noqa: Y015
+    _WhichOneofArgType__label: _TypeAlias = _typing.Literal["_label", b"_label"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__label) -> _WhichOneofReturnType__label | None: ...
+
+Global___SuppressedLabel: _TypeAlias = SuppressedLabel  # noqa: Y015
 
 @_typing.final
 class Publication(_message.Message):

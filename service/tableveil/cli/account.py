@@ -16,6 +16,7 @@ from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.publish import publications
 from tableveil.cli.tables import facts, listing
+from tableveil.report.proof import verdict
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
@@ -241,7 +242,7 @@ def _proof(release: release_service_pb2.Release) -> Table:
     checked = wording.count(proof.transformations_checked)
     if proof.times_counted > proof.transformations_checked:
         checked += f", and {wording.count(proof.times_counted - proof.transformations_checked)} counted for bounds"
-    rows = [("verdict", _verdict(release)), ("strategy", wording.printable(proof.strategy))]
+    rows = [("verdict", verdict(release)), ("strategy", wording.printable(proof.strategy))]
     if proof.lattice_size:
         rows += [("transformations", wording.large_count(proof.lattice_size)), ("checked", checked)]
     for reason, number in sorted(proof.pruned.items()):
@@ -252,28 +253,6 @@ def _proof(release: release_service_pb2.Release) -> Table:
         found, whole = wording.duration(proof.best_after), wording.duration(proof.duration)
         rows.append(("best found", f"after {found} of {whole}"))
     return facts(row for row in rows if row[1])
-
-
-def _verdict(release: release_service_pb2.Release) -> str:
-    proof = release.proof
-    if release.policy.HasField("microaggregation"):
-        if proof.optimal:
-            return "optimal: no clusters that are large enough have a lower squared error"
-        return "good clusters, but not proven to be the best"
-    if release.policy.HasField("local_recoding") and not proof.optimal:
-        if not proof.lower_bound:
-            return "good classes; no bound is known for how much less could be lost"
-        return f"good classes: no local recoding scores below {wording.score(proof.lower_bound)}"
-    if proof.lattice_size == "1":
-        return "the only transformation that the policy allows"
-    if proof.optimal:
-        return "optimal: nothing that meets the policy scores better"
-    part = f" ({wording.share(proof.gap / release.score)})" if release.score > 0 else ""
-    bound, gap = wording.score(proof.lower_bound), wording.score(proof.gap)
-    why = "stopped before the proof was complete"
-    if release.policy.HasField("record_level"):
-        why = "good against an adversary who knows the method, but not proven to be the best"
-    return f"{why}: nothing scores below {bound}, {gap}{part} less"
 
 
 def _objects(release: release_service_pb2.Release) -> RenderableType:

@@ -30,6 +30,7 @@ MODULES = {
     "releases": "releases",
     "results": "results",
     "show": "releases",
+    "report": "report",
     "export": "releases",
     "withdraw": "releases",
     "publish": "publish",

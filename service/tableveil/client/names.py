@@ -7,6 +7,7 @@ from tableveil.v1 import policy_pb2
 
 JOBS = "jobs"
 LOADS = "loads"
+DRY_RUNS = "dryRuns"
 RELEASES = "releases"
 TOKENS = "tokens"
 GRANTS = "grants"

@@ -13,6 +13,7 @@ from tableveil.state import jobs as job_state
 from tableveil.state.publications import PublicationState
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import ReleaseState
+from tableveil.state.reports import ReportAudience, ReportFormat
 from tableveil.v1 import (
     access_pb2,
     classification_service_pb2,
@@ -21,6 +22,7 @@ from tableveil.v1 import (
     payout_service_pb2,
     policy_pb2,
     release_service_pb2,
+    report_service_pb2,
 )
 
 E = TypeVar("E", bound=StrEnum)
@@ -81,6 +83,8 @@ PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationSt
 RELEASE_CONTEXTS = EnumMap(policy_pb2.ReleaseContext, policy.ReleaseContext)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)
+REPORT_AUDIENCES = EnumMap(report_service_pb2.ReportAudience, ReportAudience)
+REPORT_FORMATS = EnumMap(report_service_pb2.ReportFormat, ReportFormat)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)
 SCALES = EnumMap(policy_pb2.Scale, policy.Scale)
 SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)

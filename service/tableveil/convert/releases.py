@@ -65,7 +65,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         _PUBLIC.MergeMessage(message, public)
         return public
     if release.audience is Audience.REVIEWER:
-        _clear_values(message.policy)
+        _clear_values(message)
     return message
 
 
@@ -89,13 +89,18 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         source_fingerprint=found.source_fingerprint,
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
+        suppressed_labels=[copied(one, release_service_pb2.SuppressedLabel) for one in found.suppressed_labels],
     )
 
 
-def _clear_values(policy: policy_pb2.Policy) -> None:
-    """Clears the parts of a policy that may hold values of the source."""
-    policy.ClearField("source_query")
-    for attribute in policy.attributes:
+def _clear_values(message: release_service_pb2.Release) -> None:
+    """Clears the parts of a release that may hold values of the source."""
+    message.policy.ClearField("source_query")
+    # A label that no released record has may be a value.
+    released = [one for one in message.suppressed_labels if one.suppressed < one.records]
+    del message.suppressed_labels[:]
+    message.suppressed_labels.extend(released)
+    for attribute in message.policy.attributes:
         attribute.ClearField("hierarchy")
         attribute.ClearField("order")
 

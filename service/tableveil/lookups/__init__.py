@@ -3,6 +3,7 @@
 from tableveil.lookups.hierarchies import Hierarchies
 from tableveil.lookups.privacies import Privacies
 from tableveil.lookups.releases import Releases
+from tableveil.lookups.reports import Reports
 from tableveil.lookups.results import Results, RiskAnalyses
 from tableveil.lookups.tables import Tables
 
@@ -10,6 +11,7 @@ __all__ = [
     "Hierarchies",
     "Privacies",
     "Releases",
+    "Reports",
     "Results",
     "RiskAnalyses",
     "Tables",

@@ -27,6 +27,7 @@ from tableveil.server.job_service import JobService
 from tableveil.server.privacy_service import PrivacyService
 from tableveil.server.reader_service import ReaderService
 from tableveil.server.release_service import ReleaseService
+from tableveil.server.report_service import ReportService
 from tableveil.server.results import result_service, service_of
 from tableveil.server.settings import (
     CHECKS_AT_ONCE,
@@ -60,6 +61,8 @@ from tableveil.v1 import (
     reader_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
+    report_service_pb2,
+    report_service_pb2_grpc,
     statement_service_pb2,
     statement_service_pb2_grpc,
     table_service_pb2,
@@ -79,6 +82,7 @@ _MODULES = (
     reader_service_pb2,
     statement_service_pb2,
     privacy_service_pb2,
+    report_service_pb2,
 )
 
 DESCRIPTORS = (
@@ -138,6 +142,9 @@ class Endpoint:
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, stores.privacies, checks), server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(
             ReleaseService(jobs, stores.releases, stores.publishing), server
+        )
+        report_service_pb2_grpc.add_ReportServiceServicer_to_server(
+            ReportService(stores.releases, stores.results[JobKind.DRY_RUN], stores.reports), server
         )
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(stores.hierarchies, uploads, checks), server

@@ -19,6 +19,7 @@ from tableveil.lookups import (
     Hierarchies,
     Privacies,
     Releases,
+    Reports,
     Results,
     RiskAnalyses,
     Tables,
@@ -123,6 +124,7 @@ class TableveilServer:
                 audit=audit,
                 readers=Readers(identities, access, database),
                 publishing=publishing,
+                reports=Reports(database),
             )
             doors = Doors(
                 methods,

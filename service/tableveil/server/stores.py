@@ -13,6 +13,7 @@ from tableveil.lookups import (
     Hierarchies,
     Privacies,
     Releases,
+    Reports,
     Results,
     Tables,
 )
@@ -40,3 +41,4 @@ class Stores:
     audit: Audit
     readers: Readers
     publishing: Publishing
+    reports: Reports

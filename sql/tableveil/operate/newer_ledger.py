@@ -28,6 +28,8 @@ PARTS = (
     "release_sample_values",
     "release_samples",
     "release_sources",
+    "release_suppressions",
+    "row_checksums",
     "sensitive_distributions",
     "withdrawals",
     "decisions",

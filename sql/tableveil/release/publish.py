@@ -25,6 +25,7 @@ from tableveil.release.marks import mark
 from tableveil.release.objects import drop_replaced, public, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.standing import private
+from tableveil.release.suppressed import suppressed_labels
 from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
@@ -257,6 +258,7 @@ def _release(
         guarantees=evidence.guarantees,
         costs=evidence.costs,
         alternatives=evidence.alternatives,
+        suppressed_labels=tuple(suppressed_labels(session, plan)),
     )
 
 

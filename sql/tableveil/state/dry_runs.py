@@ -14,6 +14,7 @@ from tableveil.risk import ProsecutorRisk
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_risks import AFTER, BEFORE, RiskMeasure, risk_measures, risk_of
+from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release
 from tableveil.state.seen import results
 
@@ -44,6 +45,7 @@ class DryRun:
     warnings: tuple[str, ...]
     refusals: tuple[str, ...]
     policy: str
+    suppressed_labels: tuple[SuppressedLabel, ...] = ()
 
     @classmethod
     def of(cls, release: Release, number: int, refusals: tuple[str, ...]) -> DryRun:
@@ -89,6 +91,9 @@ DRY_RUNS = _DryRuns(
             "dry_run_attributes", AttributeResult, "dry_run", position=True, names={"column": "column_name"}
         ),
         "guarantees": Table("dry_run_guarantees", Guarantee, "dry_run", position=True, names={"column": "column_name"}),
+        "suppressed_labels": Table(
+            "dry_run_suppressions", SuppressedLabel, "dry_run", position=True, names={"column": "column_name"}
+        ),
     },
     beside=[_RISKS],
     seen=results,

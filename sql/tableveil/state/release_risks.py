@@ -42,6 +42,16 @@ def insert(
     )
 
 
+def sizes_of(ledger: Ledger, release: int) -> dict[str, list[tuple[int, int]]]:
+    """The sizes of a release's classes, each with its number of classes, by stage."""
+    rows = ledger.rows(
+        "SELECT stage, class_size, classes FROM tableveil.release_risk_histograms WHERE release = ? "
+        "ORDER BY stage, class_size",
+        [release],
+    )
+    return {stage: [(size, classes) for found, size, classes in rows if found == stage] for stage in (BEFORE, AFTER)}
+
+
 def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
     """The rows of the risk tables."""
     return [

@@ -20,7 +20,8 @@ from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, Cost
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
 from tableveil.state.release_risks import AFTER, BEFORE
-from tableveil.state.seen import UNHIDDEN, Condition, either, evidence, reviewed
+from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
+from tableveil.state.seen import PUBLIC, UNHIDDEN, Condition, either, evidence, reviewed
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
@@ -131,6 +132,7 @@ class Release:
     audience: Audience = Audience.OWNER
     decision: Decision | None = None
     publications: tuple[Publication, ...] = ()
+    suppressed_labels: tuple[SuppressedLabel, ...] = ()
 
     @property
     def state(self) -> ReleaseState:
@@ -147,7 +149,7 @@ _SOURCE_TABLES = Table("release_sources", TableReference, "release", names=SOURC
 
 
 class _Releases(NumberedTable[Release]):
-    """The ledger. A release is stored with the sizes of its classes, which nobody reads back."""
+    """The ledger. A release is stored with the sizes of its classes, which only its report reads back."""
 
     def write(self, ledger: Ledger, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
         """Writes the ledger entry and the evidence; call it in the transaction that writes the release."""
@@ -221,6 +223,7 @@ RELEASES = _Releases(
         "costs": COSTS,
         "alternatives": ALTERNATIVES,
         "source_tables": _SOURCE_TABLES,
+        "suppressed_labels": SUPPRESSIONS,
     },
     seen=seen_releases,
 )
@@ -233,6 +236,17 @@ def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | 
         return set(numbers)
     query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
     return {number for (number,) in ledger.rows(query, [list(numbers), *values])}
+
+
+def earlier_of_target(ledger: Ledger, release: Release) -> Release | None:
+    """The last release before this one that the same target had in public; None if the ledger shows none."""
+    rows = ledger.rows(
+        "SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?) "
+        f"AND number < ? AND {PUBLIC}",
+        [release.target_schema, release.target_name, release.number],
+    )
+    ((number,),) = rows
+    return None if number is None else RELEASES.find(ledger, number)
 
 
 def exists(ledger: Ledger, number: int) -> bool:

@@ -45,6 +45,7 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release, RunnerUp, Searched
 from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
@@ -276,6 +277,7 @@ RELEASE = Release(
     ),
     costs=(CostPart("age", None, 12, 0.75), CostPart("age", "*", 5, 0.5), CostPart("", None, 5, 0.25)),
     alternatives=(Alternative(3, Decimal("0.05"), 0.25, 5), Alternative(None, Decimal("0.1"), 0.5, 0)),
+    suppressed_labels=(SuppressedLabel("age", "[0, 9]", 9, 4), SuppressedLabel("age", None, 1, 1)),
     current=False,
     source_tables=(TableReference("clinic", "main", "visits"),),
     withdrawal=Withdrawal(datetime(2024, 2, 1), "a mistake", ("released",)),

@@ -19,6 +19,7 @@ from tableveil.lookups import (
     Hierarchies,
     Privacies,
     Releases,
+    Reports,
     Results,
     RiskAnalyses,
     Tables,
@@ -182,6 +183,7 @@ def stores(
         audit=audit,
         readers=double(Readers),
         publishing=publishing,
+        reports=double(Reports),
     )
 
 

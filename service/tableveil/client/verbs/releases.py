@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
-from tableveil.client.names import RELEASES, resource_name
-from tableveil.v1 import release_service_pb2
+from tableveil.client.names import DRY_RUNS, RELEASES, resource_name
+from tableveil.v1 import release_service_pb2, report_service_pb2
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
+from tableveil.v1.report_service_pb2_grpc import ReportServiceStub
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,7 @@ class ReleaseVerbs(Connection):
     def _open_stubs(self) -> None:
         super()._open_stubs()
         self._releases = ReleaseServiceStub(self._channel)
+        self._reports = ReportServiceStub(self._channel)
 
     def get_release(self, release: str) -> release_service_pb2.Release:
         """The release and its evidence."""
@@ -32,6 +34,19 @@ class ReleaseVerbs(Connection):
         """All releases, newest first, fetched as they are read."""
         for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
             yield from page.releases
+
+    def get_report(
+        self,
+        name: str,
+        audience: report_service_pb2.ReportAudience.ValueType = report_service_pb2.REPORT_AUDIENCE_UNSPECIFIED,
+        report_format: report_service_pb2.ReportFormat.ValueType = report_service_pb2.REPORT_FORMAT_HTML,
+    ) -> report_service_pb2.Report:
+        """The report of a release, or of a dry run by its full name; by default the edition that the caller may see."""
+        collection = DRY_RUNS if name.startswith(DRY_RUNS) else RELEASES
+        request = report_service_pb2.GetReportRequest(
+            name=resource_name(collection, name), audience=audience, format=report_format
+        )
+        return self._ask(self._reports.GetReport, request)
 
     def withdraw_release(self, release: str, reason: str) -> release_service_pb2.Release:
         """Drops the public objects of a current release; its evidence stays, with the reason."""

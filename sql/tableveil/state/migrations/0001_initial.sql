@@ -409,6 +409,32 @@ CREATE TABLE tableveil.release_rejections (
     binds BOOLEAN NOT NULL
 );
 
+-- Per quasi-identifier, the released labels with most suppressed records.
+CREATE TABLE tableveil.release_suppressions (
+    release BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    column_name VARCHAR NOT NULL,
+    label VARCHAR,
+    records BIGINT NOT NULL,
+    suppressed BIGINT NOT NULL
+);
+
+-- The checksum of a release's rows, from the first report on: it outlives them.
+CREATE TABLE tableveil.row_checksums (
+    release BIGINT NOT NULL,
+    checksum VARCHAR NOT NULL
+);
+
+-- The reports that were made; the subject is a release or a dry run, by its name.
+CREATE TABLE tableveil.reports (
+    subject VARCHAR NOT NULL,
+    audience VARCHAR NOT NULL,
+    format VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    made_by VARCHAR NOT NULL,
+    made_at TIMESTAMPTZ NOT NULL
+);
+
 -- Prosecutor risk of the source ('before') and of the released records ('after').
 CREATE TABLE tableveil.release_risks (
     release BIGINT NOT NULL,
@@ -530,6 +556,15 @@ CREATE TABLE tableveil.dry_run_attributes (
     part DOUBLE,
     levels BIGINT[][] NOT NULL,
     aggregation VARCHAR NOT NULL
+);
+
+CREATE TABLE tableveil.dry_run_suppressions (
+    dry_run BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    column_name VARCHAR NOT NULL,
+    label VARCHAR,
+    records BIGINT NOT NULL,
+    suppressed BIGINT NOT NULL
 );
 
 CREATE TABLE tableveil.dry_run_risks (

@@ -1,0 +1,136 @@
+"""Reads beside a release all else that its report tells, and keeps what reports were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, column, number, table, text
+from tableveil.control import Control, Stopped
+from tableveil.errors import CancelledError
+from tableveil.release import place_of
+from tableveil.release.checksum import checksum
+from tableveil.source.tables import find_table
+from tableveil.state import release_risks, reports
+from tableveil.state.classifications import CLASSIFICATIONS, Classification
+from tableveil.state.release_objects import ObjectKind
+from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target
+from tableveil.state.reports import MadeReport
+from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
+
+MOST_EXAMPLES = 4
+"""Released labels of a column that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldColumn:
+    """A released column of the source: its type, its role, and the labels that most records have."""
+
+    name: str
+    type: str
+    role: str
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The facts about a release that are not in its ledger entry.
+
+    `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
+    The rest is evidence. The source has `source_rows` now, None if it is a query's, gone, or not the caller's.
+    """
+
+    columns: tuple[ToldColumn, ...]
+    checksum: str
+    sizes_after: tuple[tuple[int, int], ...]
+    sizes_before: tuple[tuple[int, int], ...] = ()
+    utility: Stored | None = None
+    classification: Classification | None = None
+    earlier: Release | None = None
+    source_gone: bool = False
+    source_rows: int | None = None
+
+
+class Reports:
+    """May be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def told(self, release: Release, control: Control) -> Told:
+        """The facts for a report, with the evidence that the caller may see.
+
+        Raises:
+            CancelledError: `control` says to stop.
+        """
+        stand = release.current or release.state is ReleaseState.PENDING
+        with self._database.session() as session:
+            session.control = control
+            try:
+                with session.transaction():
+                    columns = tuple(_columns(session, release)) if stand else ()
+                    found = reports.row_checksum(session.ledger, release.number)
+                    if not found and stand:
+                        found = checksum(session, _object(session, release, release.target_name))
+                        reports.keep_row_checksum(session.ledger, release.number, found)
+                    sizes = release_risks.sizes_of(session.ledger, release.number)
+                    told = Told(columns, found, tuple(sizes[release_risks.AFTER]))
+                    if release.audience is Audience.PUBLIC:
+                        return told
+                    told = replace(told, sizes_before=tuple(sizes[release_risks.BEFORE]))
+                    return _with_evidence(session, release, told)
+            except Stopped:
+                raise CancelledError("CANCELLED", "nobody waits for the report any more") from None
+
+    def keep(self, made: MadeReport) -> None:
+        """Keeps that a report was made."""
+        with self._database.session() as session, session.transaction():
+            reports.remember(session.ledger, made)
+
+
+def _with_evidence(session: Session, release: Release, told: Told) -> Told:
+    ledger, newest = session.ledger, "ORDER BY number DESC LIMIT 1"
+    utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
+    classifications = CLASSIFICATIONS.seen_where(ledger, "release = ?", [release.number], newest)
+    earlier = earlier_of_target(ledger, release)
+    told = replace(
+        told,
+        utility=next(iter(utility), None),
+        classification=next(iter(classifications), None),
+        earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
+    )
+    if release.audience is not Audience.OWNER:
+        return told
+    read = [find_table(session, one, "source")[0] for one in release.source_tables or (release.source,)]
+    if None in read:
+        return replace(told, source_gone=True)
+    if release.source_tables:
+        return told
+    rows = table(release.source.table, release.source.schema, session.catalog)
+    return replace(told, source_rows=session.value(exp.select(exp.Count(this=exp.Star())).from_(rows)))
+
+
+def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:
+    """The columns as the tables that explain the release tell them; none if it has no such tables."""
+    named = {item.kind: _object(session, release, item.name) for item in release.objects}
+    if ObjectKind.COLUMNS not in named or ObjectKind.LABELS not in named:
+        return
+    query = exp.select(*map(column, ("column_name", "type", "role"))).from_(named[ObjectKind.COLUMNS])
+    query = query.where(column("describes").is_(exp.null())).order_by("position")
+    for name, type_, role in session.rows(query):
+        if role in ("QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE"):
+            yield ToldColumn(name, type_, role, tuple(_labels(session, named[ObjectKind.LABELS], name)))
+
+
+def _labels(session: Session, labels: exp.Table, name: str) -> Iterator[str]:
+    of = exp.EQ(this=column("column_name"), expression=text(name))
+    query = exp.select(column("label")).from_(labels.copy()).where(of, column("label").is_(exp.null()).not_())
+    for (label,) in session.rows(query.order_by("records DESC, rank").limit(number(MOST_EXAMPLES))):
+        yield label
+
+
+def _object(session: Session, release: Release, name: str) -> exp.Table:
+    schema, name = place_of(release, name)
+    return table(name, schema, session.catalog)

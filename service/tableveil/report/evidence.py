@@ -1,0 +1,219 @@
+"""The evidence of a release as parts of a report: source, columns, models, suppression, utility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil import wording
+from tableveil.report.facts import PublicColumn, PublicFacts
+from tableveil.report.model import Facts, Grid, Part, Points, Shares, Words
+from tableveil.report.public import labels, models
+from tableveil.report.reached import asked, reached
+from tableveil.report.words import ROLES, stated
+from tableveil.v1 import policy_pb2
+from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
+from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release
+from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
+
+MOST_CHARTS = 12
+"""Columns whose distribution is drawn; the others are named."""
+
+MOST_CHANGES = 15
+"""Pairs of columns whose association changed most."""
+
+
+def source(release: Release) -> Iterator[Part]:
+    """The source in figures."""
+    by_role: dict[str, int] = {}
+    for attribute in release.policy.attributes:
+        role = _role(attribute, release.policy)
+        by_role[role] = by_role.get(role, 0) + 1
+    read = ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
+    person = release.policy.person_column
+    others = release.policy.default_role
+    roles = [f"{number} {ROLES[role]}" for role, number in by_role.items()]
+    if others:
+        roles.append(f"all others {ROLES[policy_pb2.Role.Name(others).removeprefix('ROLE_')]}")
+    rows = (
+        ("read", read),
+        ("records", wording.count(release.records)),
+        ("people", f"told apart by {person}" if person else "one for each row, by the policy's statement"),
+        ("columns by role", ", ".join(roles)),
+        ("classes before", wording.count(release.risk_before.classes)),
+        ("fingerprint", release.source_fingerprint),
+    )
+    yield Facts(rows)
+
+
+def _role(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
+    return policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
+
+
+def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
+    """Every column: role, reason, treatment, loss, effective k; columns that are not released, too."""
+    policy = {attribute.column: attribute for attribute in release.policy.attributes}
+    results = {result.column: result for result in release.attributes}
+    effective = {one.column: one for one in release.guarantees if one.model.startswith("effective_k")}
+    rows = [_column(one, policy.get(one.name), results.get(one.name), effective.get(one.name)) for one in facts.columns]
+    hidden = [one for one in policy.values() if _role(one, release.policy) == "IDENTIFYING"]
+    rows += [(one.column, ROLES["IDENTIFYING"], stated(one.reason), "not released", "", "", "", "") for one in hidden]
+    names = ("column", "role", "reason for the role", "treatment", "loss", "different values", "effective k", "labels")
+    yield Grid("Columns of the source", names, tuple(rows), frozenset({4, 5, 6}))
+    yield Words(
+        "Loss is the average share of a hierarchy that a record's label covers: 0 is nothing, 100 % everything. "
+        "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
+        "beside the labels. Labels are those of most records."
+    )
+
+
+def _column(
+    told: PublicColumn,
+    attribute: policy_pb2.Attribute | None,
+    result: AttributeResult | None,
+    effective: Guarantee | None,
+) -> tuple[str, ...]:
+    treatment = told.treatment
+    if result is not None and not result.aggregation:
+        treatment = f"{treatment} of {result.top_level}"
+    if result is not None and result.hierarchy:
+        treatment = f"{treatment}; {result.hierarchy}"
+    if attribute is not None and attribute.acknowledged:
+        treatment = f"{treatment}; acknowledged: checks that would refuse it were overruled"
+    different = ""
+    if result is not None:
+        different = f"{wording.count(result.distinct_before)} → {wording.count(result.distinct_after)}"
+    return (
+        told.name,
+        ROLES.get(told.role, told.role),
+        stated(attribute.reason if attribute is not None else ""),
+        treatment,
+        "" if result is None else wording.share(result.loss),
+        different,
+        reached(effective.after) if effective is not None and effective.HasField("after") else "",
+        labels(told.labels),
+    )
+
+
+def guarantees(release: Release) -> Iterator[Part]:
+    """Every model with what is reached of it: those that the policy asks for, then the others."""
+    wanted = [one for one in release.guarantees if asked(one, release.policy)]
+    yield models(release.policy.privacy_models)
+    if not release.guarantees:
+        yield Words("The version that made this release kept no figures of what is reached.")
+        return
+    yield _reached("Reached of these models", wanted)
+    yield _reached(
+        "Reached of models that the policy does not ask for", [o for o in release.guarantees if o not in wanted]
+    )
+
+
+def _reached(caption: str, found: list[Guarantee]) -> Grid:
+    rows = tuple(
+        (
+            one.model.replace("_", " "),
+            one.column,
+            one.parameter,
+            reached(one.before) if one.HasField("before") else "",
+            reached(one.after) if one.HasField("after") else "",
+        )
+        for one in found
+    )
+    return Grid(caption, ("model", "of", "parameter", "before", "after"), rows, frozenset({3, 4}))
+
+
+def suppressed(release: Release) -> Iterator[Part]:
+    """Which labels of single columns were suppressed most."""
+    if not release.suppressed_records:
+        return
+    if not release.suppressed_labels:
+        yield Words("By labels it is not told: suppressed records have no released labels, or it was not kept.")
+        return
+    rows = tuple(
+        (
+            one.column,
+            wording.short(one.label) if one.HasField("label") else "NULL",
+            wording.count(one.suppressed),
+            wording.share(one.suppressed / one.records if one.records else 0.0),
+        )
+        for one in release.suppressed_labels
+    )
+    caption = "Suppressed records by the released labels of single columns, up to ten of each"
+    yield Grid(caption, ("column", "label", "suppressed", "of the records with the label"), rows, frozenset({2, 3}))
+
+
+def utility(
+    release: Release, report: UtilityReport | None, classification: ClassificationReport | None
+) -> Iterator[Part]:
+    """The information that is left, where somebody measured it."""
+    if report is None:
+        yield Words(f"Distributions and correlations were not measured: tableveil utility {release.name} does it.")
+    else:
+        yield from _distributions(report)
+        yield from _associations(report)
+        yield Points((f"Measured by {report.name}.", *report.notes))
+    if classification is None:
+        yield Words(f"Classifiers were not assessed: tableveil classify {release.name} does it.")
+    else:
+        yield from _classifiers(classification)
+    yield Words("Counting queries were not measured.")
+
+
+def _distributions(report: UtilityReport) -> Iterator[Part]:
+    drawn = [one for one in report.columns if _comparable(one)][:MOST_CHARTS]
+    for one in drawn:
+        names = [bin_.label for bin_ in one.before.bins if bin_.HasField("label")]
+        series = tuple(
+            (word, tuple(_shares(spread).get(name, 0.0) for name in names))
+            for word, spread in (("before", one.before), ("after", one.after))
+        )
+        yield Shares(f"{one.column} before and after", "value", tuple(map(wording.short, names)), series)
+    left = [one.column for one in report.columns if one not in drawn]
+    if left:
+        yield Words(
+            f"Not drawn: {', '.join(left)}. A report draws up to {MOST_CHARTS} columns whose values before and after "
+            "can stand on one axis; the page of tableveil utility has all."
+        )
+
+
+def _comparable(column: ColumnUtility) -> bool:
+    before = {bin_.label for bin_ in column.before.bins if bin_.HasField("label")}
+    after = {bin_.label for bin_ in column.after.bins if bin_.HasField("label")}
+    return bool(before) and after <= before
+
+
+def _shares(spread: Spread) -> dict[str, float]:
+    return {bin_.label: bin_.records / (spread.records or 1) for bin_ in spread.bins if bin_.HasField("label")}
+
+
+def _associations(report: UtilityReport) -> Iterator[Part]:
+    def change(one: Association) -> float:
+        return abs(one.after - one.before) if one.HasField("after") else abs(one.before)
+
+    changed = sorted((one for one in report.associations if one.HasField("before")), key=change, reverse=True)
+    rows = tuple(
+        (
+            f"{one.first} and {one.second}",
+            "correlation" if one.measure == "correlation" else "Cramér's V",
+            f"{one.before:.3f}",
+            f"{one.after:.3f}" if one.HasField("after") else "none",
+        )
+        for one in changed[:MOST_CHANGES]
+    )
+    if rows:
+        yield Grid("Associations that changed most", ("columns", "measure", "before", "after"), rows, frozenset({2, 3}))
+
+
+def _classifiers(found: ClassificationReport) -> Iterator[Part]:
+    rows = tuple(
+        (
+            assessment.class_column,
+            wording.enum_word(Classifier.Name(one.classifier), "CLASSIFIER_"),
+            f"{assessment.baseline.accuracy:.3f}",
+            f"{one.original.accuracy:.3f}",
+            f"{one.anonymized.accuracy:.3f}",
+        )
+        for assessment in found.assessments
+        for one in assessment.comparisons
+    )
+    names = ("class", "classifier", "most frequent class", "trained on the source", "trained on the release")
+    yield Grid(f"Accuracy of classifiers ({found.name})", names, rows, frozenset({2, 3, 4}))

@@ -1,0 +1,104 @@
+"""The closed list of facts that the public edition of a report is made of.
+
+All of them are public objects of the release, follow from these, or are statements that the policy makes for readers.
+Nothing else reaches `public.py`: its functions take these facts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tableveil import wording
+from tableveil.lookups.reports import Told, ToldColumn
+from tableveil.report.words import HANDLINGS, method_of
+from tableveil.v1 import policy_pb2
+from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
+
+PUBLIC_STATEMENTS = ("purpose", "legal_basis", "recipient", "contact", "context")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicColumn:
+    """A released column: its role, its treatment in words, and the labels that most records have."""
+
+    name: str
+    role: str
+    treatment: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFacts:
+    """The closed list; `records` are the released ones. `stands` is False once the public objects are gone."""
+
+    name: str
+    target: str
+    state: str
+    day: str
+    records: int
+    suppressed: int
+    handling: str
+    risk: Risk
+    sizes: tuple[tuple[int, int], ...]
+    method: str
+    models: tuple[policy_pb2.PrivacyModel, ...]
+    columns: tuple[PublicColumn, ...]
+    statements: policy_pb2.Documentation
+    objects: tuple[tuple[str, int], ...]
+    versions: tuple[tuple[str, str], ...]
+    checksum: str
+    stands: bool
+
+
+def public_facts(release: Release, told: Told, *, name: str, state: str) -> PublicFacts:
+    """The closed list of a release or a dry run, out of everything that the server knows of it."""
+    policy = release.policy
+    statements = policy_pb2.Documentation(
+        **{field: getattr(policy.documentation, field) for field in PUBLIC_STATEMENTS}
+    )
+    return PublicFacts(
+        name=name,
+        target=wording.target_name(release.target),
+        state=state,
+        day=wording.moment(release.create_time)[:10],
+        records=release.records - release.suppressed_records,
+        suppressed=release.suppressed_records,
+        handling=HANDLINGS[policy.suppressed_records.handling],
+        risk=release.risk_after,
+        sizes=told.sizes_after,
+        method=method_of(policy),
+        models=tuple(policy.privacy_models),
+        columns=tuple(_columns(release, told)),
+        statements=statements,
+        objects=tuple((item.name, item.rows) for item in release.objects),
+        versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
+        checksum=told.checksum,
+        stands=bool(told.columns),
+    )
+
+
+def _columns(release: Release, told: Told) -> Iterator[PublicColumn]:
+    results = {result.column: result for result in release.attributes}
+    for found in told.columns or _listed(release.policy):
+        result = results.get(found.name)
+        treatment = "as it is in the source" if result is None else treatment_of(result)
+        yield PublicColumn(found.name, found.role, treatment, found.labels)
+
+
+def _listed(policy: policy_pb2.Policy) -> Iterator[ToldColumn]:
+    """The columns that the policy names, where the tables that explain the release are gone or were not written."""
+    for attribute in policy.attributes:
+        role = policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
+        if role != "IDENTIFYING":
+            yield ToldColumn(attribute.column, "", role)
+
+
+def treatment_of(result: AttributeResult) -> str:
+    """How the values of a quasi-identifier were replaced: by labels of a level, or by aggregates."""
+    if result.aggregation:
+        return f"aggregated: {result.aggregation}"
+    levels = [str(one.level) for one in result.levels] or [str(result.level)]
+    if levels == ["0"]:
+        return "as it is in the source (level 0)"
+    return f"generalized to level{'s' if len(levels) > 1 else ''} {', '.join(levels)}"

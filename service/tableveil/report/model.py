@@ -1,0 +1,85 @@
+"""A report as what it says: sections of parts, which know nothing of HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A list of sentences."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Terms, each with its text."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table; `numbers` are the positions of columns that hold numbers."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A chart of shares of records, from 0 to 1, with one or more series; its numbers stand beside it."""
+
+    title: str
+    of: str
+    labels: tuple[str, ...]
+    series: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Blanks:
+    """Lines to fill in by hand."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines of a document, shown as they are."""
+
+    caption: str
+    lines: tuple[str, ...]
+
+
+Part = Words | Points | Facts | Grid | Shares | Blanks | Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section under a heading; the identity is its anchor."""
+
+    identity: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report: `verdict` and the section `risks` stand on the first printed page, by themselves."""
+
+    title: str
+    edition: str
+    verdict: tuple[str, ...]
+    risks: Section
+    sections: tuple[Section, ...]
+    made_by: str

@@ -1,0 +1,78 @@
+"""A policy in words: one sentence for each thing that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from tableveil import wording
+from tableveil.convert import privacy_in_words
+from tableveil.document import to_yaml
+from tableveil.report.words import HANDLINGS, column_of, method_of, promise
+from tableveil.v1 import policy_pb2
+from tableveil.v1.policy_pb2 import Policy
+
+MOST_CHARACTERS = 20_000
+"""A report has no more of a policy's text: hierarchies that are written out can be millions of rows."""
+
+_NULLS = {
+    policy_pb2.NULL_HANDLING_SUPPRESS: "Records without a value in {} are suppressed.",
+    policy_pb2.NULL_HANDLING_ERROR: "A missing value in {} makes the job fail.",
+}
+
+
+def in_words(policy: Policy) -> Iterator[str]:
+    """The sentences."""
+    if policy.person_column:
+        yield f"The column {policy.person_column} says whose a row is, and k counts people. It is not released."
+    else:
+        yield "Each row is a different person: the policy states it, and nothing can check it."
+    yield f"Method: {method_of(policy)}."
+    yield "A class is all released records that share their quasi-identifiers."
+    for model in policy.privacy_models:
+        yield f"{privacy_in_words(model)}: {promise(model)}"
+    limit = Decimal(policy.suppression_limit or "0")
+    handling = HANDLINGS[policy.suppressed_records.handling]
+    yield f"Up to {wording.share(limit)} of the records may be suppressed. Suppressed records are {handling}."
+    yield f"Among all releases that meet this, the best one loses least, by {_quality(policy)}."
+    if policy.search.choose == policy_pb2.CHOOSE_QUASI_IDENTIFIERS_ONLY:
+        yield "The choice is made by quasi-identifiers only. Models of sensitive columns judge it afterwards."
+    elif any(column_of(model) for model in policy.privacy_models):
+        yield "Sensitive values take part in the choice of levels and of suppressed records."
+    if policy.search.time_limit_seconds:
+        yield f"The search may take {policy.search.time_limit_seconds} seconds."
+    for attribute in policy.attributes:
+        yield from _attribute(attribute)
+    if policy.HasField("population"):
+        yield "Models of the population count the people that the policy names as the population."
+    if policy.repeat_reason:
+        yield f"These people were released before. Reason: {' '.join(policy.repeat_reason.split())}"
+    for target in policy.release.publish:
+        yield f"The release is published to {target}."
+
+
+def _quality(policy: Policy) -> str:
+    kind = policy.quality_model.WhichOneof("kind") or "loss"
+    return "squared error" if policy.HasField("microaggregation") else kind.replace("_", " ")
+
+
+def _attribute(attribute: policy_pb2.Attribute) -> Iterator[str]:
+    name = attribute.column
+    if attribute.minimum_level:
+        yield f"{name} is released at level {attribute.minimum_level} or above."
+    if attribute.HasField("maximum_level"):
+        yield f"{name} is released at level {attribute.maximum_level} or below."
+    if attribute.HasField("weight") and attribute.weight != 1:
+        yield f"{name} counts {attribute.weight:g} times in the loss."
+    if attribute.nulls in _NULLS:
+        yield _NULLS[attribute.nulls].format(name)
+    if attribute.acknowledged:
+        yield f"Checks that would refuse {name} are overruled: the policy acknowledges the column."
+
+
+def source_text(policy: Policy) -> tuple[str, ...]:
+    """The lines of the policy's document, cut if they are too many."""
+    text = to_yaml(policy)
+    if len(text) <= MOST_CHARACTERS:
+        return tuple(text.splitlines())
+    return (*text[:MOST_CHARACTERS].splitlines()[:-1], f"… {len(text):,} characters; tableveil show --policy has all.")

@@ -1,0 +1,229 @@
+"""The public edition of a report: the closed list of facts in sections, of which the owner's edition has most, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tableveil import wording
+from tableveil.convert import privacy_in_words
+from tableveil.report.facts import PublicFacts
+from tableveil.report.model import Facts, Grid, Part, Report, Section, Shares, Words
+from tableveil.report.threats import Situation, threats
+from tableveil.report.words import (
+    AGAINST,
+    CONTEXTS,
+    INFERENCE,
+    LINKABILITY,
+    NOT_STATED,
+    ROLES,
+    SINGLING_OUT,
+    named,
+    promise,
+    stated,
+)
+from tableveil.v1.policy_pb2 import PrivacyModel
+
+NO_LAW = (
+    "Whether the rows are anonymous in the sense of a law is for the controller to decide. This report does not say so."
+)
+
+EDITION = (
+    "Public edition: it has only what follows from the public objects of the release, and what the policy states for "
+    "readers. The owner's edition has the evidence."
+)
+
+_DIVERSITY = "The table of classes has the number of different sensitive values of each class, and their entropy."
+
+SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, 999), (1000, None))
+"""The bars of the chart of class sizes: from, to."""
+
+
+def public_report(facts: PublicFacts, version: str) -> Report:
+    """The report of a release for everybody, made by a version of Tableveil."""
+    situation = Situation.of(facts)
+    return Report(
+        title=f"Report of {facts.name}: {facts.target}",
+        edition=EDITION,
+        verdict=(*verdict(facts), NO_LAW),
+        risks=risks(situation),
+        sections=(
+            Section("purpose", "The release: for whom, and why", (Facts(tuple(purpose(facts))),)),
+            Section("columns", "Columns", (columns(facts),)),
+            Section("risk", "Risk of being recognized", tuple(_risk(facts))),
+            Section("models", "Privacy models", (models(facts.models),)),
+            Section("suppression", "Suppression", (Words(suppression(facts)),)),
+            Section("limits", "Limits", limits(situation)),
+            Section("checksum", "Versions and checksum", (Facts(tuple(versions(facts))), *checksum(facts))),
+        ),
+        made_by=f"Made by Tableveil {version}.",
+    )
+
+
+def verdict(facts: PublicFacts) -> Iterator[str]:
+    """The result in sentences, for everybody."""
+    yield facts.state
+    yield f"It has {wording.count(facts.records)} records, made on {facts.day} by {facts.method}."
+    if not facts.records:
+        yield "No record is released: all of them are suppressed."
+        return
+    yield f"It meets every privacy model that its policy asks for: {named(facts.models)}."
+    if facts.risk.unique_records:
+        yield (
+            f"{wording.count(facts.risk.unique_records)} released records are the only one with their "
+            "quasi-identifiers: a person who knows these finds the record."
+        )
+    else:
+        yield (
+            f"Every released record shares its quasi-identifiers with at least {wording.count(smallest(facts) - 1)} "
+            f"others. Where everybody has one record, a person who knows them picks the right one with a chance of at "
+            f"most {wording.share(facts.risk.highest)}."
+        )
+
+
+def smallest(facts: PublicFacts) -> int:
+    """The records of the smallest class; 0 if nothing is released."""
+    return round(1 / facts.risk.highest) if facts.risk.highest else 0
+
+
+def risks(situation: Situation, measured: dict[str, tuple[str, ...]] | None = None) -> Section:
+    """The three risks of Opinion 05/2014 (WP216), with all that holds, that is measured and that is open against each.
+
+    `measured` are figures beyond the public ones, by risk.
+    """
+    facts, more = situation.facts, measured or {}
+    rows = (
+        _row(SINGLING_OUT, situation, (*_singling_out(facts), *more.get(SINGLING_OUT, ()))),
+        _row(LINKABILITY, situation, (*_linkability(facts), *more.get(LINKABILITY, ()))),
+        _row(INFERENCE, situation, more.get(INFERENCE, (_DIVERSITY,) * bool(situation.sensitive))),
+    )
+    grid = Grid("The three risks of Opinion 05/2014 (WP216)", ("risk", "holds", "measured", "open"), rows)
+    return Section("risks", "Singling out, linkability, inference", (grid,))
+
+
+def _row(risk: str, situation: Situation, measured: tuple[str, ...]) -> tuple[str, ...]:
+    promised = [one for one in situation.facts.models if one.WhichOneof("kind") in AGAINST[risk]]
+    holds = [f"{privacy_in_words(one)}." for one in promised] or ["The policy asks for no model against it."]
+    if risk == SINGLING_OUT:
+        holds.append("Columns that name a person are not released.")
+    return risk, " ".join(holds), " ".join(measured) or "Nothing is measured here.", " ".join(_open(situation, risk))
+
+
+def _singling_out(facts: PublicFacts) -> Iterator[str]:
+    yield f"Smallest class: {wording.count(smallest(facts))} records."
+    yield f"Highest risk: {wording.share(facts.risk.highest)}."
+    yield f"Unique records: {wording.count(facts.risk.unique_records)}."
+
+
+def _linkability(facts: PublicFacts) -> Iterator[str]:
+    yield f"Average risk of a record: {wording.share(facts.risk.average)}."
+
+
+def _open(situation: Situation, risk: str) -> Iterator[str]:
+    as_they_are = (*situation.sensitive, *situation.insensitive)
+    if risk == SINGLING_OUT:
+        if as_they_are:
+            yield f"Somebody who knows values of {', '.join(as_they_are)} can single people out by them."
+        yield "Knowledge of other people of a class is not counted."
+    elif risk == LINKABILITY:
+        yield "Other releases of the same people, and tables of others, are not counted."
+    else:
+        if situation.unprotected:
+            yield f"No model looks at {', '.join(situation.unprotected)}."
+        if "delta_presence" not in situation.kinds:
+            yield "Nothing bounds what can be told of who is in the source."
+        if situation.protected:
+            yield "Models look at one column each, not at several together."
+
+
+def purpose(facts: PublicFacts) -> Iterator[tuple[str, str]]:
+    """The release, and what the policy states of it for its readers."""
+    stated_of = facts.statements
+    yield "release", f"{facts.name}, {facts.target}"
+    yield "purpose", stated(stated_of.purpose)
+    yield "legal basis", stated(stated_of.legal_basis)
+    yield "recipient", stated(stated_of.recipient)
+    yield "release context", CONTEXTS.get(stated_of.context, NOT_STATED)
+    yield "contact", stated(stated_of.contact)
+    for name, rows in facts.objects:
+        yield "written", f"{name}: {wording.count(rows)} rows"
+
+
+def columns(facts: PublicFacts) -> Grid:
+    """The released columns."""
+    rows = tuple((one.name, ROLES.get(one.role, one.role), one.treatment, labels(one.labels)) for one in facts.columns)
+    return Grid("Released columns", ("column", "role", "treatment", "most frequent labels"), rows)
+
+
+def labels(found: tuple[str, ...]) -> str:
+    """Examples, which are released labels only."""
+    return "; ".join(wording.short(label) for label in found)
+
+
+def _risk(facts: PublicFacts) -> Iterator[Part]:
+    found = facts.risk
+    rows = [
+        ("prosecutor: highest risk of a record", wording.share(found.highest)),
+        ("marketer: average risk of the records", wording.share(found.average)),
+        ("lowest risk", wording.share(found.lowest)),
+        ("unique records", wording.count(found.unique_records)),
+        *(
+            (f"records with a risk above {item.threshold}", wording.count(item.records))
+            for item in found.records_at_risk
+        ),
+    ]
+    yield Grid("Risks of the released records", ("measure", "released"), tuple(rows), frozenset({1}))
+    if facts.sizes:
+        yield distribution((("released", facts.sizes),))
+
+
+def distribution(series: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> Shares:
+    """The records by the sizes of their classes."""
+    names, shares = [], []
+    for low, high in SIZES:
+        names.append(str(low) if low == high else f"{low:,} or more" if high is None else f"{low} to {high}")
+    for name, sizes in series:
+        whole = sum(size * classes for size, classes in sizes) or 1
+        shares.append((name, tuple(_share(sizes, low, high) / whole for low, high in SIZES)))
+    return Shares("Records by the size of their class", "records in a class", tuple(names), tuple(shares))
+
+
+def _share(sizes: tuple[tuple[int, int], ...], low: int, high: int | None) -> int:
+    return sum(size * classes for size, classes in sizes if low <= size and (high is None or size <= high))
+
+
+def models(asked: Iterable[PrivacyModel]) -> Grid:
+    """The privacy models that hold."""
+    rows = tuple((privacy_in_words(one), promise(one)) for one in asked)
+    return Grid("Models that the policy asks for, and that hold", ("model", "promise"), rows)
+
+
+def suppression(facts: PublicFacts) -> str:
+    """How many records are suppressed."""
+    if not facts.suppressed:
+        return "No record is suppressed."
+    whole = facts.suppressed + facts.records
+    part = wording.share(facts.suppressed / whole)
+    shown = "They are left out." if facts.handling == "left out" else f"They stand in the release as {facts.handling}."
+    return f"{wording.count(facts.suppressed)} of {wording.count(whole)} records are suppressed ({part}). {shown}"
+
+
+def limits(situation: Situation) -> tuple[Part, ...]:
+    """The parts of docs/threats.md that apply."""
+    return (Facts(tuple(threats(situation))),)
+
+
+def versions(facts: PublicFacts) -> Iterator[tuple[str, str]]:
+    """The software that made the release."""
+    yield from facts.versions
+
+
+def checksum(facts: PublicFacts) -> Iterator[Part]:
+    """The checksum of the rows, and how a copy is compared with it."""
+    if not facts.checksum:
+        yield Words("The rows are gone, and their checksum cannot be computed any more.")
+        return
+    yield Facts((("checksum of the rows", facts.checksum),))
+    yield Words(
+        "SHA-256 over the canonical rows, in any order. It is no signature: it tells whether a copy has these rows. "
+        "tableveil report --check FILE computes it from a copy in CSV or Parquet."
+    )

@@ -1,0 +1,123 @@
+"""The policy's terms in words: roles, methods, privacy models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tableveil.convert import privacy_in_words
+from tableveil.v1 import policy_pb2
+from tableveil.v1.policy_pb2 import PrivacyModel
+
+ROLES = {
+    "IDENTIFYING": "identifying",
+    "QUASI_IDENTIFIER": "quasi-identifier",
+    "SENSITIVE": "sensitive",
+    "INSENSITIVE": "insensitive",
+}
+
+HANDLINGS = {
+    policy_pb2.SUPPRESSED_RECORDS_HANDLING_UNSPECIFIED: "left out",
+    policy_pb2.SUPPRESSED_RECORDS_HANDLING_DROP: "left out",
+    policy_pb2.SUPPRESSED_RECORDS_HANDLING_BLANK: "blank rows",
+    policy_pb2.SUPPRESSED_RECORDS_HANDLING_KEEP: "rows without their quasi-identifiers",
+}
+
+CONTEXTS = {
+    policy_pb2.RELEASE_CONTEXT_PUBLIC: "public: anybody may read the rows",
+    policy_pb2.RELEASE_CONTEXT_CONTRACT: "contract: the recipient has signed what it may do with the rows",
+    policy_pb2.RELEASE_CONTEXT_SECURE_ROOM: (
+        "secure room: the recipient sees the rows in a place that they cannot leave"
+    ),
+}
+
+NOT_STATED = "not stated"
+
+
+PROMISES = {
+    "k_anonymity": "Every class has records of at least {k} people.",
+    "dominance": "Nobody has more than the share {share} of the records of a class.",
+    "k_map": "Every class has at least {k} people of the population.",
+    "estimated_k_map": "Every class has at least {k} people of the population, by an estimate from its size.",
+    "delta_presence": "The share of a class's people who are in the source is from {minimum} to {maximum}.",
+    "inclusion": "Every released record is of somebody in the population.",
+    "average_risk": "The average risk of the released records is at most {threshold}.",
+    "sample_uniqueness": "At most the share {threshold} of the released records is alone in its class.",
+    "population_uniqueness": (
+        "At most the share {threshold} of the released records is unique in the population, by an estimate."
+    ),
+    "distinct_l_diversity": "Every class has at least {l} different values of {column}.",
+    "probabilistic_l_diversity": "No value of {column} has more than one in {l} records of a class.",
+    "entropy_l_diversity": (
+        "The values of {column} in every class are as mixed as {l} equally frequent ones, by their entropy."
+    ),
+    "recursive_cl_diversity": (
+        "In every class the most frequent value of {column} has fewer than {c} times the records of all values from "
+        "place {l} on."
+    ),
+    "t_closeness": "The values of {column} in every class are spread as in the source, up to a distance of {t}.",
+    "n_t_closeness": (
+        "The values of {column} in every class are spread as in a group of {n} records around it, up to a distance of "
+        "{t}."
+    ),
+    "delta_disclosure": (
+        "No value of {column} is much likelier or less likely in a class than in the source: the logarithm of the "
+        "ratio is below {delta}."
+    ),
+    "beta_likeness": "No value of {column} is much likelier in a class than in the source: beta is {beta}.",
+    "profitability": "No released record costs the publisher more than it gains.",
+    "no_attack": "No attack on a released record pays for the adversary that the policy describes.",
+    "safe_harbor": "The identifiers that HIPAA's Safe Harbor lists are generalized as it asks.",
+}
+"""One sentence for each privacy model, with its parameters."""
+
+SINGLING_OUT, LINKABILITY, INFERENCE = "Singling out", "Linkability", "Inference"
+
+AGAINST = {
+    SINGLING_OUT: {
+        "k_anonymity",
+        "dominance",
+        "k_map",
+        "estimated_k_map",
+        "sample_uniqueness",
+        "population_uniqueness",
+    },
+    LINKABILITY: {"k_anonymity", "dominance", "k_map", "estimated_k_map", "average_risk"},
+    INFERENCE: {name for name, promise in PROMISES.items() if "{column}" in promise} | {"delta_presence"},
+}
+"""The models that bound each of the three risks of Opinion 05/2014 (WP216)."""
+
+
+def promise(model: PrivacyModel) -> str:
+    """The model's promise, with its parameters; a model of a newer version has none that this one knows."""
+    kind = model.WhichOneof("kind")
+    if kind is None:
+        return "Its promise is not known to this version."
+    asked = getattr(model, kind)
+    return PROMISES[kind].format(**{field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields})
+
+
+def column_of(model: PrivacyModel) -> str:
+    """The sensitive column that a model looks at; empty if it looks at quasi-identifiers."""
+    kind = model.WhichOneof("kind")
+    return str(getattr(getattr(model, kind), "column", "")) if kind else ""
+
+
+def named(models: Iterable[PrivacyModel]) -> str:
+    """The names of models, with their parameters."""
+    return "; ".join(map(privacy_in_words, models))
+
+
+def method_of(policy: policy_pb2.Policy) -> str:
+    """How quasi-identifiers are changed, in words."""
+    if policy.HasField("microaggregation"):
+        return "microaggregation: clusters of similar records, whose values are replaced by one value for all"
+    if policy.HasField("local_recoding"):
+        return "local recoding: every class of records has levels of its own"
+    if policy.HasField("record_level"):
+        return "record-level generalization: every combination of values has levels of its own"
+    return "full-domain generalization: every column has one level for all records"
+
+
+def stated(text: str) -> str:
+    """A statement of the policy in one line, or that there is none."""
+    return " ".join(text.split()) or NOT_STATED

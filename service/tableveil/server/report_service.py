@@ -1,0 +1,124 @@
+"""Reports over gRPC: gathers what is known of a release, and renders the edition that the caller may see."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import grpc
+
+from tableveil.convert import release_number, release_to_proto, result_number
+from tableveil.convert.classifications import classification_to_proto
+from tableveil.convert.dry_runs import dry_run_to_proto
+from tableveil.convert.enums import REPORT_AUDIENCES, REPORT_FORMATS
+from tableveil.convert.utility_reports import utility_report_to_proto
+from tableveil.errors import InvalidError
+from tableveil.lookups import Releases, Reports, Results
+from tableveil.lookups.reports import Told
+from tableveil.pages import as_pdf
+from tableveil.report.facts import public_facts
+from tableveil.report.html import as_html
+from tableveil.report.model import Report
+from tableveil.report.owner import Evidence, owner_report
+from tableveil.report.public import public_report
+from tableveil.server.caller import caller, control_of
+from tableveil.server.version import installed_version
+from tableveil.state.dry_runs import DryRun
+from tableveil.state.jobs import now
+from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.releases import Audience, Release, ReleaseState
+from tableveil.state.reports import MadeReport, ReportAudience, ReportFormat
+from tableveil.v1 import report_service_pb2 as v1
+from tableveil.v1 import report_service_pb2_grpc
+
+_DRY_RUNS = f"{KINDS[JobKind.DRY_RUN].collection}/"
+_NOTHING = Told(columns=(), checksum="", sizes_after=())
+_MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/pdf"}
+
+_STATES = {
+    ReleaseState.PENDING: "It waits for approval: its rows are private.",
+    ReleaseState.REJECTED: "It was rejected: its rows are gone.",
+    ReleaseState.WITHDRAWN: "It was withdrawn: its rows are gone from the database, not from those who have copies.",
+}
+
+
+class ReportService(report_service_pb2_grpc.ReportServiceServicer):
+    """Gathers, renders, and keeps the digest."""
+
+    def __init__(self, releases: Releases, dry_runs: Results[DryRun], reports: Reports) -> None:
+        self._releases = releases
+        self._dry_runs = dry_runs
+        self._reports = reports
+
+    def GetReport(self, request: v1.GetReportRequest, context: grpc.ServicerContext) -> v1.Report:  # noqa: N802
+        """The whole document in one message: it is at most some megabytes."""
+        asked = REPORT_AUDIENCES.from_proto(request.audience) or ReportAudience.OWNER
+        form = REPORT_FORMATS.from_proto(request.format) or ReportFormat.HTML
+        told, notes = _NOTHING, list[str]()
+        if request.name.startswith(_DRY_RUNS):
+            if asked is ReportAudience.PUBLIC:
+                expected = "a release, or the owner's edition"
+                raise InvalidError.of("REPORT_INVALID", "audience", "the public edition of a dry run", expected)
+            report = _of_dry_run(self._dry_runs.get(result_number(JobKind.DRY_RUN, request.name)))
+        else:
+            release = self._releases.get(release_number(request.name))
+            if release.audience is Audience.PUBLIC:
+                asked = ReportAudience.PUBLIC
+            told = self._reports.told(release, control_of(context))
+            report, notes = _of_release(release, told, asked), list(_notes(release, told, asked))
+        html = as_html(report)
+        content = as_pdf(html) if form is ReportFormat.PDF else html.encode()
+        digest = hashlib.sha256(content).hexdigest()
+        self._reports.keep(MadeReport(request.name, asked, form, digest, caller().name, now()))
+        return v1.Report(
+            content=content,
+            media_type=_MEDIA_TYPES[form],
+            audience=REPORT_AUDIENCES.to_proto(asked),
+            sha256=digest,
+            row_checksum=told.checksum,
+            notes=notes,
+        )
+
+
+def _of_release(release: Release, told: Told, audience: ReportAudience) -> Report:
+    known = release_to_proto(replace(release, audience=Audience.OWNER))
+    state = _STATES.get(release.state)
+    if state is None:
+        state = "It is public." if release.current else "It was public, until a later release replaced it."
+    facts = public_facts(known, told, name=known.name, state=state)
+    if audience is ReportAudience.PUBLIC:
+        return public_report(facts, installed_version())
+    evidence = Evidence(
+        release=release_to_proto(release),
+        sizes_before=told.sizes_before,
+        utility=None if told.utility is None else utility_report_to_proto(told.utility),
+        classification=None if told.classification is None else classification_to_proto(told.classification),
+        earlier=None if told.earlier is None else release_to_proto(told.earlier),
+    )
+    return owner_report(facts, evidence, installed_version())
+
+
+def _of_dry_run(found: DryRun) -> Report:
+    message = dry_run_to_proto(found)
+    facts = public_facts(message.release, _NOTHING, name=message.name, state="Nothing was released.")
+    evidence = Evidence(release=message.release, refusals=tuple(message.refusals), is_dry_run=True)
+    return owner_report(facts, evidence, installed_version())
+
+
+def _notes(release: Release, told: Told, audience: ReportAudience) -> Iterator[str]:
+    """The parts of a report that can no longer be computed, and why."""
+    stands = release.current or release.state is ReleaseState.PENDING
+    if not stands:
+        kept = "The checksum is the one of an earlier report." if told.checksum else "Nor can their checksum."
+        yield f"The rows of releases/{release.number} are gone: examples of labels cannot be told any more. {kept}"
+    if audience is ReportAudience.PUBLIC:
+        return
+    made, here = release.versions.get("tableveil", ""), installed_version()
+    if made != here:
+        yield f"It was made by Tableveil {made or 'of an unknown version'}: figures that it did not keep are left out."
+    if told.utility is None and stands:
+        if told.source_gone:
+            yield "The source is gone: utility was not measured, and cannot be any more."
+        elif told.source_rows is not None and told.source_rows < release.records:
+            yield f"The source has {told.source_rows:,} rows now: utility was not measured, and cannot be any more."

@@ -1,0 +1,58 @@
+"""The reports that were made, and the checksums of rows that they print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tableveil.backend import Ledger
+from tableveil.state.mapper import Table
+
+
+class ReportAudience(StrEnum):
+    """The readers for whom an edition is made."""
+
+    OWNER = "OWNER"
+    PUBLIC = "PUBLIC"
+
+
+class ReportFormat(StrEnum):
+    """The form of a document."""
+
+    HTML = "HTML"
+    PDF = "PDF"
+
+
+@dataclass(frozen=True, slots=True)
+class MadeReport:
+    """A document that was given to a principal; the subject is a release or a dry run, by its name."""
+
+    subject: str
+    audience: ReportAudience
+    format: ReportFormat
+    sha256: str
+    made_by: str
+    made_at: datetime
+
+
+REPORTS = Table("reports", MadeReport)
+
+
+def remember(ledger: Ledger, made: MadeReport) -> None:
+    """Keeps a report, unless the same document is known; call it in a transaction."""
+    known = "SELECT 1 FROM tableveil.reports WHERE subject = ? AND sha256 = ?"
+    if not ledger.rows(known, [made.subject, made.sha256]):
+        REPORTS.insert(ledger, [made])
+
+
+def row_checksum(ledger: Ledger, release: int) -> str:
+    """The checksum of a release's rows; empty if none was computed."""
+    rows = ledger.rows("SELECT checksum FROM tableveil.row_checksums WHERE release = ?", [release])
+    return rows[0][0] if rows else ""
+
+
+def keep_row_checksum(ledger: Ledger, release: int, checksum: str) -> None:
+    """Keeps the checksum of a release's rows; call it in a transaction."""
+    if not row_checksum(ledger, release):
+        ledger.execute("INSERT INTO tableveil.row_checksums VALUES (?, ?)", [release, checksum])

@@ -1,0 +1,185 @@
+"""Both editions of a report against docs/threats.md: the public one knows a closed list of facts, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from tableveil.lookups.reports import Told, ToldColumn
+from tableveil.report import threats
+from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
+from tableveil.report.owner import Evidence, owner_report
+from tableveil.report.public import public_report
+from tableveil.report.words import AGAINST, PROMISES
+from tableveil.v1 import policy_pb2
+from tableveil.v1.release_service_pb2 import Release
+from tests.service.client import samples
+
+THREATS = (Path(__file__).parents[3] / "docs" / "threats.md").read_text(encoding="utf-8")
+
+TOLD = Told(
+    columns=(
+        ToldColumn("age", "VARCHAR", "QUASI_IDENTIFIER", ("[20, 39]",)),
+        ToldColumn("diagnosis", "VARCHAR", "SENSITIVE"),
+        ToldColumn("ward", "VARCHAR", "INSENSITIVE"),
+    ),
+    checksum="5eed",
+    sizes_after=((5, 10), (20, 3)),
+)
+
+CLOSED_LIST = {
+    *("target.schema", "target.name", "create_time", "records", "suppressed_records", "risk_after", "objects"),
+    *("attributes.column", "attributes.level", "attributes.levels.level", "attributes.aggregation"),
+    *("versions", "policy.privacy_models", "policy.suppressed_records.handling"),
+    *("policy.microaggregation", "policy.local_recoding", "policy.record_level"),
+    *(f"policy.documentation.{name}" for name in PUBLIC_STATEMENTS),
+}
+"""The fields of a release that the public edition is made of: all others may hold anything."""
+
+DECIMALS = ("suppression_limit", "risk_threshold", "time_limit_seconds")
+"""Texts that are numbers."""
+
+OWNERS = {
+    "risk before, distinct values before": lambda found: found.risk_before.records_at_risk[0],
+    "the distribution of sensitive columns": lambda found: found.guarantees.add(model="t_closeness", column="d"),
+    "what is reached of every model": lambda found: found.guarantees.add(model="t_closeness", parameter="t"),
+    "which model rejected which classes": lambda found: found.explanation.itself.rejections.add(),
+    "exact losses, score, proof, runners-up, progress, frontiers, payout sweeps, risk analyses": (
+        lambda found: found.proof
+    ),
+    "the fingerprint, the sketch of rows and columns": lambda found: found,
+    "stored hierarchies, dictionaries": lambda found: found.attributes[0],
+    "examples in errors": lambda found: found.suppressed_labels.add(),
+    "policies, ledger, jobs, times": lambda found: found.policy,
+}
+"""The rows of the page that are the owner's, each with a message of a release that holds it."""
+
+
+def released() -> Release:
+    """A release with something in every part."""
+    found = samples.release()
+    found.versions.update({"tableveil": "1.2.3", "duckdb": "2.0.0", "python": "3.11"})
+    found.policy.documentation.purpose = "A study"
+    found.suppressed_labels.add(column="age", label="[0, 19]", records=10, suppressed=7)
+    found.guarantees.add(model="effective_k", column="ward", parameter="k", after=3)
+    return found
+
+
+def public(found: Release) -> str:
+    """The text of the public edition."""
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    return repr(public_report(facts, "1.2.3"))
+
+
+def owners(found: Release) -> str:
+    """The text of the owner's edition."""
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    return repr(owner_report(facts, Evidence(found, sizes_before=((1, 100),)), "1.2.3"))
+
+
+def changed(message: Message, path: str = "") -> Iterator[str]:
+    """Puts a canary into every field that is set, and into every text, but for those of the closed list."""
+    for field in message.DESCRIPTOR.fields:
+        here = f"{path}{field.name}"
+        if here in CLOSED_LIST:
+            continue
+        map_entry = field.message_type is not None and field.message_type.GetOptions().map_entry
+        if field.name in DECIMALS:
+            setattr(message, field.name, "0.424242")
+            yield here
+        elif field.message_type is not None and not map_entry:
+            if field.is_repeated:
+                for member in getattr(message, field.name):
+                    yield from changed(member, f"{here}.")
+            elif message.HasField(field.name):
+                yield from changed(getattr(message, field.name), f"{here}.")
+        elif field.cpp_type == field.CPPTYPE_STRING and not field.is_repeated:
+            # A oneof would lose the member that is set.
+            if field.containing_oneof is None or message.HasField(field.name):
+                setattr(message, field.name, "CANARY")
+                yield here
+        elif field.cpp_type in (field.CPPTYPE_INT32, field.CPPTYPE_INT64) and not field.is_repeated:
+            setattr(message, field.name, 424_242)
+            yield here
+
+
+def test_the_public_edition_depends_on_the_closed_list_only() -> None:
+    found, other = released(), released()
+    del other.policy.attributes[:]
+    fields = set(changed(other))
+    assert {"source_fingerprint", "policy.source.table", "attributes.distinct_before", "decision_note"} <= fields
+    other.score, other.proof.lower_bound = 0.424242, 0.424242
+    other.warnings.append("CANARY")
+    assert public(other) == public(found)
+    assert owners(other) != owners(found)
+
+
+@pytest.mark.parametrize("row", OWNERS)
+def test_what_is_the_owners_is_not_public(row: str) -> None:
+    found = released()
+    holder = OWNERS[row](found)
+    if isinstance(holder, Message):
+        list(changed(holder, "policy." if row.startswith("policies") else "attributes." if "stored" in row else ""))
+    assert "CANARY" not in public(found)
+
+
+def test_the_page_lists_what_is_the_owners() -> None:
+    table = THREATS.partition("## Public and owner's")[2].partition("\n\n**")[0]
+    assert re.findall(r"^\| (.+?) \| owner \|", table, re.M) == list(OWNERS)
+
+
+def test_every_limit_of_the_page_is_one_of_the_report() -> None:
+    page = THREATS.partition("## What it does not promise")[2].partition("## Public and owner's")[0]
+    headings = re.findall(r"^\*\*([A-Z][^*]+?)[.*]", page, re.M)
+    sections = re.findall(r"^### (.+)$", page, re.M)
+    assert {one.heading for one in threats.THREATS} == {*headings, *sections}
+
+
+@pytest.mark.parametrize(
+    ("change", "heading"),
+    [
+        (lambda policy: policy.privacy_models.add().delta_presence.SetInParent(), "Membership"),
+        (lambda policy: policy.microaggregation.SetInParent(), "Microaggregation"),
+        (lambda policy: policy.record_level.SetInParent(), "Adversaries who do not reckon"),
+    ],
+)
+def test_a_limit_is_told_where_it_applies(change: Callable[[policy_pb2.Policy], Any], heading: str) -> None:
+    found = released()
+    before = heading in public(found)
+    change(found.policy)
+    assert (heading in public(found)) is not before
+
+
+def test_choosing_by_quasi_identifiers_only_ends_minimality_for_the_owner_alone() -> None:
+    found = released()
+    found.policy.privacy_models.add().t_closeness.column = "diagnosis"
+    assert ("Minimality" in owners(found), "Minimality" in public(found)) == (True, True)
+    found.policy.search.choose = policy_pb2.CHOOSE_QUASI_IDENTIFIERS_ONLY
+    assert ("Minimality" in owners(found), "Minimality" in public(found)) == (False, True)
+
+
+def test_the_owners_edition_has_the_evidence() -> None:
+    found = released()
+    found.policy.documentation.risk_threshold = "0.09"
+    text = owners(found)
+    for part in ("41,000 (41 %)", "[0, 19]", "county follows", "optimal: nothing that", "effective k", "not stated"):
+        assert part in text
+    assert "The policy accepts a risk of 0.09: the highest risk is ABOVE it." in text
+
+
+def parameters(field: Any) -> list[str]:
+    """The names of a model's parameters."""
+    return [parameter.name for parameter in field.message_type.fields]
+
+
+def test_each_model_has_a_promise_and_each_promise_its_parameters() -> None:
+    fields = policy_pb2.PrivacyModel.DESCRIPTOR.fields_by_name
+    assert set(PROMISES) == set(fields)
+    for kind, promise in PROMISES.items():
+        assert set(re.findall(r"\{(\w+)\}", promise)) <= set(parameters(fields[kind]))
+    assert set.union(*AGAINST.values()) <= set(fields)

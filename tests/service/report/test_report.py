@@ -1,0 +1,136 @@
+"""Reports of a real server: who gets which edition, what they hold, and what is left once rows or sources are gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tableveil.access import Role, Scope, Wanted
+from tableveil.client.checksums import checksum_of_copy
+from tableveil.client.formats import ExportFormat
+from tableveil.errors import InvalidError, NotFoundError
+from tableveil.v1 import report_service_pb2 as v1
+from tests.service.access.house import ADMIN, Fields, House, opened, policy, submitted
+
+OWNER, PUBLIC = v1.REPORT_AUDIENCE_OWNER, v1.REPORT_AUDIENCE_PUBLIC
+
+CANARY = "canary"
+STATED: Fields = {
+    "documentation": {
+        "purpose": "A study of wards",
+        "context": "RELEASE_CONTEXT_CONTRACT",
+        **dict.fromkeys(("necessity", "residual_risk", "accepted_by", "data_breach", "threshold_reason"), CANARY),
+        "risk_threshold": "0.09",
+    },
+    "repeat_reason": CANARY,
+    "source_query": f"SELECT * FROM ward_b.patients WHERE illness <> '{CANARY}'",
+}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Two releases of one name, the second with canaries; a dry run; an analyst of the second release alone."""
+    with opened(tmp_path_factory.mktemp("reports")) as house:
+        submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b"))
+        again = policy("ward_b", **STATED)
+        again["attributes"][0]["reason"] = CANARY
+        again["release"]["if_exists"] = "IF_EXISTS_REPLACE"
+        assert submitted(house, "bob", "JobService/SubmitJob", policy=again).result == "releases/2"
+        submitted(house, "bob", "DryRunService/SubmitDryRun", policy=policy("ward_b", "other"))
+        house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
+        yield house
+
+
+def text(found: v1.Report) -> str:
+    return found.content.decode()
+
+
+def test_a_steward_gets_the_evidence(house: House) -> None:
+    found = house.clients["bob"].get_report("2")
+    assert (found.audience, found.media_type) == (OWNER, "text/html")
+    for part in (CANARY, "A study of wards", "contract:", "ABOVE it", "releases/1", "Risks before and after"):
+        assert part in text(found)
+    assert found.content == house.clients["bob"].get_report("2").content
+
+
+@pytest.mark.parametrize(("who", "asked"), [("rel", OWNER), ("rel", PUBLIC), ("bob", PUBLIC)])
+def test_the_public_edition(house: House, who: str, asked: v1.ReportAudience.ValueType) -> None:
+    found = house.clients[who].get_report("2", asked)
+    assert found.audience == PUBLIC
+    assert "A study of wards" in text(found)
+    assert "Public edition" in text(found)
+    for part in (CANARY, "before and after", "Loss:", "releases/1", "0.09", "patients"):
+        assert part not in text(found)
+    assert found.content == house.clients["bob"].get_report("2", PUBLIC).content
+
+
+def test_reviewers_see_no_values_of_the_source(house: House) -> None:
+    for who in ("app", "aud"):
+        found = house.clients[who].get_report("2")
+        assert found.audience == OWNER
+        assert "SELECT" not in text(found)
+
+
+def test_no_times_paths_or_users_are_in_it(house: House) -> None:
+    for asked in (OWNER, PUBLIC):
+        report = text(house.clients["bob"].get_report("2", asked))
+        assert not [part for part in (str(house.files.parent), "bob", "https://", "<script") if part in report]
+        assert not re.findall(r"""(?:src|href)=["'](?!#)""", report)
+
+
+def test_others_find_nothing(house: House) -> None:
+    with pytest.raises(NotFoundError):
+        house.clients["eve"].get_report("2")
+    with pytest.raises(NotFoundError):
+        house.clients["ann"].get_report("dryRuns/1")
+
+
+def test_a_dry_run_has_the_owners_edition_only(house: House) -> None:
+    found = house.clients["bob"].get_report("dryRuns/1")
+    assert "Nothing was released." in text(found)
+    assert found.row_checksum == ""
+    with pytest.raises(InvalidError):
+        house.clients["bob"].get_report("dryRuns/1", PUBLIC)
+
+
+def test_copies_have_the_checksum(house: House, tmp_path: Path) -> None:
+    found = house.clients["rel"].get_report("2")
+    assert found.row_checksum in text(found)
+    house.clients["rel"].export("2", tmp_path / "copy", ExportFormat.PARQUET)
+    exported = tmp_path / "copy" / "released.parquet"
+    assert checksum_of_copy(exported) == found.row_checksum
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (FROM '{exported}' ORDER BY random()) TO '{tmp_path}/copy.csv'")
+        assert checksum_of_copy(tmp_path / "copy.csv") == found.row_checksum
+        connection.execute(f"COPY (FROM '{exported}' LIMIT 5) TO '{tmp_path}/copy.csv'")
+        assert checksum_of_copy(tmp_path / "copy.csv") != found.row_checksum
+
+
+def test_a_replaced_release_says_what_cannot_be_told_any_more(house: House) -> None:
+    found = house.clients["bob"].get_report("1")
+    (note,) = found.notes
+    assert "are gone: examples of labels cannot be told any more" in note
+    assert "until a later release replaced it" in text(found)
+
+
+def test_a_withdrawn_release_keeps_its_checksum(house: House) -> None:
+    submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b", "brief"))
+    number = max(int(one.name.split("/")[1]) for one in house.clients["bob"].list_releases())
+    before = house.clients["bob"].get_report(str(number))
+    house.clients["bob"].withdraw_release(str(number), CANARY)
+    after = house.clients["bob"].get_report(str(number))
+    assert after.row_checksum == before.row_checksum
+    assert "withdrawn" in text(after)
+    assert CANARY in text(after)
+    assert CANARY not in text(house.clients["bob"].get_report(str(number), PUBLIC))
+
+
+def test_the_ledger_keeps_each_document_once(house: House) -> None:
+    made = [house.clients["bob"].get_report("2", PUBLIC) for _ in range(2)]
+    with house.server._database.ledger() as ledger:
+        query = "SELECT subject, audience, format, count(*) FROM tableveil.reports WHERE sha256 = ? GROUP BY ALL"
+        assert ledger.rows(query, [made[0].sha256]) == [("releases/2", "PUBLIC", "HTML", 1)]
