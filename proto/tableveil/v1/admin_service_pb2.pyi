@@ -68,6 +68,7 @@ class ServerInfo(_message.Message):
     LARGEST_PAGE_SIZE_FIELD_NUMBER: _builtins.int
     STREAM_IDLE_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
+    WAREHOUSES_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """Tableveil's, such as 0.1.0."""
     database_version: _builtins.str
@@ -82,6 +83,10 @@ class ServerInfo(_message.Message):
     def stream_idle(self) -> _duration_pb2.Duration:
         """A stream that its client neither reads nor writes for so long is ended."""
 
+    @_builtins.property
+    def warehouses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the places beside the database that tables may be in."""
+
     def __init__(
         self,
         *,
@@ -91,10 +96,11 @@ class ServerInfo(_message.Message):
         largest_page_size: _builtins.int = ...,
         stream_idle: _duration_pb2.Duration | None = ...,
         principal: _builtins.str = ...,
+        warehouses: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["stream_idle", b"stream_idle"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_version", b"database_version", "largest_message_bytes", b"largest_message_bytes", "largest_page_size", b"largest_page_size", "principal", b"principal", "stream_idle", b"stream_idle", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_version", b"database_version", "largest_message_bytes", b"largest_message_bytes", "largest_page_size", b"largest_page_size", "principal", b"principal", "stream_idle", b"stream_idle", "version", b"version", "warehouses", b"warehouses"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -20,6 +20,7 @@ def info(session: Session) -> None:
     rows = [
         ("you are", wording.printable(found.principal)),
         ("version", f"{wording.printable(found.version)}, on DuckDB {wording.printable(found.database_version)}"),
+        ("warehouses", ", ".join(map(wording.printable, found.warehouses)) or "none"),
         ("largest message", f"{wording.count(found.largest_message_bytes)} bytes"),
         ("largest page", f"{wording.count(found.largest_page_size)} items"),
         ("idle streams end after", wording.duration(found.stream_idle)),

@@ -125,6 +125,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="A place that releases may be published to, such as shelf=directory:/srv/published; may be repeated.",
 )
 @click.option(
+    "--warehouse",
+    multiple=True,
+    metavar="NAME=ADDRESS",
+    help="A place beside the database that tables may be in, such as lake=sc://spark.example:15002; lake=local starts "
+    "a Spark for a try-out; may be repeated.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["console", "json"]),
     default="console",
@@ -166,6 +173,7 @@ def serve(
     audit_syslog: str | None,
     needs_approval: tuple[str, ...],
     publish: tuple[str, ...],
+    warehouse: tuple[str, ...],
     log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
@@ -209,6 +217,7 @@ def serve(
             audit_syslog=audit_syslog,
             needs_approval=needs_approval,
             publish=publish,
+            warehouses=warehouse,
             log_format=LogFormat(log_format),
         )
         sys.exit(run_server(settings))

@@ -31,6 +31,11 @@ class Upkeep:
         self._others = others
         self._backups = Backups(database, backup_directory)
 
+    @property
+    def warehouses(self) -> list[str]:
+        """Names of the places beside the database that tables may be in."""
+        return sorted(self._database.warehouses)
+
     def examine(self, control: Control) -> list[Finding]:
         """All findings of an examination; `Stopped` if `control` says so."""
         with self._database.session() as session:

@@ -33,6 +33,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             largest_page_size=LARGEST_PAGE_SIZE,
             stream_idle=duration(STREAM_IDLE_SECONDS),
             principal=caller().name,
+            warehouses=self._upkeep.warehouses,
         )
 
     def GetServerStatus(  # noqa: N802

@@ -43,6 +43,7 @@ from tableveil.server.recorded import RecordedCalls
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
 from tableveil.server.version import installed_version
+from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
 from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
@@ -81,6 +82,8 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
+            opened.callback(close_warehouses, database)
+            open_warehouses(database, settings.warehouses)
             limits, approval = _queue_limits(settings), settings.needs_approval
             publishing = Publishing(database, targets, stored_policy, meter)
             jobs = JobManager(
@@ -114,7 +117,9 @@ class TableveilServer:
                 Hierarchies(database),
                 Privacies(database),
                 results,
-                upkeep=Upkeep(database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint)),
+                upkeep=Upkeep(
+                    database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint, database)
+                ),
                 drafts=Drafts(database),
                 tokens=tokens,
                 access=access,
@@ -185,6 +190,7 @@ class TableveilServer:
         # At last: a probe asks until the end whether the process lives.
         if self.metrics_address is not None:
             self.metrics_address.close()
+        close_warehouses(self._database)
         if jobs_ended and calls_ended:
             self._database.close()
         else:
@@ -192,8 +198,9 @@ class TableveilServer:
         return jobs_ended and calls_ended
 
 
-def _examined(audit: Audit, endpoint: Endpoint) -> list[Finding]:
-    return [part.examine() for part in (audit, endpoint.certificates) if part is not None]
+def _examined(audit: Audit, endpoint: Endpoint, database: backend.Database) -> list[Finding]:
+    parts = [part.examine() for part in (audit, endpoint.certificates) if part is not None]
+    return [*parts, *examine_warehouses(database)]
 
 
 def _queue_limits(settings: Settings) -> QueueLimits:

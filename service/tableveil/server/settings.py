@@ -89,7 +89,7 @@ class Settings:
     Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
     and their results, except current releases, are deleted after `keep_days`; None keeps them. Releases into the
     schemas `needs_approval` wait until another person approves them; `*` stands for every schema. `publish` declares
-    targets: see `declared_targets`.
+    targets: see `declared_targets`; `warehouses` places of rows beside the database: see `declared_warehouses`.
     """
 
     database: Path
@@ -127,6 +127,7 @@ class Settings:
     audit_syslog: str | None = None
     needs_approval: tuple[str, ...] = ()
     publish: tuple[str, ...] = ()
+    warehouses: tuple[str, ...] = ()
     log_format: LogFormat = LogFormat.CONSOLE
 
     @property

@@ -15,6 +15,9 @@ from pathlib import Path
 from tableveil.errors import BusyError, InvalidError
 
 SECONDS_TO_START = 120.0
+SECONDS_TO_STOP = 3.0
+"""The service itself has ten to end."""
+
 MEMORY = "2g"
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -90,7 +93,7 @@ class LocalServer:
         """Ends the server; its tables stay."""
         self._process.terminate()
         try:
-            self._process.wait(20)
+            self._process.wait(SECONDS_TO_STOP)
         except subprocess.TimeoutExpired:
             self.kill()
 

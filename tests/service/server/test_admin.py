@@ -25,12 +25,16 @@ def stub(channel: grpc.Channel) -> admin_service_pb2_grpc.AdminServiceStub:
     return admin_service_pb2_grpc.AdminServiceStub(channel)
 
 
-def test_the_server_tells_about_itself_and_whom_it_talks_to(stub: admin_service_pb2_grpc.AdminServiceStub) -> None:
+def test_the_server_tells_about_itself_and_whom_it_talks_to(
+    stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock
+) -> None:
+    upkeep.warehouses = ["lake"]
     found = stub.GetServerInfo(v1.GetServerInfoRequest())
     assert found.version == version("tableveil")
     assert found.largest_message_bytes == LARGEST_MESSAGE
     assert found.stream_idle == duration(STREAM_IDLE_SECONDS)
     assert found.principal == "tester"
+    assert found.warehouses == ["lake"]
 
 
 def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
