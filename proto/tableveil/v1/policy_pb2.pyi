@@ -1316,7 +1316,7 @@ Global___Population: _TypeAlias = Population  # noqa: Y015
 
 @_typing.final
 class TableReference(_message.Message):
-    """A table of the server's database."""
+    """A table of the server's database, or of a warehouse beside it. All tables of a policy are in one place."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1324,7 +1324,9 @@ class TableReference(_message.Message):
     SCHEMA_FIELD_NUMBER: _builtins.int
     TABLE_FIELD_NUMBER: _builtins.int
     catalog: _builtins.str
-    """The database: its file name without the suffix. Default: the server's own. Refused: any other."""
+    """The database: its file name without the suffix; or the name of a warehouse, whose rows stay there. Default: the
+    server's own database; for a population or hierarchy, the source's. Refused: any other.
+    """
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     table: _builtins.str

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
+from tableveil.errors import InvalidError, shortened
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
@@ -18,6 +19,7 @@ from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_existing, check_ledger, publish
 from tableveil.source import Source, population_fingerprint
+from tableveil.source.tables import recorded
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
@@ -29,11 +31,14 @@ def anonymize(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was written.
     """
+    needs_approval = job.needs_approval(job.rows.scope(policy.release.schema))
+    if needs_approval and job.elsewhere is not None:
+        expected = "a schema whose releases need no approval: in a warehouse they cannot wait in private"
+        raise InvalidError.of("APPROVAL_UNSUPPORTED", "release.schema", shortened(policy.release.schema), expected)
     job.report.phase(JobPhase.READING)
     plan, evidence = solved(job, *resolve_fully(job.rows, policy, store=True))
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
-    needs_approval = job.needs_approval(policy.release.schema)
-    return publish(job.database, job.session, plan, evidence, verifying, needs_approval=needs_approval)
+    return publish(job.database, job.rows, plan, evidence, verifying, needs_approval=needs_approval)
 
 
 def solved(
@@ -85,10 +90,12 @@ def release_work(policy: Policy, document: str) -> Work:
         found = fitting(source, faults)
         check_existing(session, resolved.release)
         check_ledger(session, resolved, found, None)
-        return found.reference
+        return recorded(session, [found.reference])[0]
 
     work = policy_work(JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy))
-    return replace(work, admit=admit, released=policy, warnings=tuple(early_warnings(policy)))
+    return replace(
+        work, admit=admit, released=policy, catalog=policy.source.catalog, warnings=tuple(early_warnings(policy))
+    )
 
 
 def method_of(policy: Policy) -> Method[Any]:

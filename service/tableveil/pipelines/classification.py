@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
 from tableveil.errors import ConflictError, Fault, shortened
@@ -114,7 +114,8 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
 def classification_work(request: ClassificationRequest, document: str, policy_of: PolicyOf) -> Work:
     """The work for an assessment; the document is the request, `policy_of` reads the policy of its release."""
 
-    def admit(session: Session) -> TableReference:
+    def admit(rows: WarehouseSession) -> TableReference:
+        session = rows.embedded
         release = resolve_assessed(session, request, policy_of).release
         if request.publish:
             check_figures(session, release)

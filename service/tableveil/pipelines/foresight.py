@@ -25,13 +25,13 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     values choose, a warning says what choosing without them would cost.
     """
     job.report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(job.session, policy, store=False)
-    with job.session.transaction():
-        _, read = read_dictionaries(job.session, source, policy, hierarchies)
+    source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
+    with job.rows.transaction():
+        _, read = read_dictionaries(job.rows, source, policy, hierarchies)
         check_enough(policy, read)
         full_domain = isinstance(method_of(policy), FullDomain)
         foreseen = full_domain and (read.lattice.size == 1 or chosen_blindly(policy) is not None)
-        counted = count_classes(job.session, policy, read) if foreseen else None
+        counted = count_classes(job.rows, policy, read) if foreseen else None
     told = _foreseen(job, counted) if counted is not None else ()
     return (*early_warnings(policy), *read.warnings, *told)
 
@@ -45,8 +45,8 @@ def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
         return
     if counted.lattice.size == 1:
         plan = plan_of(counted, problem, found.best)
-        check_disclosure(job.session, plan)
-        write.stage(job.session, plan)
-        yield from check_effective_k(job.session, plan).warnings
+        check_disclosure(job.rows, plan)
+        write.stage(job.rows, plan)
+        yield from check_effective_k(job.rows, plan).warnings
     if found.complete:
         yield from advice_of(job, counted, problem, found.best).blindly()

@@ -43,6 +43,7 @@ from tableveil.source import (
     records_in,
     resolve_source,
 )
+from tableveil.source.collectible import check_collectible
 from tableveil.source.tables import recorded
 from tableveil.state.migrate import fingerprint_key
 
@@ -153,6 +154,7 @@ def dictionaries_of(
     source = source.clustered([attribute.column for attribute in policy.aggregated])
     records = records_in(session, source) if source.complete else facts.records
     counted = counted_columns(session, source, policy, records)
+    check_collectible(session, source, policy, counted)
     dictionaries, sensitive, aggregated = [], [], []
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tableveil.backend import Session
 from tableveil.errors import ConflictError, Fault, NotFoundError, shortened
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
-from tableveil.release import place_of, require_current
+from tableveil.release import place_of, require_current, require_here
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.missing import MissingTable
 from tableveil.source.tables import STATE_SCHEMA
@@ -32,12 +32,13 @@ def current_release(session: Session, number: int) -> Release:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it was rejected, withdrawn or replaced.
+        ConflictError: it was rejected, withdrawn or replaced, or is in a warehouse.
     """
     release = RELEASES.find(session.ledger, number)
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
     require_current(release)
+    require_here(release)
     return release
 
 

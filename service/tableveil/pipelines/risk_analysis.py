@@ -127,7 +127,7 @@ def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf)
     return Work(
         kind=JobKind.RISK_ANALYSIS,
         document=document,
-        admit=lambda session: resolve_subject(session, request, policy_of)[0],
+        admit=lambda session: resolve_subject(session.embedded, request, policy_of)[0],
         run=lambda job: run_risk_analysis(job, request, policy_of),
         release=request.release,
         population=request.population,

@@ -60,7 +60,7 @@ def utility_report_work(release: int, document: str, policy_of: PolicyOf) -> Wor
     return Work(
         kind=JobKind.UTILITY_REPORT,
         document=document,
-        admit=lambda session: current_release(session, release).source,
+        admit=lambda session: current_release(session.embedded, release).source,
         run=lambda job: run_utility_report(job, release, policy_of),
         release=release,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession, scoped
 from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.job import JobContext
@@ -29,12 +29,13 @@ class Work:
     `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`. `release` is the
     number of a release that is read, `classes_of` that of one whose classes are used again: their objects have to stay
     until the job has ended. The tables of the population, of the query and of the hierarchies may be read beside the
-    source. The owner is warned before the job has ended.
+    source. The owner is warned before the job has ended. Work that can be done in a warehouse has the `catalog` of its
+    source; its `warehouse` is empty if it is done in the database.
     """
 
     kind: JobKind
     document: str
-    admit: Callable[[Session], TableReference] = field(compare=False)
+    admit: Callable[[WarehouseSession], TableReference] = field(compare=False)
     run: Callable[[JobContext], int] = field(compare=False)
     options: str = ""
     released: Policy | None = None
@@ -45,11 +46,20 @@ class Work:
     source_query: str = ""
     hierarchy_tables: tuple[TableReference, ...] = ()
     warnings: tuple[str, ...] = ()
+    catalog: str = ""
+    warehouse: str = ""
 
     @property
     def target(self) -> ReleaseTarget | None:
-        """The place of objects that no other job may write at the same time."""
-        return None if self.released is None or self.rehearsed else self.released.release
+        """The place of objects that no other job may write at the same time; see `scoped`."""
+        if self.released is None or self.rehearsed:
+            return None
+        target = self.released.release
+        return replace(target, schema=scoped(self.warehouse, target.schema))
+
+    def among(self, warehouses: Collection[str]) -> Work:
+        """The work, in the one of the warehouses that its source names, if it can be done there."""
+        return replace(self, warehouse=self.catalog) if self.catalog in warehouses else self
 
 
 def policy_work(
@@ -57,9 +67,9 @@ def policy_work(
 ) -> Work:
     """The work of a request that has a policy, and whose source is admitted for any target."""
 
-    def admit(session: Session) -> TableReference:
+    def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
-        return fitting(source, [*faults, *check_known_classes(session, policy)]).reference
+        return fitting(source, [*faults, *check_known_classes(session.embedded, policy)]).reference
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]
     return Work(

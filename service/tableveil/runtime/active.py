@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tableveil.backend import Look, Session, present_look
+from tableveil.backend import Look, Session, present_look, scoped
 from tableveil.control import Control
 from tableveil.errors import ConflictError, DeniedError, shortened
 from tableveil.pipelines.work import Work
@@ -44,10 +44,10 @@ def tables_read(session: Session, work: Work, source: TableReference) -> tuple[T
     """The tables or views that a job reads, given its resolved source."""
     query, _ = resolve_query(session, work.source_query) if work.source_query else (None, [])
     population = work.population.table if work.population is not None else None
+    others = (*((population,) if population is not None else ()), *work.hierarchy_tables)
     return (
         *((source,) if query is None else query.tables),
-        *((population,) if population is not None else ()),
-        *work.hierarchy_tables,
+        *(replace(read, schema=scoped(work.warehouse, read.schema)) for read in others),
     )
 
 

@@ -34,7 +34,7 @@ from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
-from tableveil.release import check_pending, decide, require_current, withdraw
+from tableveil.release import check_pending, decide, recover, require_current, withdraw
 from tableveil.runtime.active import (
     Active,
     check_permitted,
@@ -102,6 +102,8 @@ class JobManager:
         with database.ledger() as ledger:
             migrate(ledger)
             notice_older_ledger(database.path, ledger)
+            for warehouse in database.warehouses:
+                recover(database, warehouse)
             for number in store.unfinished(ledger):
                 store.insert_outcome(ledger, number, interrupted())
             budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
@@ -122,14 +124,16 @@ class JobManager:
             Stopped: `control` says so.
             BusyError: a resource is exhausted at the moment.
         """
-        with self._database.session() as session:
-            session.control = control or Control()
+        warehouse = policy.source.catalog if policy.source.catalog in self._database.warehouses else ""
+        with self._database.session() as session, self._database.rows_session(session, warehouse) as elsewhere:
+            session.control = elsewhere.control = control or Control()
             refused = self._refused(session, policy)
             if refused or not rows:
-                _, policy, faults = check_request(session, policy)
+                _, policy, faults = check_request(elsewhere, policy)
                 return Checked((*faults, *refused), tuple(early_warnings(policy)))
             try:
-                return Checked(warnings=check_rows(JobContext(0, "", self._database, session, session.control), policy))
+                job = JobContext(0, "", self._database, session, session.control, elsewhere=elsewhere)
+                return Checked(warnings=check_rows(job, policy))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):
                     raise
@@ -158,7 +162,10 @@ class JobManager:
             session.control = control
             if work.released is not None and (refused := self._refused(session, work.released)):
                 raise InvalidError.about("POLICY_INVALID", "the policy's targets cannot take its releases", refused)
-            source, target = work.admit(session), work.target
+            work = work.among(self._database.warehouses)
+            with self._database.rows_session(session, work.warehouse) as elsewhere:
+                elsewhere.control = control
+                source, target = work.admit(elsewhere), work.target
             reads = tables_read(session, work, source)
             owned = tables_owned(session, work, reads)
             check_permitted(look, owned, target)
@@ -183,7 +190,7 @@ class JobManager:
                 work.options,
                 session.sight.principal,
             )
-            need = estimated_need(session, reads)
+            need = estimated_need(session, () if work.warehouse else reads)
             store.insert_request(session.ledger, request, owned)
             # Before it can start, which is also logged.
             with at_hand(request.number):

@@ -28,7 +28,7 @@ def check_room(database: Database, session: Session, work: Work, source: TableRe
     place, wanted = database.path.parent, 0
     # No source takes more than the file, so nothing needs to be computed while there is room for another such file.
     is_scarce = free_bytes(place) < LEAST_FREE_BYTES + database.path.stat().st_size
-    if is_scarce and work.released is not None:
+    if is_scarce and work.released is not None and not work.warehouse:
         wanted = max(0, least_bytes(session, work.released, source) - catalog.unused_bytes(session))
     check_free_space(place, "database file system", wanted)
 

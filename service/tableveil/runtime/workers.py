@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from tableveil.backend import Database, looking
@@ -124,10 +125,11 @@ class Workers:
                     recorder.phase(begun)
 
                 report.on_phase, report.on_progress = phase, recorder.progress
-                context = JobContext(
-                    number, active.work.document, self._database, session, active.control, report, self._approval
-                )
-                active.work.run(context)
+                document, warehouse = active.work.document, active.work.warehouse
+                context = JobContext(number, document, self._database, session, active.control, report, self._approval)
+                with self._database.rows_session(session, warehouse) as elsewhere:
+                    elsewhere.control = active.control
+                    active.work.run(replace(context, elsewhere=elsewhere) if warehouse else context)
         except Exception as error:
             return failure_of(error, f"jobs/{number}")
         finally:

@@ -82,9 +82,21 @@ class Database:
         except duckdb.Error as error:
             raise translated(error) from None
 
-    def rows_session(self, embedded: Session, warehouse: str) -> WarehouseSession:
-        """The session of the rows in a warehouse, for the work of an embedded one; that itself if the name is empty."""
-        return self.warehouses[warehouse].session(embedded) if warehouse else embedded
+    @contextmanager
+    def rows_session(self, embedded: Session, warehouse: str) -> Iterator[WarehouseSession]:
+        """A session of the rows in a warehouse, for the work of an embedded one; that itself if the name is empty.
+
+        Raises:
+            BusyError: the warehouse does not answer, or the server was started without it.
+        """
+        if not warehouse:
+            yield embedded
+        elif warehouse not in self.warehouses:
+            found, hint = f"{shortened(warehouse)}, which the server has not", "Start it with --warehouse."
+            raise BusyError.of("WAREHOUSE_UNAVAILABLE", "warehouse", found, "a warehouse of the server", hint)
+        else:
+            with self.warehouses[warehouse].session(embedded) as session:
+                yield session
 
     def ledger(self) -> Ledger:
         """A new access to the ledger alone; close it when done."""

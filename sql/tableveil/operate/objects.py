@@ -21,7 +21,7 @@ _CURRENT = f"""
         CASE WHEN r.versions['duckdb'] = ? THEN o.mark END
     FROM tableveil.releases r JOIN tableveil.release_objects o ON o.release = r.number
     ANTI JOIN tableveil.withdrawals w ON w.release = r.number
-    WHERE r.number IN ({LATEST})
+    WHERE r.number IN ({LATEST}) AND r.warehouse = ''
     ORDER BY r.number, o.name"""
 
 # Numbered tables, and the table that has the number of their owner.

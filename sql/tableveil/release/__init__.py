@@ -7,7 +7,8 @@ from tableveil.release.ledger import check_ledger, check_readers, releases_of_sa
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, rehearse, writing
-from tableveil.release.standing import place_of, require_current, require_public
+from tableveil.release.standing import place_of, require_current, require_here, require_public
+from tableveil.release.swap import recover
 from tableveil.release.target import check_existing, check_target
 from tableveil.release.withdraw import withdraw
 
@@ -27,9 +28,11 @@ __all__ = [
     "mixed_levels",
     "place_of",
     "publish",
+    "recover",
     "rehearse",
     "releases_of_same_people",
     "require_current",
+    "require_here",
     "require_public",
     "withdraw",
     "writing",

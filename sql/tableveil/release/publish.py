@@ -13,9 +13,10 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, WarehouseSession, table
+from tableveil.control import Stopped
 from tableveil.dictionary import AggregatedDictionary, Dictionary
-from tableveil.errors import ConflictError, InternalError
+from tableveil.errors import ConflictError, InternalError, TableveilError
 from tableveil.policy import Policy, PrivacyModel, ReleaseTarget
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
@@ -26,10 +27,12 @@ from tableveil.release.objects import drop_replaced, public, write_objects, writ
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.standing import private
 from tableveil.release.suppressed import suppressed_labels
+from tableveil.release.swap import complete, complete_all, discard, staged
 from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
+from tableveil.source.tables import recorded
 from tableveil.state import jobs, persons, sketches
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
@@ -38,6 +41,7 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import RELEASES, Proof, Release
 from tableveil.verification import verify
 
@@ -74,7 +78,7 @@ class Evidence:
 
 def publish(
     database: Database,
-    session: Session,
+    session: WarehouseSession,
     plan: ReleasePlan,
     evidence: Evidence,
     verifying: Callable[[], None],
@@ -86,7 +90,8 @@ def publish(
     A release that `needs_approval` is written and verified in private; an earlier one at the target stays.
 
     `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
-    stays; once the commit begins nothing stops it.
+    stays; once the commit begins nothing stops it. In a warehouse the objects get their names after the commit; see
+    `swap`.
 
     Raises:
         ConflictError: the source changed since it was counted, or something exists at the target.
@@ -95,46 +100,104 @@ def publish(
     """
     write.stage(session, plan)
     told = check_effective_k(session, plan)
-    with writing(database, session), session.transaction():
-        _check_unchanged(session, plan, evidence)
-        check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
-        target, number = plan.policy.release, RELEASES.next_number(session.ledger)
-        existing = check_existing(session, target)
-        if needs_approval:
-            plan = replace(plan, policy=replace(plan.policy, release=private(target, number)))
+    with writing(database, session):
+        if session.embedded is session:
+            with session.transaction():
+                number, rows = _publish(session, plan, evidence, told, verifying, needs_approval=needs_approval)
         else:
-            drop_replaced(session, target, existing)
-        written, sizes = _written(session, plan, evidence, number, told, verifying, target)
-        place = plan.policy.release
-        objects = tuple(
-            replace(item, name=name, mark=mark(session, place.schema, item.name))
-            for item, name in zip(written.objects, target.object_names, strict=True)
-        )
-        release = replace(
-            written,
-            objects=objects,
-            target_schema=target.schema,
-            target_name=target.name,
-            needs_approval=needs_approval,
-        )
-        RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
-        if evidence.fingerprint.sketch is not None:
-            sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
-        asked = [
-            Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason)
-            for name in target.publish
-        ]
-        PUBLICATIONS.insert(session.ledger, asked, number)
-        if plan.policy.person_column is not None and not plan.policy.no_person_digests:
-            persons.remember(session.ledger, number, plan.source.with_all().table(), plan.policy.person_column)
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
-        jobs.insert_outcome(session.ledger, evidence.job, outcome)
-    _look(database, plan, number, written.objects[0])
+            number, rows = _publish_elsewhere(session, plan, evidence, told, verifying)
+    _look(database, session, number, rows)
     return number
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The released rows as they are to be found after the publication."""
+
+    table: exp.Table
+    count: int
+
+
+def _publish_elsewhere(
+    session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured, verifying: Callable[[], None]
+) -> tuple[int, _Rows]:
+    """Publishes in a warehouse: with the intent in the ledger, then the renaming."""
+    complete_all(session)
+    try:
+        with session.embedded.transaction():
+            number, rows = _publish(session, plan, evidence, told, verifying)
+    except BaseException:
+        discard_staged(session, plan)
+        raise
+    # The release is decided.
+    session.control = session.embedded.control = None
+    complete(session, number)
+    return number, rows
+
+
+def discard_staged(session: WarehouseSession, plan: ReleasePlan) -> None:
+    """Drops what a failed release has written; what cannot be dropped now goes at the next start of the server."""
+    session.control = None
+    with suppress(TableveilError, Stopped):
+        discard(session, plan.policy.release.schema)
+
+
+def _publish(
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    told: Measured,
+    verifying: Callable[[], None],
+    *,
+    needs_approval: bool = False,
+) -> tuple[int, _Rows]:
+    """Writes, verifies and records the release in a transaction; returns its number and its rows."""
+    _check_unchanged(session, plan, evidence)
+    check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
+    target, number = plan.policy.release, RELEASES.next_number(session.ledger)
+    existing, is_swapped = check_existing(session, target), session.embedded is not session
+    if is_swapped or needs_approval:
+        held = staged(session, target, number) if is_swapped else private(target, number)
+        plan = replace(plan, policy=replace(plan.policy, release=held))
+    else:
+        drop_replaced(session, target, existing)
+    written, sizes = _written(session, plan, evidence, number, told, verifying, target)
+    if is_swapped:
+        # No transaction has held the rows still while they were written.
+        _check_unchanged(session, plan, evidence)
+    place = plan.policy.release
+    objects = tuple(
+        replace(item, name=name, mark=mark(session, place.schema, item.name))
+        for item, name in zip(written.objects, target.object_names, strict=True)
+    )
+    release = replace(
+        written,
+        objects=objects,
+        target_schema=session.scope(target.schema),
+        target_name=target.name,
+        needs_approval=needs_approval,
+        warehouse=session.catalog if is_swapped else "",
+    )
+    RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
+    if evidence.fingerprint.sketch is not None:
+        sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
+    asked = [
+        Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
+    ]
+    PUBLICATIONS.insert(session.ledger, asked, number)
+    if plan.policy.person_column is not None and not plan.policy.no_person_digests:
+        persons.remember(session.ledger, number, plan.source.with_all().table(), plan.policy.person_column)
+    if is_swapped:
+        SWAPS.insert(session.ledger, [Swap(session.catalog, tuple(existing))], number)
+    else:
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
+        jobs.insert_outcome(session.ledger, evidence.job, outcome)
+    there = target if is_swapped else place
+    return number, _Rows(table(there.name, there.schema, plan.source.reference.catalog), objects[0].row_count)
+
+
 def rehearse(
-    database: Database, session: Session, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+    database: Database, session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
 ) -> Release:
     """The release that `publish` would make, of no number; it is written, verified and taken back.
 
@@ -156,7 +219,7 @@ class _Rehearsed(Exception):
 
 
 def _written(
-    session: Session,
+    session: WarehouseSession,
     plan: ReleasePlan,
     evidence: Evidence,
     number: int,
@@ -179,7 +242,7 @@ def _written(
 
 
 @contextmanager
-def writing(database: Database, session: Session) -> Iterator[None]:
+def writing(database: Database, session: WarehouseSession) -> Iterator[None]:
     """Waits until no other job writes, or until the job is stopped."""
     while not database.writing.acquire(timeout=0.1):
         if session.control is not None:
@@ -190,7 +253,7 @@ def writing(database: Database, session: Session) -> Iterator[None]:
         database.writing.release()
 
 
-def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
+def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> None:
     # The fingerprint covers known columns: a missing one would fail, a new one would not show.
     found, _, _ = resolve_source(session, plan.policy)
     key = fingerprint_key(session.ledger)
@@ -213,7 +276,7 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
 
 
 def _release(
-    session: Session,
+    session: WarehouseSession,
     plan: ReleasePlan,
     evidence: Evidence,
     number: int,
@@ -226,7 +289,7 @@ def _release(
         number=number,
         job=evidence.job,
         created_at=jobs.now(),
-        source=plan.source.reference,
+        source=next(iter(recorded(session, [plan.source.reference]))),
         source_tables=plan.source.query.tables if plan.source.query is not None else (),
         source_fingerprint=evidence.fingerprint.rows,
         target_schema=target.schema,
@@ -258,7 +321,7 @@ def _release(
         guarantees=evidence.guarantees,
         costs=evidence.costs,
         alternatives=evidence.alternatives,
-        suppressed_labels=tuple(suppressed_labels(session, plan)),
+        suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
     )
 
 
@@ -309,12 +372,12 @@ def _explanation(
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 
-def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
+def _look(database: Database, session: WarehouseSession, number: int, rows: _Rows) -> None:
     """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
-    with database.session() as session:
-        found = session.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
-        query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, rows.name))
-        count = session.value(query) if found else -1
-        remember(database.path, session.ledger)
-    if count != rows.row_count:
+    with database.session() as fresh:
+        found = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        looking = fresh if session.embedded is session else session
+        count = looking.value(exp.select(exp.Count(this=exp.Star())).from_(rows.table)) if found else -1
+        remember(database.path, fresh.ledger)
+    if count != rows.count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

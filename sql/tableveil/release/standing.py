@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tableveil.errors import ConflictError
+from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.releases import Release, ReleaseState
@@ -18,14 +18,27 @@ def private(target: ReleaseTarget, number: int) -> ReleaseTarget:
 def place_of(release: Release, name: str) -> tuple[str, str]:
     """The schema and the name under which an object of a release stands, by the name that the ledger has of it."""
     if release.state is not ReleaseState.PENDING:
-        return release.target_schema, name
+        return release.place, name
     held = private(ReleaseTarget(release.target_schema, release.target_name), release.number)
     return held.schema, held.name + name[len(release.target_name) :]
 
 
+def require_here(release: Release) -> None:
+    """Raises `ConflictError` for a release whose objects are in a warehouse."""
+    if release.warehouse:
+        raise ConflictError.of(
+            "RELEASE_ELSEWHERE",
+            "release",
+            f"releases/{release.number}, whose rows are in the warehouse {shortened(release.warehouse)}",
+            "a release in the server's own database",
+            "Read it in its warehouse.",
+        )
+
+
 def require_public(release: Release) -> None:
-    """Raises `ConflictError` for a release whose objects are gone, or wait for approval."""
+    """Raises `ConflictError` for a release whose objects are gone, in a warehouse, or wait for approval."""
     require_current(release)
+    require_here(release)
     if release.state is ReleaseState.PENDING:
         raise ConflictError.of(
             "RELEASE_PENDING",

@@ -82,10 +82,10 @@ def foreign_objects(
     session: WarehouseSession, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
 ) -> dict[str, str]:
     """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
+    # Warehouses may keep names in small letters.
+    known = {name.casefold(): rows for name, rows in owned.items()}
     return {
-        name: kind
-        for name, kind in existing.items()
-        if name not in owned or count_rows(session, name, schema) != owned[name]
+        name: kind for name, kind in existing.items() if count_rows(session, name, schema) != known.get(name.casefold())
     }
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import duckdb
 
-from tableveil.backend import Database, Session, drop, table
+from tableveil.backend import Database, Session, WarehouseSession, drop, table
 from tableveil.control import Control
 from tableveil.errors import ConflictError, Fault, InternalError
 from tableveil.policy import ReleaseKind
@@ -33,7 +33,8 @@ def withdraw(
 ) -> None:
     """Drops the objects of a current release and notes the withdrawal, in one transaction; the ledger entry stays.
 
-    Objects that were changed after they were written are kept, and named in the withdrawal. Looking at their rows takes
+    Objects that were changed after they were written are kept, and named in the withdrawal. In a warehouse objects are
+    gone even if the transaction fails; withdrawing again then notes it. Looking at their rows takes
     time: only the commit is inside of `unused`, in which no job comes to use the release, and which raises if one does.
 
     Raises:
@@ -41,8 +42,8 @@ def withdraw(
         InternalError: the commit left nothing behind.
         Stopped: `control` said so before the commit.
     """
-    with database.session() as session:
-        session.control = control
+    with database.session() as embedded, database.rows_session(embedded, release.warehouse) as session:
+        embedded.control = session.control = control
         with ExitStack() as until_committed, changing_rights(database.path, session.ledger):
             kept = drop_written(session, release)
             WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
@@ -52,7 +53,7 @@ def withdraw(
             raise InternalError("COMMIT_LOST", message)
 
 
-def drop_written(session: Session, release: Release) -> list[str]:
+def drop_written(session: WarehouseSession, release: Release) -> list[str]:
     """Drops the objects of a release that are as they were written, and returns the names of the others that exist.
 
     Raises:
@@ -65,23 +66,29 @@ def drop_written(session: Session, release: Release) -> list[str]:
     for item in own:
         schema, name = places[item.name]
         session.execute(drop(there[name].upper(), table(name, schema, session.catalog)))
-    session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
+    if session.embedded is session:
+        session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
     return [item.name for item in release.objects if places[item.name][1] in there and item not in own]
 
 
-def is_as_written(session: Session, release: Release, item: ReleaseObject, there: Mapping[str, str]) -> bool:
+def is_as_written(session: WarehouseSession, release: Release, item: ReleaseObject, there: Mapping[str, str]) -> bool:
     """Whether an object is what the ledger says was written; `there` has the kinds of existing objects."""
     is_view = release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS
     schema, name = place_of(release, item.name)
     if there.get(name) != ("view" if is_view else "table"):
         return False
-    if item.mark and release.versions.get("duckdb") == duckdb.__version__:
+    if item.mark and (release.warehouse or release.versions.get("duckdb") == duckdb.__version__):
         return mark(session, schema, name) == item.mark
     return count_rows(session, name, schema) == item.row_count
 
 
-def _check_dependants(session: Session, release: Release, own: list[ReleaseObject]) -> None:
-    """Raises `ConflictError` for views that would break: DuckDB drops a table even if views read it."""
+def _check_dependants(session: WarehouseSession, release: Release, own: list[ReleaseObject]) -> None:
+    """Raises `ConflictError` for views that would break: DuckDB drops a table even if views read it.
+
+    A warehouse does not tell which views read a table.
+    """
+    if not isinstance(session, Session):
+        return
     dropped = {(schema.casefold(), name.casefold()) for schema, name in (place_of(release, item.name) for item in own)}
     faults = [
         Fault(

@@ -47,6 +47,8 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     population, unfit = resolve_population(session, policy.population, source, quasi_identifiers)
     attributes, missing = _with_default_role(policy, names, source.subset)
     policy = replace(policy, attributes=attributes)
+    # Only now every column has its role.
+    faults += session.unsupported(policy)
     if not missing:
         faults += check_classified_columns(policy, complete=True)
     return replace(source, population=population), policy, [*faults, *unfit, *missing]

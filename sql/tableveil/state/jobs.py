@@ -184,7 +184,18 @@ def has_ended(ledger: Ledger, number: int) -> bool:
     return bool(ledger.rows("SELECT 1 FROM tableveil.job_outcomes WHERE job = ?", [number]))
 
 
+def unfinished_targets(ledger: Ledger) -> set[str]:
+    """The schemas that jobs without an outcome were to write to."""
+    query = "SELECT target_schema FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job"
+    return {schema for (schema,) in ledger.rows(query)} - {""}
+
+
 def unfinished(ledger: Ledger) -> list[int]:
     """Numbers of the jobs without an outcome."""
-    rows = ledger.rows("SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job ORDER BY 1")
+    # A release that only lacks its names in a warehouse is completed.
+    decided = "SELECT job FROM tableveil.releases JOIN tableveil.release_swaps ON release = number"
+    rows = ledger.rows(
+        "SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job "
+        f"WHERE number NOT IN ({decided}) ORDER BY 1"
+    )
     return [number for (number,) in rows]

@@ -53,11 +53,11 @@ class PublicRelease:
 
 
 def public_releases(ledger: Ledger) -> list[PublicRelease]:
-    """The releases that the ledger shows and whose objects stand, by their numbers."""
+    """The releases that the ledger shows and whose objects stand in the database, by their numbers."""
     seen, parameters = seen_releases(ledger.sight)
     rows = ledger.rows(
         f"SELECT number, target_schema, target_name FROM tableveil.releases WHERE number IN ({LATEST}) "
-        f"AND number NOT IN (SELECT release FROM tableveil.withdrawals) AND {seen} ORDER BY number",
+        f"AND number NOT IN (SELECT release FROM tableveil.withdrawals) AND warehouse = '' AND {seen} ORDER BY number",
         parameters,
     )
     return [PublicRelease(*row) for row in rows]

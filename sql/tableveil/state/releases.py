@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from tableveil.backend import Ledger
+from tableveil.backend import Ledger, scoped
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -91,7 +91,8 @@ class ReleaseState(StrEnum):
 class Release:
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
-    A `source` that is a query has no name; `source_tables` are those that it reads.
+    A `source` that is a query has no name; `source_tables` are those that it reads. A release in a `warehouse` has
+    that name before its schema.
 
     Releases are listed without their explanation and guarantees. A release is `current` from its approval until it is
     withdrawn, or replaced by a later one.
@@ -133,6 +134,12 @@ class Release:
     decision: Decision | None = None
     publications: tuple[Publication, ...] = ()
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
+    warehouse: str = ""
+
+    @property
+    def place(self) -> str:
+        """The schema of the objects as the engine that holds them knows it."""
+        return self.target_schema.removeprefix(scoped(self.warehouse, ""))
 
     @property
     def state(self) -> ReleaseState:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.hierarchy import Combination, OrderBased, OrderLabels, Redaction, ValueKind
 from tableveil.policy import AttributePolicy, Policy
-from tableveil.verification.text import Name, quoted
+from tableveil.verification.text import near, quoted
 from tableveil.verification.written import Beside, Written
 
 _CLOSED = r"\[([^,]+), ([^,]+)[\])]"
@@ -41,30 +41,36 @@ _KEY = (
 """Texts in the order of the numbers in them."""
 
 
-def check_label_columns(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+def check_label_columns(session: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Faults of the bounds and ranks of the rows, of the table of labels, and of class ids."""
     attributes = {attribute.column: attribute for attribute in policy.attributes}
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
-    problems: list[str] = []
+    embedded, problems, explained = session.embedded, list[str](), ""
+    if written.explained is not None:
+        explained = near(session, "written_labels", f"SELECT * FROM {quoted(*written.explained)}")
     for beside in written.beside:
-        ends = f"{quoted(beside.low)}, {quoted(beside.high)}" if beside.bounds is not None else "NULL, NULL"
-        session.stage(
+        ends = (
+            f"{quoted(beside.low)}, {quoted(beside.high)}"
+            if beside.bounds is not None
+            else "NULL::BIGINT, NULL::BIGINT"
+        )
+        session.collect(
             "shown_labels",
             f"SELECT * FROM (SELECT {quoted(beside.column)}, {ends}, {quoted(beside.rank)}, count(*) "
             f"FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL) AS shown(label, low, high, place, records)",
         )
-        problems += _check_column(session, attributes[beside.column], beside, written)
-        session.execute("DROP TABLE temp.main.shown_labels")
-    if written.explained is not None:
-        others = session.value(
-            f"SELECT count(*) FROM {quoted(*written.explained)} WHERE NOT list_contains(?::VARCHAR[], column_name)",
+        problems += _check_column(embedded, attributes[beside.column], beside, explained)
+        embedded.execute("DROP TABLE temp.main.shown_labels")
+    if explained:
+        others = embedded.value(
+            f"SELECT count(*) FROM {explained} WHERE NOT list_contains(?::VARCHAR[], column_name)",
             [[beside.column for beside in written.beside]],
         )
         problems += ["the table of labels has other columns' labels"] if others else []
     return [*problems, *_check_class_ids(session, kept, written)]
 
 
-def _check_column(session: Session, attribute: AttributePolicy, beside: Beside, written: Written) -> Iterator[str]:
+def _check_column(session: Session, attribute: AttributePolicy, beside: Beside, explained: str) -> Iterator[str]:
     several = session.value(
         "SELECT count(*) <> (SELECT count(*) FROM (SELECT DISTINCT label FROM shown_labels)) FROM shown_labels"
     )
@@ -77,7 +83,7 @@ def _check_column(session: Session, attribute: AttributePolicy, beside: Beside, 
         yield "bounds of a quasi-identifier are not those that its labels say"
     if _disordered(session, attribute, beside):
         yield "ranks of a quasi-identifier are not the order of its labels"
-    if written.explained is not None and _differs(session, beside, written.explained):
+    if explained and _differs(session, beside, explained):
         yield "the table of labels does not say what the rows say"
 
 
@@ -182,7 +188,7 @@ def _declared(rule: OrderBased) -> Mapping[str, tuple[int, int]]:
 # --- the table of labels, and class ids -----------------------------------------------------------------------------
 
 
-def _differs(session: Session, beside: Beside, explained: Name) -> bool:
+def _differs(session: Session, beside: Beside, explained: str) -> bool:
     number, time = "NULL::DOUBLE, NULL::DOUBLE", "NULL::TIMESTAMP, NULL::TIMESTAMP"
     included = "NULL::BOOLEAN"
     if beside.bounds is not None:
@@ -196,7 +202,7 @@ def _differs(session: Session, beside: Beside, explained: Name) -> bool:
     both = (
         "SELECT * FROM expected_labels",
         "SELECT label, rank, records, number_from, number_to, time_from, time_to, to_included "
-        f"FROM {quoted(*explained)} WHERE column_name = ?",
+        f"FROM {explained} WHERE column_name = ?",
     )
     differ = any(
         session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})", [beside.column])
@@ -206,20 +212,21 @@ def _differs(session: Session, beside: Beside, explained: Name) -> bool:
     return differ
 
 
-def _check_class_ids(session: Session, kept: str, written: Written) -> Iterator[str]:
+def _check_class_ids(session: WarehouseSession, kept: str, written: Written) -> Iterator[str]:
     """Whether classes are numbered in the order of their labels, and rows have the numbers of their classes."""
     if not written.class_columns.id:
         return
-    classes, number = quoted(*written.classes), quoted(written.class_columns.id)
+    classes = near(session, "written_classes", f"SELECT * FROM {quoted(*written.classes)}")
+    number = quoted(written.class_columns.id)
     labels = written.class_labels
     order = ", ".join(f"{quoted(name)} NULLS LAST" for name in labels)
     ordered = f"SELECT {number} AS id, row_number() OVER (ORDER BY {order}) AS place FROM {classes}"
-    if session.value(f"SELECT count(*) FROM ({ordered}) WHERE id IS DISTINCT FROM place"):
+    if session.embedded.value(f"SELECT count(*) FROM ({ordered}) WHERE id IS DISTINCT FROM place"):
         yield "the ids of classes do not number them in the order of their labels"
     if written.class_id:
         same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.{quoted(name)}" for name in labels)
         names = ", ".join(quoted(name) for name in labels)
         shown = f"SELECT DISTINCT {names}, {quoted(written.class_id)} AS id FROM {quoted(*written.rows)} WHERE {kept}"
-        query = f"SELECT count(*) FROM ({shown}) AS r LEFT JOIN {classes} AS c ON {same}"
-        if session.value(f"{query} WHERE r.id IS DISTINCT FROM c.{number}"):
+        query = f"SELECT count(*) FROM {near(session, 'shown_ids', shown)} AS r LEFT JOIN {classes} AS c ON {same}"
+        if session.embedded.value(f"{query} WHERE r.id IS DISTINCT FROM c.{number}"):
             yield "rows do not have the ids of their classes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import (
     AverageRisk,
     CellSizes,
@@ -31,28 +31,28 @@ from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
 
-def check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+def check_people(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """The models that do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
     others = SensitiveModel | Profitability | NoAttack | SafeHarbor
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
     if counted and policy.local_recoding is not None:
         # Labels of several levels overlap: people are counted by all labels that their values are among.
-        session.stage(
+        session.embedded.stage(
             "peopled",
             "SELECT c.class, c.size, coalesce(k.people, 0) AS population FROM judged_classes AS c "
             "LEFT JOIN counted AS k USING (class) WHERE NOT c.pool",
         )
     elif counted:
         _count_population(session, policy, written)
-    problems = count_owners(session, written, own_levels=policy.local_recoding is not None)
+    problems = count_owners(session.embedded, written, own_levels=policy.local_recoding is not None)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
-    problems += check_game(session, policy, source_records, written)
-    session.execute("DROP TABLE temp.main.owned")
+    problems += check_game(session.embedded, policy, source_records, written)
+    session.embedded.execute("DROP TABLE temp.main.owned")
     if counted:
-        session.execute("DROP TABLE IF EXISTS temp.main.population_classes")
-        session.execute("DROP TABLE temp.main.peopled")
+        session.embedded.execute("DROP TABLE IF EXISTS temp.main.population_classes")
+        session.embedded.execute("DROP TABLE temp.main.peopled")
     return problems
 
 
@@ -62,27 +62,28 @@ def counts_people(policy: Policy) -> bool:
 
 
 def _check_model(
-    session: Session, policy: Policy, model: PrivacyModel, source_records: int, written: Written
+    session: WarehouseSession, policy: Policy, model: PrivacyModel, source_records: int, written: Written
 ) -> list[str]:
+    embedded = session.embedded
     match model:
         case KAnonymity(k):
-            return _smaller(session, "people", "owned", k, f"k = {k}", "people" if written.person else "records")
+            return _smaller(embedded, "people", "owned", k, f"k = {k}", "people" if written.person else "records")
         case Dominance(share):
             numerator, denominator = at_most(share)
-            beyond = session.value(
+            beyond = embedded.value(
                 f"SELECT count(*) FROM owned WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
             )
             return [f"{beyond} classes are not of {model}"] if beyond else []
         case KMap(k):
-            return _smaller(session, "population", "peopled", k, f"k = {k} of the population")
+            return _smaller(embedded, "population", "peopled", k, f"k = {k} of the population")
         case EstimatedKMap():
             population = _population_size(session, policy, source_records, written)
             size = smallest_in_sample(model, source_records, population)
-            return _smaller(session, "size", "judged_classes", size, f"{size}, of which {model} asks")
+            return _smaller(embedded, "size", "judged_classes", size, f"{size}, of which {model} asks")
         case DeltaPresence():
             return _check_presence(session, model, written)
         case Inclusion():
-            outside = session.value("SELECT count(*) FROM peopled WHERE population < size")
+            outside = embedded.value("SELECT count(*) FROM peopled WHERE population < size")
             return [f"{outside} classes have more records than the population"] if outside else []
         case AverageRisk(threshold):
             numerator, denominator = at_most(threshold)
@@ -92,10 +93,10 @@ def _check_model(
             holds = f"count(*) FILTER (size = 1) * {denominator}::HUGEINT <= coalesce(sum(size), 0) * {numerator}"
         case PopulationUniqueness():
             population = _population_size(session, policy, source_records, written)
-            return _check_uniqueness(session, model, population)
+            return _check_uniqueness(embedded, model, population)
         case _:
             raise AssertionError(f"{model} is checked elsewhere")
-    return [] if session.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
+    return [] if embedded.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
 
 
 def _smaller(session: Session, size: str, classes: str, least: int, asked: str, counted: str = "records") -> list[str]:
@@ -114,35 +115,37 @@ def _population(policy: Policy, written: Written) -> Name:
     return (written.rows[0], table.schema or "main", table.table) if table is not None else written.source
 
 
-def _count_population(session: Session, policy: Policy, written: Written) -> None:
+def _count_population(session: WarehouseSession, policy: Policy, written: Written) -> None:
     """The population's classes at the released levels, and the number of its people who could be each class's."""
     rows = quoted(*_population(policy, written))
     _count_labels(session, "population_classes", rows, written)
     keys = range(len(written.labels))
     same = " AND ".join(f"p.q{j} IS NOT DISTINCT FROM c.q{j}" for j in keys)
-    session.stage(
+    session.embedded.stage(
         "peopled",
         "SELECT c.class, c.size, coalesce(p.records, 0) AS population "
         f"FROM judged_classes AS c LEFT JOIN population_classes AS p ON {same} WHERE NOT c.pool",
     )
     # A suppressed record may belong to any person whose labels no released class has, or who has none.
-    session.execute(
-        f"INSERT INTO peopled SELECT class, size, (SELECT count(*) FROM {rows}) "
-        "- (SELECT coalesce(sum(population), 0) FROM peopled) FROM judged_classes WHERE pool"
+    everybody = session.value(f"SELECT count(*) FROM {rows}")
+    session.embedded.execute(
+        f"INSERT INTO peopled SELECT class, size, {everybody} - (SELECT coalesce(sum(population), 0) FROM peopled) "
+        "FROM judged_classes WHERE pool"
     )
 
 
-def _count_labels(session: Session, name: str, rows: str, written: Written) -> None:
+def _count_labels(session: WarehouseSession, name: str, rows: str, written: Written) -> None:
     """Makes the table of the classes that rows of the source's columns fall into at the released levels."""
     labels, joins, condition = written.released_labels("p")
-    session.stage(
+    session.collect(
         name, f"SELECT {', '.join(labels)}, count(*) AS records FROM {rows} AS p {joins} WHERE {condition} GROUP BY ALL"
     )
 
 
-def _check_presence(session: Session, model: DeltaPresence, written: Written) -> list[str]:
+def _check_presence(session: WarehouseSession, model: DeltaPresence, written: Written) -> list[str]:
     (low, low_of), (high, high_of) = at_least(model.minimum), at_most(model.maximum)
-    outside = session.value(
+    embedded = session.embedded
+    outside = embedded.value(
         f"SELECT count(*) FROM peopled WHERE size::HUGEINT * {low_of} < population::HUGEINT * {low} "
         f"OR size::HUGEINT * {high_of} > population::HUGEINT * {high}"
     )
@@ -150,10 +153,10 @@ def _check_presence(session: Session, model: DeltaPresence, written: Written) ->
     if low:
         _count_labels(session, "source_classes", written.source_rows, written)
         keys = ", ".join(f"q{j}" for j in range(len(written.labels)))
-        absent = session.value(
+        absent = embedded.value(
             f"SELECT count(*) FROM (SELECT {keys} FROM population_classes EXCEPT SELECT {keys} FROM source_classes)"
         )
-        session.execute("DROP TABLE temp.main.source_classes")
+        embedded.execute("DROP TABLE temp.main.source_classes")
         if absent:
             problems.append(f"{absent} classes of the population have no record in the source, against {model}")
     return problems
@@ -162,7 +165,7 @@ def _check_presence(session: Session, model: DeltaPresence, written: Written) ->
 # --- estimates ------------------------------------------------------------------------------------------------------
 
 
-def _population_size(session: Session, policy: Policy, source_records: int, written: Written) -> int:
+def _population_size(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> int:
     population = policy.population
     if population is not None and population.size is not None:
         return population.size

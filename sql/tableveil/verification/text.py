@@ -1,9 +1,11 @@
-"""The common part of the verification: its own quoting and fair thresholds."""
+"""The common part of the verification: its own quoting, rows that come from a warehouse, and fair thresholds."""
 
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+
+from tableveil.backend import WarehouseSession
 
 PLACES = Decimal("1e-12")
 LARGEST = Decimal(10**10)
@@ -32,6 +34,14 @@ def folded(value: str, type_: str) -> str:
     unseen = r"[\pZ\pC\s\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
     shown = f"regexp_replace(nfc_normalize({value}::VARCHAR), '{unseen}', '', 'g')"
     return f"nfc_normalize(lower(upper({shown})))"
+
+
+def near(session: WarehouseSession, name: str, query: str) -> str:
+    """The rows of a query for a FROM clause of the embedded session, which collects those of a warehouse as `name`."""
+    if session.embedded is session:
+        return f"({query})"
+    session.collect(name, query)
+    return name
 
 
 def at_most(threshold: Decimal) -> tuple[int, int]:

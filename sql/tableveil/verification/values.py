@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import (
     AbsentValues,
     AttributePolicy,
@@ -32,12 +32,12 @@ from tableveil.policy import (
 )
 from tableveil.verification.distances import distances
 from tableveil.verification.supersets import beyond_all_supersets
-from tableveil.verification.text import SLACK, at_least, at_most, folded, quoted, spelled
+from tableveil.verification.text import SLACK, at_least, at_most, folded, near, quoted, spelled
 from tableveil.verification.written import Labels, Written
 
 
 def check_values(
-    session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
+    session: WarehouseSession, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
 ) -> list[str]:
     """Faults of the sensitive columns that models look at; `judged_classes` has the classes."""
     models = [model for model in policy.privacy_models if isinstance(model, SensitiveModel)]
@@ -63,7 +63,7 @@ class _Column:
 
 
 def _check_column(
-    session: Session,
+    session: WarehouseSession,
     policy: Policy,
     attribute: AttributePolicy,
     models: Sequence[SensitiveModel],
@@ -74,54 +74,60 @@ def _check_column(
     name = attribute.column
     _make_distribution(session, name, written)
     _make_spread(session, name, quasi_identifiers, marker, written)
-    _make_spellings(session, name, written)
+    embedded = session.embedded
+    _make_spellings(embedded, name, written)
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
-    values, records = session.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
+    values, records = embedded.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
     column = _Column(values, records, labels)
     measured = [model.distance for model in models if isinstance(model, TCloseness | NTCloseness)]
-    problems = _check_distribution(session, attribute, written)
+    problems = _check_distribution(embedded, attribute, written)
     if Distance.ORDERED in measured:
-        problems += _check_order(session, attribute)
+        problems += _check_order(embedded, attribute)
     if Distance.HIERARCHICAL in measured:
-        _make_value_groups(session, attribute.column, column, written)
+        _make_value_groups(embedded, attribute.column, column, written)
     if not problems:
         for model in models:
-            failing = _failing(session, policy, model, column, written)
+            failing = _failing(embedded, policy, model, column, written)
             problems += [f"{failing} classes are not of {model}"] if failing else []
     for made in ("distribution", "source_values", "spread", "spellings", "value_groups"):
-        session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
+        embedded.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return problems
 
 
 # --- the values in the source and the rows --------------------------------------------------------------------------
 
 
-def _make_distribution(session: Session, name: str, written: Written) -> None:
-    session.stage(
+def _make_distribution(session: WarehouseSession, name: str, written: Written) -> None:
+    session.embedded.stage(
         "distribution",
         "SELECT position, value, value IS NULL AS is_null, records "
         "FROM tableveil.sensitive_distributions WHERE release = ? AND column_name = ?",
         [written.release, name],
     )
     value = spelled(quoted(name), written.type_of(name))
-    session.stage(
+    query = f"SELECT {value} AS found, count(*) AS records FROM {written.source_rows} GROUP BY ALL"
+    session.embedded.stage(
         "source_values",
         f"SELECT CAST(found AS VARCHAR) AS value, records, "
         f"row_number() OVER (ORDER BY found NULLS LAST) AS rank "
-        f"FROM (SELECT {value} AS found, count(*) AS records FROM {written.source_rows} GROUP BY ALL)",
+        f"FROM {near(session, 'source_counted', query)}",
     )
 
 
-def _make_spread(session: Session, name: str, quasi_identifiers: Sequence[str], marker: str, written: Written) -> None:
+def _make_spread(
+    session: WarehouseSession, name: str, quasi_identifiers: Sequence[str], marker: str, written: Written
+) -> None:
     """How each judged class, including the pool of suppressed records, spreads over the values."""
     pool = quoted(marker) if marker else "FALSE"
     keys = ", ".join(f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers))
     same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(quasi_identifiers)))
-    session.stage(
-        "spread",
-        "SELECT c.class, d.position, d.is_null, s.records FROM ("
+    query = (
         f"SELECT {keys}, {pool} AS pool, {quoted(name)} AS found, count(*) AS records "
-        f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s "
+        f"FROM {quoted(*written.rows)} GROUP BY ALL"
+    )
+    session.embedded.stage(
+        "spread",
+        f"SELECT c.class, d.position, d.is_null, s.records FROM {near(session, 'written_spread', query)} AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
         "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)",
     )

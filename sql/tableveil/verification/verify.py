@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
@@ -14,13 +14,13 @@ from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
-from tableveil.verification.text import SLACK, folded, quoted
+from tableveil.verification.text import SLACK, folded, near, quoted
 from tableveil.verification.unchanged import check_unchanged
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
 
-def verify(session: Session, policy: Policy, source_records: int, written: Written) -> None:
+def verify(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> None:
     """Raises `InternalError` with all faults of the written objects."""
     marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
@@ -32,7 +32,7 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
-        *(() if policy.has_own_levels else _check_labels(session, quasi_identifiers, written)),
+        *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
         *_check_risks(session, policy, source_records, written),
     ]
@@ -42,8 +42,8 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         raise InternalError("VERIFICATION_FAILED", message, faults)
 
 
-def _check_columns(session: Session, roles: dict[str, Role], written: Written) -> list[str]:
-    found = tuple((name, type_) for name, type_, *_ in session.rows(f"DESCRIBE {quoted(*written.rows)}"))
+def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: Written) -> list[str]:
+    found = tuple(session.described(f"SELECT * FROM {quoted(*written.rows)}"))
     problems = []
     if found != written.types:
         problems.append(f"the rows have {len(found)} columns that are not the {len(written.types)} expected ones")
@@ -53,20 +53,24 @@ def _check_columns(session: Session, roles: dict[str, Role], written: Written) -
 
 
 def _check_classes(
-    session: Session, policy: Policy, quasi_identifiers: list[str], marker: str, source_records: int, written: Written
+    session: WarehouseSession,
+    policy: Policy,
+    quasi_identifiers: list[str],
+    marker: str,
+    source_records: int,
+    written: Written,
 ) -> list[str]:
     rows, names = quoted(*written.rows), ", ".join(map(quoted, quasi_identifiers))
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
     # Positional names, because a quasi-identifier may have any name.
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
-    session.stage(
+    session.collect(
         "recounted",
         f"SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
         f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)",
     )
-    released, total = session.row(
-        f"SELECT (SELECT coalesce(sum(recounted_size), 0) FROM recounted), (SELECT count(*) FROM {rows})"
-    )
+    released = session.embedded.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
+    total = session.value(f"SELECT count(*) FROM {rows}")
     problems = []
     suppressed = source_records - released
     if released != written.kept:
@@ -89,28 +93,35 @@ def _check_classes(
     return [*problems, *_check_class_table(session, quasi_identifiers, kept, written)]
 
 
-def _check_class_table(session: Session, quasi_identifiers: Sequence[str], kept: str, written: Written) -> list[str]:
+def _check_class_table(
+    session: WarehouseSession, quasi_identifiers: Sequence[str], kept: str, written: Written
+) -> list[str]:
     names = ", ".join(map(quoted, quasi_identifiers))
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
-    classes = quoted(*written.classes)
+    embedded, classes = session.embedded, near(session, "written_classes", f"SELECT * FROM {quoted(*written.classes)}")
     size, risk = quoted(written.class_columns.size), quoted(written.class_columns.risk)
     both = (
         f"SELECT {names}, {size}, {risk} FROM {classes}",
         f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted",
     )
     right = not any(
-        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])
+        embedded.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])
     )
     same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
     for sensitive, distinct, entropy in written.class_columns.diversity:
-        alike = session.value(
+        values = near(
+            session,
+            "written_values",
+            f"SELECT * FROM (SELECT {names}, {quoted(sensitive)}, count(*) FROM {quoted(*written.rows)} "
+            f"WHERE {kept} GROUP BY ALL) AS spread({positions}, value, records)",
+        )
+        alike = embedded.value(
             f"SELECT count(*) = (SELECT count(*) FROM recounted) FROM {classes} AS c "
             f"JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
             "coalesce(exp(ln(sum(records) FILTER (present)) - sum(records * ln(records)) FILTER (present) "
             f"/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM ("
-            f"SELECT {names}, {folded(quoted(sensitive), written.type_of(sensitive))}, count(*) "
-            f"FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL"
-            f") AS spread({positions}, value, records)) GROUP BY {positions}) AS r ON {same} "
+            f"SELECT {positions}, {folded('value', written.type_of(sensitive))} AS value, "
+            f"sum(records)::BIGINT AS records FROM {values} GROUP BY ALL)) GROUP BY {positions}) AS r ON {same} "
             f"WHERE c.{quoted(distinct)} = r.different AND abs(c.{quoted(entropy)} - r.l) <= {SLACK!r} * (1 + r.l)"
         )
         right = right and alike
@@ -118,37 +129,43 @@ def _check_class_table(session: Session, quasi_identifiers: Sequence[str], kept:
 
 
 def _check_privacy(
-    session: Session, policy: Policy, quasi_identifiers: list[str], marker: str, source_records: int, written: Written
+    session: WarehouseSession,
+    policy: Policy,
+    quasi_identifiers: list[str],
+    marker: str,
+    source_records: int,
+    written: Written,
 ) -> list[str]:
     """Whether every privacy model holds, also for suppressed records that are released as one more class."""
     positions = [f"q{i}" for i in range(len(quasi_identifiers))]
     pool = ""
     if policy.suppressed_records is SuppressedRecords.KEEP:
-        session.stage("pool", f"SELECT count(*) AS size FROM {quoted(*written.rows)} WHERE {quoted(marker)}")
+        session.collect("pool", f"SELECT count(*) AS size FROM {quoted(*written.rows)} WHERE {quoted(marker)}")
         nothing = "".join(", NULL" for _ in positions)
         pool = f" UNION ALL SELECT -1, TRUE, size{nothing} FROM pool WHERE size > 0"
-    session.execute(
+    embedded = session.embedded
+    embedded.execute(
         "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
         f"{', '.join(positions)} FROM recounted{pool}"
     )
     if policy.record_level is not None:
-        problems = check_record_level(session, policy, source_records, written)
+        problems = check_record_level(embedded, policy, source_records, written)
     elif policy.local_recoding is not None:
-        problems = read_own_levels(session, policy, written, count_people=counts_people(policy))
+        problems = read_own_levels(embedded, policy, written, count_people=counts_people(policy))
         problems = problems or [
             *check_people(session, policy, source_records, written),
-            *check_unchanged(session, policy, marker, written),
+            *check_unchanged(embedded, policy, marker, written),
         ]
-        drop_own_levels(session, written)
+        drop_own_levels(embedded, written)
     else:
         problems = check_people(session, policy, source_records, written)
-        problems += check_unchanged(session, policy, marker, written)
+        problems += check_unchanged(embedded, policy, marker, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
     problems += check_safe_harbor(session, policy, written)
-    problems += check_aggregated(session, policy, quasi_identifiers, marker, written)
-    session.execute("DROP VIEW temp.main.judged_classes")
+    problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)
+    embedded.execute("DROP VIEW temp.main.judged_classes")
     if pool:
-        session.execute("DROP TABLE temp.main.pool")
+        embedded.execute("DROP TABLE temp.main.pool")
     return problems
 
 
@@ -165,9 +182,11 @@ def _check_labels(session: Session, quasi_identifiers: list[str], written: Writt
     return problems
 
 
-def _check_risks(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    sizes: list[tuple[int, int]] = session.rows("SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1")
-    session.execute("DROP TABLE recounted")
+def _check_risks(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
+    sizes: list[tuple[int, int]] = session.embedded.rows(
+        "SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1"
+    )
+    session.embedded.execute("DROP TABLE recounted")
     histogram = session.rows(
         f"SELECT class_size, classes, records, risk FROM {quoted(*written.risk_histogram)} ORDER BY class_size"
     )

@@ -219,6 +219,8 @@ CREATE TABLE tableveil.releases (
     source_fingerprint VARCHAR NOT NULL,
     target_schema VARCHAR NOT NULL,
     target_name VARCHAR NOT NULL,
+    -- Empty for the database itself. A schema of a warehouse has its name before it: lake.visits.
+    warehouse VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,
     repeat_reason VARCHAR NOT NULL,
     -- Its objects are private until another person approves it.
@@ -250,6 +252,14 @@ CREATE TABLE tableveil.releases (
     policy VARCHAR NOT NULL
 );
 CREATE SEQUENCE tableveil.release_numbers;
+
+-- Releases whose objects have not all come to their names in the warehouse yet, and the names of those that they replace
+-- there. The next start of the server completes them.
+CREATE TABLE tableveil.release_swaps (
+    release BIGINT PRIMARY KEY,
+    warehouse VARCHAR NOT NULL,
+    replaced VARCHAR[] NOT NULL
+);
 
 -- The tables that a source reads which is a query.
 CREATE TABLE tableveil.release_sources (

@@ -1,0 +1,114 @@
+"""How a release comes to its names in a warehouse, which knows no transaction over several tables.
+
+The objects are written and verified under names of their own. Then one transaction of the ledger has the release with
+the intent to rename them, and after the renaming another one the end of the job. From the intent on the release is
+only ever completed, however often that is interrupted; before it, what was written is dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from dataclasses import replace
+
+from tableveil.backend import Database, WarehouseSession, drop, scoped, table
+from tableveil.control import Stopped
+from tableveil.errors import ConflictError, TableveilError, shortened
+from tableveil.policy import ReleaseTarget
+from tableveil.release.target import objects_called
+from tableveil.state import jobs
+from tableveil.state.jobs import Outcome
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.release_swaps import SWAPS, open_swaps
+from tableveil.state.releases import RELEASES, Release
+
+logger = logging.getLogger("tableveil.sql")
+
+
+def staged(session: WarehouseSession, target: ReleaseTarget, number: int) -> ReleaseTarget:
+    """The names under which the objects of the release of that number are written and verified."""
+    return replace(target, name=f"{_prefix(session)}{number}")
+
+
+def discard(session: WarehouseSession, schema: str) -> None:
+    """Drops what was staged in a schema for releases that are not made; call it while no other job writes."""
+    decided = open_swaps(session.ledger, session.catalog)
+    for found in session.listed(schema):
+        match = re.match(rf"{_prefix(session)}(\d+)", found.name)
+        if match and int(match[1]) not in decided:
+            session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))
+
+
+def _prefix(session: WarehouseSession) -> str:
+    """Another service may write to the same warehouse: names tell whose they are."""
+    own = hashlib.sha256(b"staged" + fingerprint_key(session.ledger)).hexdigest()[:8]
+    return f"tableveil_staged_{own}_"
+
+
+def complete(session: WarehouseSession, number: int) -> None:
+    """Renames the objects of a release whose intent is in the ledger, and ends its job; may be called again.
+
+    Raises:
+        ConflictError: something foreign took a name meanwhile.
+    """
+    ledger = session.ledger
+    release, (swap,) = RELEASES.find(ledger, number), SWAPS.of(ledger, [number])[number]
+    assert release is not None, "the intent is written with its release"
+    schema = release.place
+    held = staged(session, ReleaseTarget(schema, release.target_name), number)
+    written = {item.name: held.name + item.name[len(release.target_name) :] for item in release.objects}
+    there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
+    for name, own in written.items():
+        if own.casefold() not in map(str.casefold, there):
+            continue
+        taken = next((found for found in there if found.casefold() == name.casefold()), None)
+        if taken is not None and taken not in swap.replaced:
+            found = f"{shortened(name)}, which was made while releases/{number} was written"
+            hint = "Rename it and restart the server: that completes the release."
+            raise ConflictError.of("TARGET_EXISTS", "release.name", found, "nothing of that name", hint)
+        if taken is not None:
+            session.execute(drop("TABLE", table(taken, schema, session.catalog)))
+        session.rename(table(own, schema, session.catalog), table(name, schema, session.catalog))
+    names = {name.casefold() for name in written}
+    for other in swap.replaced:
+        if other in there and other.casefold() not in names:
+            session.execute(drop("TABLE", table(other, schema, session.catalog)))
+    _end(session, release)
+
+
+def _end(session: WarehouseSession, release: Release) -> None:
+    with session.embedded.transaction():
+        SWAPS.delete(session.ledger, release.number)
+        if not jobs.has_ended(session.ledger, release.job):
+            outcome = Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
+            jobs.insert_outcome(session.ledger, release.job, outcome)
+
+
+def complete_all(session: WarehouseSession) -> None:
+    """Completes all releases whose intent is in the ledger, but for those whose names something foreign took."""
+    for number in open_swaps(session.ledger, session.catalog):
+        try:
+            complete(session, number)
+            logger.info("releases/%d completed in the warehouse %s", number, session.catalog)
+        except ConflictError as error:
+            logger.error("releases/%d is not completed: %s", number, error)
+
+
+def recover(database: Database, warehouse: str) -> None:
+    """Completes the releases whose intent is in the ledger, and drops what else was staged for unfinished jobs.
+
+    Call it before jobs run. A warehouse that does not answer is tried again at the next start, and before each release.
+    """
+    with database.session() as embedded:
+        targets = jobs.unfinished_targets(embedded.ledger)
+        schemas = [schema for schema in targets if schema.startswith(scoped(warehouse, ""))]
+        if not schemas and not open_swaps(embedded.ledger, warehouse):
+            return
+        try:
+            with database.rows_session(embedded, warehouse) as session:
+                complete_all(session)
+                for schema in schemas:
+                    discard(session, schema.removeprefix(scoped(warehouse, "")))
+        except (TableveilError, Stopped) as error:
+            logger.error("the warehouse %s is not recovered: %s", warehouse, getattr(error, "code", "stopped"))

@@ -1,0 +1,62 @@
+"""The bytes that a job would collect from a warehouse: too many are refused before any of them come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, cast, column, row_hash
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.policy import Policy
+from tableveil.source.model import Source
+
+BYTES_PER_VALUE = 64
+"""A value in Arrow, in the embedded database, and while it is labelled, besides the characters of its text."""
+
+BYTES_PER_COMBINATION = 24
+"""Two words of codes, and a number of records."""
+
+
+def check_collectible(session: WarehouseSession, source: Source, policy: Policy, sensitive: Collection[str]) -> None:
+    """Raises `InvalidError` if the values and the combinations that a search needs take more than may be collected.
+
+    These are the different values of the quasi-identifiers and of the counted `sensitive` columns, and the different
+    combinations of quasi-identifiers, by themselves and with each sensitive column. The engine estimates them in one
+    scan.
+    """
+    most = session.most_collected
+    if most is None:
+        return
+    identifiers = [attribute.column for attribute in policy.quasi_identifiers]
+    columns = [*identifiers, *sensitive]
+    together = [column(name) for name in identifiers]
+    wanted: list[exp.Expr] = []
+    for name in columns:
+        length = exp.Avg(this=exp.Length(this=cast(column(name), "VARCHAR")))
+        wanted += [exp.ApproxDistinct(this=column(name)), length]
+    for others in ([], *([column(name)] for name in sensitive)):
+        wanted.append(exp.ApproxDistinct(this=row_hash(*(part.copy() for part in together), *others)))
+    found = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
+    distinct, lengths = found[: 2 * len(columns) : 2], found[1 : 2 * len(columns) : 2]
+    sizes = {
+        f"the {int(values):,} values of {shortened(name)}": int(values) * (BYTES_PER_VALUE + int(length or 0))
+        for name, values, length in zip(columns, distinct, lengths, strict=True)
+    }
+    combinations = [int(values) for values in found[2 * len(columns) :]]
+    if source.population is not None:
+        everybody = exp.ApproxDistinct(this=row_hash(*(column(found.name) for found in source.population.columns)))
+        combinations.append(int(session.value(exp.select(everybody).from_(source.population.table()))))
+    shown = f"the {sum(combinations):,} combinations of quasi-identifiers and sensitive values"
+    sizes[shown] = sum(combinations) * BYTES_PER_COMBINATION
+    total = sum(sizes.values())
+    if total > most:
+        largest = max(sizes, key=lambda part: sizes[part])
+        fault = Fault(
+            "source",
+            f"about {total:,} bytes to collect from the warehouse, most of them for {largest}",
+            f"at most {most:,} bytes",
+            "Round or shorten values in the table, leave out quasi-identifiers with many values, or give the server "
+            "more memory.",
+        )
+        raise InvalidError.about("COLLECTS_TOO_MUCH", "the search would need too much of the warehouse's rows", [fault])

@@ -1,0 +1,25 @@
+"""Releases in a warehouse whose objects are verified, but do not all have their names yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tableveil.backend import Ledger
+from tableveil.state.mapper import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The intent to give the objects of a release their names, in place of the `replaced` ones."""
+
+    warehouse: str
+    replaced: tuple[str, ...]
+
+
+SWAPS = Table("release_swaps", Swap, "release")
+
+
+def open_swaps(ledger: Ledger, warehouse: str) -> list[int]:
+    """The releases of a warehouse that are to be completed."""
+    query = "SELECT release FROM tableveil.release_swaps WHERE warehouse = ? ORDER BY release"
+    return [release for (release,) in ledger.rows(query, [warehouse])]

@@ -1,0 +1,254 @@
+"""Releases in a warehouse: equal to those in the database, whole after a kill at any step, or refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Scopes, Session, Sight, looking
+from tableveil.control import Control
+from tableveil.errors import ConflictError, InvalidError
+from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.lookups import Releases
+from tableveil.pipelines.anonymize import anonymize, release_work
+from tableveil.pipelines.job import JobContext
+from tableveil.policy import (
+    AttributePolicy,
+    Distance,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    IfExists,
+    KAnonymity,
+    KMap,
+    Policy,
+    Population,
+    ReleaseTarget,
+    Role,
+    TableReference,
+    TCloseness,
+)
+from tableveil.runtime import Job, JobManager
+from tableveil.state import jobs as store
+from tableveil.state.jobs import JobState
+from tableveil.state.release_swaps import open_swaps
+from tests.another_duckdb import AnotherDuckDB
+from tests.migrated import opened
+from tests.service.jobs.managed import ended
+from tests.service.jobs.plain import plain_target
+
+WARDS = InlineLevels((("north", "up", "*"), ("süd", "down", "*"), ("e'ast", "down", "*")))
+MADE = (
+    "CREATE TABLE {}.patients AS SELECT 20 + (i * 7) % 50 AS age, "
+    """CASE WHEN i % 3 = 0 THEN 'north' WHEN i % 3 = 1 THEN 'süd' ELSE 'e''ast' END AS "ward é", """
+    "CASE WHEN i % 11 > 0 THEN 'illness ' || i % 5 END AS illness, i AS id FROM range(200) r(i)",
+    "CREATE TABLE {}.everybody AS SELECT * FROM {}.patients UNION ALL SELECT * FROM {}.patients",
+)
+POLICY = Policy(
+    source=TableReference("lake", "clinic", "patients"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "99", ("10", "50"))),
+        AttributePolicy("ward é", Role.QUASI_IDENTIFIER, WARDS),
+        AttributePolicy("illness", Role.SENSITIVE),
+        AttributePolicy("id", Role.IDENTIFYING),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("clinic", "released"),
+    suppression_limit=Decimal("0.1"),
+    repeat_reason="a test",
+)
+REPLACED = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    for database in opened(tmp_path / "test.duckdb"):
+        with database.session() as session:
+            session.execute("CREATE SCHEMA clinic")
+            for statement in MADE:
+                session.execute(statement.replace("{}", "clinic"))
+        yield database
+
+
+@pytest.fixture
+def lake(database: Database, tmp_path: Path) -> Iterator[AnotherDuckDB]:
+    lake = AnotherDuckDB(tmp_path)
+    with lake.database.session() as session:
+        session.execute("CREATE SCHEMA clinic")
+        for statement in MADE:
+            session.execute(statement.replace("{}", "clinic"))
+    database.warehouses["lake"] = lake
+    yield lake
+    lake.close()
+
+
+def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> Job:
+    """A job, on a manager of its own."""
+    jobs = JobManager(database, 1, approval=approval)
+    try:
+        return ended(jobs, jobs.submit(release_work(policy, json.dumps({}))).request.number)
+    finally:
+        jobs.close(10)
+
+
+def tables(session: Session) -> dict[str, list[tuple[Any, ...]]]:
+    """All tables of the schema and their rows, but for what differs from release to release."""
+    return {
+        found.name: [row for row in session.rows(f'FROM clinic."{found.name}"') if row[0] not in ("release", "cite")]
+        for found in session.listed("clinic")
+    }
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        POLICY,
+        replace(POLICY, privacy_models=(KAnonymity(3), DistinctLDiversity("illness", 2))),
+        replace(POLICY, privacy_models=(EntropyLDiversity("illness", Decimal(2)),)),
+        replace(POLICY, privacy_models=(KAnonymity(2), TCloseness("illness", Decimal("0.3"), Distance.EQUAL))),
+        replace(
+            POLICY,
+            privacy_models=(KMap(8),),
+            population=Population(table=TableReference("", "clinic", "everybody")),
+        ),
+    ],
+    ids=["k", "distinct", "entropy", "t", "population"],
+)
+def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckDB, policy: Policy) -> None:
+    there = done(database, policy)
+    here = done(database, replace(policy, source=replace(policy.source, catalog="")))
+    assert (there.failure, here.failure) == (None, None)
+    assert there.request.source == TableReference("lake", "lake.clinic", "patients")
+    releases = [Releases(database).get(job.result) for job in (there, here) if job.result]
+    elsewhere, own = releases
+    assert (elsewhere.warehouse, elsewhere.target_schema, own.target_schema) == ("lake", "lake.clinic", "clinic")
+    for field in ("score", "records", "suppressed_records", "classes", "risk_after"):
+        assert getattr(elsewhere, field) == getattr(own, field)
+    assert [replace(a, hierarchy="") for a in elsewhere.attributes] == [
+        replace(a, hierarchy="") for a in own.attributes
+    ]
+    assert elsewhere.source_fingerprint != own.source_fingerprint
+    with lake.database.session() as session, database.session() as other:
+        assert tables(session) == tables(other)
+
+
+def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: AnotherDuckDB) -> None:
+    def change(verb: str) -> None:
+        if verb == "create":
+            with lake.database.session() as session:
+                session.execute("UPDATE clinic.patients SET age = 21 WHERE id = 7")
+
+    lake.before = change
+    failure = done(database, POLICY).failure
+    assert failure is not None
+    assert failure.code == "SOURCE_CHANGED"
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
+
+
+class _Killed(BaseException):
+    """Nothing of the process runs on."""
+
+
+def test_a_kill_at_any_step_leaves_all_or_nothing(
+    database: Database, lake: AnotherDuckDB, run_killed: Callable[[Policy, int], bool]
+) -> None:
+    """Once a release is there, the next ones replace it: they have another k, so that their rows differ."""
+    policy = replace(POLICY, release=plain_target("clinic", "released"))
+    seen: list[bool] = []
+    with database.ledger() as ledger, lake.database.session() as session:
+        before = tables(session)
+        assert set(before) == {"patients", "everybody"}
+        while run_killed(policy, len(seen)):
+            decided = open_swaps(ledger, "lake")
+            JobManager(database, 1).close(10)
+            after = tables(session)
+            assert open_swaps(ledger, "lake") == []
+            (state,) = ledger.row("SELECT state FROM tableveil.job_outcomes ORDER BY job DESC LIMIT 1")
+            seen.append(bool(decided))
+            assert state == (JobState.SUCCEEDED if decided else JobState.INTERRUPTED)
+            assert (after != before) == bool(decided)
+            if decided:
+                assert len(after) == 2 + 4
+                target = plain_target("clinic", "released", if_exists=IfExists.REPLACE)
+                policy = replace(policy, release=target, privacy_models=(KAnonymity(25 if len(seen) % 2 else 3),))
+            before = after
+    # Killed before the intent at each object, and after it at each renaming.
+    assert seen.count(False) >= 4
+    assert seen.count(True) >= 4
+
+
+@pytest.fixture
+def run_killed(database: Database, lake: AnotherDuckDB) -> Callable[[Policy, int], bool]:
+    """Runs a job, and kills it at a step of the warehouse; returns whether it came so far."""
+
+    def run(policy: Policy, at: int) -> bool:
+        steps = itertools.count()
+
+        def kill(_: str) -> None:
+            if next(steps) >= at:
+                raise _Killed
+
+        with database.session() as session, database.rows_session(session, "lake") as rows:
+            number = store.next_number(session.ledger)
+            request = store.Request(number, "", "{}", "", policy.source, "lake.clinic", "released", store.now())
+            store.insert_request(session.ledger, request)
+            lake.before = kill
+            try:
+                anonymize(JobContext(number, "{}", database, session, Control(), elsewhere=rows), policy)
+            except _Killed:
+                return True
+            finally:
+                lake.before = lambda verb: None
+        return False
+
+    return run
+
+
+def test_refuses_to_collect_too_much(database: Database, lake: AnotherDuckDB) -> None:
+    lake.most_collected = 5_000
+    failure = done(database, POLICY).failure
+    assert failure is not None
+    assert failure.code == "COLLECTS_TOO_MUCH"
+    assert "combinations" in failure.faults[0].found
+
+
+def test_refuses_what_cannot_be_done_there(database: Database, lake: AnotherDuckDB) -> None:
+    with pytest.raises(InvalidError, match="source_query"):
+        done(database, replace(POLICY, source_query="SELECT 1"))
+    failure = done(database, POLICY, approval=("lake.clinic",)).failure
+    assert failure is not None
+    assert failure.code == "APPROVAL_UNSUPPORTED"
+    with pytest.raises(InvalidError) as nowhere:
+        done(database, replace(POLICY, source=replace(POLICY.source, catalog="pond")))
+    assert "pond" in str(nowhere.value.faults[0])
+
+
+def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherDuckDB) -> None:
+    number = done(database, POLICY).result
+    assert number is not None
+    with pytest.raises(ConflictError, match="in the warehouse 'lake'"), Releases(database).read(number, "released"):
+        pass
+    jobs = JobManager(database, 1)
+    jobs.withdraw(number, "a mistake")
+    jobs.close(10)
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
+
+
+def test_rights_are_on_the_schema_of_the_warehouse(database: Database, lake: AnotherDuckDB) -> None:
+    for schemas, allowed in (({"clinic"}, False), ({"lake.clinic"}, True)):
+        sight = Sight("ada", owned=Scopes(schemas=frozenset(schemas)))
+        with looking(lambda sight=sight: sight):  # type: ignore[misc]
+            if allowed:
+                assert done(database, POLICY).state is JobState.SUCCEEDED
+            else:
+                with pytest.raises(InvalidError):
+                    done(database, POLICY)
