@@ -74,12 +74,18 @@ class Connection:
         self._tag = f"tableveil-{secrets.token_hex(8)}"
         self._spark = SparkSession(url)
         self._spark.client.set_retry_policies([_Retries()])
-        self.version: str = self.run(lambda spark: spark.version, control)
-        if tuple(int(part) for part in self.version.split(".")[:2]) < OLDEST:
+        version: str = self.run(lambda spark: spark.version, control)
+        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
             self.close()
             expected = f"Spark {'.'.join(map(str, OLDEST))} or newer"
-            raise InvalidError.of("WAREHOUSE_OLD", warehouse, f"a server of Spark {self.version}", expected)
+            raise InvalidError.of("WAREHOUSE_OLD", warehouse, f"a server of Spark {version}", expected)
         self.run(_set, control)
+
+    @property
+    def id(self) -> str:
+        """The server's name for the session."""
+        found: str = self._spark.session_id
+        return found
 
     def run(self, work: Callable[[SparkSession], T], control: Control | None) -> T:
         """Runs work and returns its result.

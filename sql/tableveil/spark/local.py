@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,9 @@ SECONDS_TO_STOP = 3.0
 """The service itself has ten to end."""
 
 MEMORY = "2g"
+
+_WITH_US = 'exec 3<&0; "$@" </dev/null 3<&- & server=$!; (read _ <&3; kill $server) & exec 3<&-; wait $server'
+"""Runs a command until our end of the pipe is closed, also by our own end: a killed service leaves no server behind."""
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -64,6 +68,7 @@ class LocalServer:
         log = (directory / "log").open("wb")
         self._process = subprocess.Popen(
             [
+                *("/bin/sh", "-c", _WITH_US, "sh"),
                 *(str(spark_home / "bin" / "spark-submit"), "--driver-memory", MEMORY, "--master", "local[2]"),
                 *("--class", _SERVER, *options, "spark-internal"),
             ],
@@ -75,7 +80,7 @@ class LocalServer:
             },
             # Derby writes a log of its own where it runs.
             cwd=directory,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             # A Ctrl-C for the service must not end it first: jobs are ended before.
@@ -84,14 +89,10 @@ class LocalServer:
         log.close()
         self._wait(directory / "log")
 
-    @property
-    def pid(self) -> int:
-        """The process, which is the leader of its group."""
-        return self._process.pid
-
     def close(self) -> None:
         """Ends the server; its tables stay."""
-        self._process.terminate()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         try:
             self._process.wait(SECONDS_TO_STOP)
         except subprocess.TimeoutExpired:
@@ -99,9 +100,11 @@ class LocalServer:
 
     def kill(self) -> None:
         """Ends it at once, as a crash would."""
-        if self._process.poll() is None:
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
 
     def _wait(self, log: Path) -> None:
         until = time.monotonic() + SECONDS_TO_START

@@ -67,9 +67,9 @@ class SparkSession:
         return self.embedded.sight
 
     @property
-    def version(self) -> str:
-        """The version of the server."""
-        return self._connection.version
+    def id(self) -> str:
+        """The server's name for the session, by which its operator finds it."""
+        return self._connection.id
 
     def close(self) -> None:
         """Ends the session on the server; its views and what was lent go with it."""

@@ -1,0 +1,143 @@
+"""Spark by itself: a server that is absent, refuses, is old or is killed, and tables that change or are odd."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Session, column, table
+from tableveil.errors import BusyError, ConflictError, InvalidError
+from tableveil.spark import SparkWarehouse
+from tableveil.spark.local import LocalServer
+from tests.warehouses.conftest import MOST_COLLECTED, query, tree
+
+# PySpark is imported by the session, where it is installed.
+pytestmark = pytest.mark.usefixtures("spark_url")
+
+
+@pytest.fixture(scope="module")
+def lake(spark_url: str, embedded: Session) -> SparkWarehouse:
+    warehouse = SparkWarehouse("lake", spark_url, MOST_COLLECTED)
+    with warehouse.session(embedded) as session:
+        session.execute(tree("CREATE SCHEMA IF NOT EXISTS faults"))
+    return warehouse
+
+
+# --- servers --------------------------------------------------------------------------------------------------------
+
+
+def test_an_absent_server(embedded: Session) -> None:
+    started = time.monotonic()
+    with pytest.raises(BusyError) as raised:
+        SparkWarehouse("lake", "sc://127.0.0.1:9", MOST_COLLECTED).session(embedded)
+    assert raised.value.code == "WAREHOUSE_UNAVAILABLE"
+    # It is tried again for some seconds; PySpark itself would go on for ten minutes.
+    assert time.monotonic() - started < 60
+
+
+def test_a_token_that_is_refused(spark_url: str, embedded: Session) -> None:
+    with pytest.raises(InvalidError) as raised:
+        SparkWarehouse("lake", f"{spark_url}x", MOST_COLLECTED).session(embedded)
+    assert raised.value.code == "WAREHOUSE_REFUSED"
+    assert spark_url.rpartition("=")[2] not in str(raised.value)
+
+
+def test_an_old_server(lake: SparkWarehouse, embedded: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tableveil.spark.connection.OLDEST", (99, 0))
+    with pytest.raises(InvalidError, match="expected Spark 99") as raised:
+        lake.session(embedded)
+    assert raised.value.code == "WAREHOUSE_OLD"
+
+
+def test_a_server_that_is_killed(tmp_path: Path, embedded: Session) -> None:
+    server = LocalServer(tmp_path / "spark", persistent=False)
+    try:
+        with SparkWarehouse("lake", server.url, MOST_COLLECTED).session(embedded) as session:
+            assert session.value(tree("SELECT 1")) == 1
+            server.kill()
+            with pytest.raises(BusyError) as raised:
+                session.value(tree("SELECT 1"))
+            assert raised.value.code == "WAREHOUSE_UNAVAILABLE"
+    finally:
+        server.kill()
+
+
+def test_a_server_that_forgot_the_session(lake: SparkWarehouse, spark_url: str, embedded: Session) -> None:
+    """A server that was restarted knows no session of before; neither does one that ended it for being idle."""
+    from pyspark.sql.connect.session import SparkSession
+
+    with lake.session(embedded) as session:
+        other = SparkSession(f"{spark_url};session_id={session.id}")
+        other.client.release_session()
+        with pytest.raises(BusyError, match="restarted") as raised:
+            session.value(tree("SELECT 1"))
+        assert raised.value.code == "WAREHOUSE_UNAVAILABLE"
+        other.client.close()
+    with lake.session(embedded) as session:
+        assert session.value(tree("SELECT 2")) == 2
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_types_without_a_counterpart_keep_spark_s_name(lake: SparkWarehouse, embedded: Session) -> None:
+    """They are then refused by the name of their column, like other types that no policy knows."""
+    with lake.session(embedded) as session:
+        session.execute(
+            tree("CREATE TABLE lake.faults.nested AS SELECT {'a': 1} AS s, [1] AS l, 'x' AS t, INTERVAL 1 DAY AS d")
+        )
+        types = dict(session.described(query("SELECT * FROM lake.faults.nested")))
+        session.execute(tree("DROP TABLE lake.faults.nested"))
+    assert types == {"s": "struct<a:int>", "l": "array<int>", "t": "VARCHAR", "d": "interval day"}
+
+
+def test_a_table_that_goes_away(lake: SparkWarehouse, embedded: Session) -> None:
+    read = query("SELECT i FROM lake.faults.people")
+    with lake.session(embedded) as session:
+        session.execute(tree("CREATE TABLE lake.faults.people AS SELECT 1 AS i"))
+        assert session.rows(read) == [(1,)]
+        session.rename(table("people", "faults", "lake"), table("others", "faults", "lake"))
+        with pytest.raises(ConflictError) as raised:
+            session.rows(read)
+        assert raised.value.code == "WAREHOUSE_TABLE_CHANGED"
+        session.execute(tree("DROP TABLE lake.faults.others"))
+        session.execute(tree("CREATE TABLE lake.faults.people AS SELECT 1 AS j"))
+        with pytest.raises(ConflictError):
+            session.rows(read)
+        session.execute(tree("DROP TABLE lake.faults.people"))
+
+
+def test_more_than_may_be_collected(lake: SparkWarehouse, embedded: Session, spark_url: str) -> None:
+    many = query("SELECT i FROM unnest(generate_series(1, 1000)) AS v(i)")
+    with SparkWarehouse("lake", spark_url, 1000).session(embedded) as session:
+        with pytest.raises(InvalidError) as raised:
+            session.collect("many", many)
+        assert raised.value.code == "COLLECTS_TOO_MUCH"
+        assert session.collect("few", many.copy().where("i < 10")) == 9
+
+
+def test_text_that_is_none(lake: SparkWarehouse, embedded: Session) -> None:
+    with lake.session(embedded) as session, pytest.raises(InvalidError) as raised:
+        session.collect("bytes", query("SELECT CAST(UNHEX('FF') AS VARCHAR) AS t"))
+    assert raised.value.code == "TEXT_INVALID"
+
+
+def test_many_files_hold_their_rows_in_order(lake: SparkWarehouse, embedded: Session) -> None:
+    """Each file begins where the one before it ended: the order of files tells nothing more than the order of rows."""
+    target = table("ranges", "faults", "lake")
+    with lake.session(embedded) as session:
+        session.execute("SET spark.sql.adaptive.coalescePartitions.enabled = false")
+        session.write(
+            target.copy(),
+            query("SELECT 97 * i % 1000 AS a FROM unnest(generate_series(1, 1000)) AS v(i)"),
+            [column("a")],
+        )
+        files = session.rows(
+            "SELECT _metadata.file_path AS f, min(a), max(a) FROM lake.faults.ranges GROUP BY ALL ORDER BY f"
+        )
+        session.execute(tree("DROP TABLE lake.faults.ranges"))
+    assert len(files) > 1
+    bounds = [bound for _, *found in files for bound in found]
+    assert bounds == sorted(bounds)
