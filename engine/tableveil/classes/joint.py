@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.counter import ClassCounter
+from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
@@ -99,6 +100,27 @@ class JointCounter:
 def combinations_of(joint: EquivalenceClasses) -> NDArray[np.int64]:
     """Per joint class, the code of its combination of earlier classes."""
     return joint.groups(len(joint.at))
+
+
+def without_release(
+    earlier: EarlierClasses, joint: EquivalenceClasses, position: int
+) -> tuple[EarlierClasses, EquivalenceClasses]:
+    """The earlier and the joint classes as if there were no release at a position; all labels are one attribute."""
+    others = np.delete(earlier.classes, position, axis=1)
+    there = (others != WITHOUT_ROW).any(axis=1)
+    known, code = np.unique(others[there], axis=0, return_inverse=True)
+    codes = np.full(earlier.combinations, len(known), np.int64)
+    codes[:-1][there] = code.reshape(-1)
+    people = np.bincount(codes[:-1], earlier.people, len(known) + 1)[:-1].astype(np.int64)
+    releases = tuple(release for r, release in enumerate(earlier.releases) if r != position)
+    merged = EarlierClasses(releases, known, people, earlier.present)
+    labels = np.stack([joint.groups(j) for j in range(len(joint.at))], axis=1)
+    different, label = np.unique(labels, axis=0, return_inverse=True)
+    layout = KeyLayout.of([len(different), merged.combinations])
+    (keys,) = layout.pack([label.reshape(-1), codes[combinations_of(joint)]])
+    key, place = np.unique(keys, return_inverse=True)
+    counts = np.bincount(place.reshape(-1), joint.counts).astype(np.int64)
+    return merged, EquivalenceClasses(layout, (key,), counts, (0,))
 
 
 def _of_quasi_identifiers(marginals: Marginals) -> Marginals:

@@ -80,6 +80,16 @@ class IfExists(StrEnum):
     REPLACE = "REPLACE"
 
 
+class LeftBehind(StrEnum):
+    """The treatment of fewer than k people of the same earlier classes who have no row in the new release.
+
+    `REQUIRE` suppresses more of them, or none; `REPORT` counts them, and promises k only for rows of the release.
+    """
+
+    REQUIRE = "REQUIRE"
+    REPORT = "REPORT"
+
+
 @dataclass(frozen=True, slots=True)
 class TableReference:
     """A table of the database; an empty catalog means the server's own."""
@@ -179,8 +189,9 @@ class ReleaseTarget:
     """Where the release is written; companion objects take `name` as prefix.
 
     The targets `publish` get it as well, for the `publish_repeat_reason` if their readers have one of the same people.
-    `label_columns` gives labels columns to compute with and sort by, and the release the tables that explain it. With
-    `class_id` rows carry the number of their class.
+    With `left_behind`, the release is judged together with the earlier releases of these numbers, or, without numbers,
+    with all of the same people. `label_columns` gives labels columns to compute with and sort by, and the release the
+    tables that explain it. With `class_id` rows carry the number of their class.
     """
 
     schema: str
@@ -191,6 +202,8 @@ class ReleaseTarget:
     publish_repeat_reason: str = ""
     label_columns: bool = True
     class_id: bool = False
+    together_with: tuple[int, ...] = ()
+    left_behind: LeftBehind | None = None
 
     @property
     def classes_name(self) -> str:

@@ -18,6 +18,7 @@ from tableveil.policy.validate_microaggregation import check_microaggregation
 from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search
+from tableveil.policy.validate_together import check_together
 
 
 def validate_policy(policy: Policy) -> list[Fault]:
@@ -38,6 +39,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *_check_quality(policy),
         *check_classification(policy),
         *check_search(policy),
+        *check_together(policy),
         *_check_statements(policy),
     ]
 

@@ -807,6 +807,30 @@ SEARCH_STRATEGY_ANYTIME: SearchStrategy.ValueType  # 4
 """Good transformations early, then better ones and better bounds: for large lattices and short times."""
 Global___SearchStrategy: _TypeAlias = SearchStrategy  # noqa: Y015
 
+class _LeftBehind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LeftBehindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LeftBehind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LEFT_BEHIND_UNSPECIFIED: _LeftBehind.ValueType  # 0
+    """Stands for a release that is not judged together with others."""
+    LEFT_BEHIND_REQUIRE: _LeftBehind.ValueType  # 1
+    """Suppresses more records where fewer than k people of the same earlier classes would be left behind, but not all."""
+    LEFT_BEHIND_REPORT: _LeftBehind.ValueType  # 2
+    """Counts them. Then k is promised only for people who have a row in this release."""
+
+class LeftBehind(_LeftBehind, metaclass=_LeftBehindEnumTypeWrapper):
+    """The treatment of people who are left behind: they have a row in an earlier release, and none in this one."""
+
+LEFT_BEHIND_UNSPECIFIED: LeftBehind.ValueType  # 0
+"""Stands for a release that is not judged together with others."""
+LEFT_BEHIND_REQUIRE: LeftBehind.ValueType  # 1
+"""Suppresses more records where fewer than k people of the same earlier classes would be left behind, but not all."""
+LEFT_BEHIND_REPORT: LeftBehind.ValueType  # 2
+"""Counts them. Then k is promised only for people who have a row in this release."""
+Global___LeftBehind: _TypeAlias = LeftBehind  # noqa: Y015
+
 class _ReleaseKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -3552,6 +3576,8 @@ class ReleaseTarget(_message.Message):
     PUBLISH_REPEAT_REASON_FIELD_NUMBER: _builtins.int
     LABEL_COLUMNS_FIELD_NUMBER: _builtins.int
     CLASS_ID_FIELD_NUMBER: _builtins.int
+    TOGETHER_WITH_FIELD_NUMBER: _builtins.int
+    LEFT_BEHIND_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
@@ -3575,10 +3601,25 @@ class ReleaseTarget(_message.Message):
     """`true` gives every row the `class_id` of its class, as the table of classes has it. Default: `false`. Refused: a
     released column of that name.
     """
+    left_behind: Global___LeftBehind.ValueType
+    """The treatment of fewer than k people of the same earlier classes who have no row in this release. Required with
+    `together_with`; default: the release is not judged together with others, and a second one of the same people needs a
+    `repeat_reason`. Refused: without a `person_column` and `k_anonymity`; `no_person_digests`; `KEEP`; local recoding,
+    `record_level`, microaggregation and aggregated columns; models of a population or of the game; quality models other
+    than `loss`, `entropy`, `precision` and `height`.
+    """
     @_builtins.property
     def publish(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the server's targets that the release is published to, once it is approved if it needs that;
         docs/publishing.md. Default: none. Refused: a name that the server does not have, or twice.
+        """
+
+    @_builtins.property
+    def together_with(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the earlier releases that this one is judged together with, such as `releases/1`; docs/together.md. Default:
+        all of the same people that the ledger knows, withdrawn ones included, which `ALL` says as well. Others need a
+        `repeat_reason`. Refused: without `left_behind`; a release that the ledger does not have, or that keeps no classes of
+        its people; one in which none of the source's people is.
         """
 
     def __init__(
@@ -3592,10 +3633,12 @@ class ReleaseTarget(_message.Message):
         publish_repeat_reason: _builtins.str = ...,
         label_columns: _builtins.bool | None = ...,
         class_id: _builtins.bool = ...,
+        together_with: _abc.Iterable[_builtins.str] | None = ...,
+        left_behind: Global___LeftBehind.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "label_columns", b"label_columns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "together_with", b"together_with"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__label_columns: _TypeAlias = _typing.Literal["label_columns"]  # noqa: Y015
     _WhichOneofArgType__label_columns: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns"]  # noqa: Y015

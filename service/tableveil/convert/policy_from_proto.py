@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import cast
 
@@ -14,7 +14,15 @@ from tableveil.convert.attributes import attribute_from_proto
 from tableveil.convert.canonical import policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
-from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.enums import (
+    CHOOSE,
+    IF_EXISTS,
+    LEFT_BEHIND,
+    RELEASE_KINDS,
+    ROLES,
+    SEARCH_STRATEGIES,
+    SUPPRESSED_RECORDS,
+)
 from tableveil.convert.fields import from_message
 from tableveil.convert.game import game_from_proto
 from tableveil.convert.microaggregation import microaggregation_from_proto
@@ -53,6 +61,10 @@ _MOST = {
     "order.values": 1_000_000,
     "quality_model.classification": 1_000,
 }
+
+
+ALL = "ALL"
+"""Names all earlier releases of the same people."""
 
 
 def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False) -> tuple[Policy | None, list[Fault]]:
@@ -237,7 +249,15 @@ class _Reader:
             publish_repeat_reason=message.publish_repeat_reason,
             label_columns=message.label_columns if message.HasField("label_columns") else True,
             class_id=message.class_id,
+            together_with=self._together_with(message.together_with),
+            left_behind=self._faults.enum_or_none(message.left_behind, LEFT_BEHIND, "release.left_behind"),
         )
+
+    def _together_with(self, names: Sequence[str]) -> tuple[int, ...]:
+        if list(names) == [ALL]:
+            return ()
+        numbers = (self._faults.release(name, f"release.together_with[{i}]") for i, name in enumerate(names))
+        return tuple(number for number in numbers if number is not None)
 
 
 def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:

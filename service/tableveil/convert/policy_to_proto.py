@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tableveil.convert.attributes import attribute_to_proto
 from tableveil.convert.decimals import decimal_to_text
-from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.enums import (
+    CHOOSE,
+    IF_EXISTS,
+    LEFT_BEHIND,
+    RELEASE_KINDS,
+    ROLES,
+    SEARCH_STRATEGIES,
+    SUPPRESSED_RECORDS,
+)
 from tableveil.convert.fields import to_message
 from tableveil.convert.game import game_to_proto
 from tableveil.convert.microaggregation import microaggregation_to_proto
@@ -89,4 +97,6 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         publish_repeat_reason=target.publish_repeat_reason,
         label_columns=None if target.label_columns else False,
         class_id=target.class_id,
+        together_with=[release_name(number) for number in target.together_with],
+        left_behind=LEFT_BEHIND.to_proto(target.left_behind),
     )

@@ -84,7 +84,7 @@ def count_again(session: Session, assessed: Assessed, source: Source, policy: Po
     """Counts a source by the hierarchies of the release's evidence: all of its source, or some of it."""
     read = dictionaries_of(session, source, policy, _hierarchies(session, assessed))
     base = read.counted(session)
-    sizes = ClassSizes(*class_size_histogram(session))
+    sizes = ClassSizes(*class_size_histogram(session, base))
     return Counted(policy, read.source, base, read.lattice, sizes)
 
 
@@ -155,6 +155,10 @@ def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Faul
         found = f"releases/{request.release}, whose records have levels of their own"
         hint = "Combinations of values that it suppresses have no levels by which they could be released."
         yield Fault("release", found, "a release of one transformation", hint)
+    if policy.release.left_behind is not None:
+        found = f"releases/{request.release}, which was judged together with earlier ones"
+        hint = "The ledger may have changed, by which its records were suppressed."
+        yield Fault("release", found, "a release that was judged alone", hint)
     if policy.local_recoding is not None and request.choose_inside_folds:
         found = f"true for releases/{request.release}, of local recoding"
         yield Fault("choose_inside_folds", found, "false: records of other folds fit several classes, or none")

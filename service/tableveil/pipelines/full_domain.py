@@ -8,6 +8,7 @@ from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError
+from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, says_nothing
 from tableveil.pipelines.guarantees import guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
@@ -63,7 +64,7 @@ class FullDomain:
             explanation=explanation,
             sizes_before=counts.sizes_before,
             guarantees=guarantees_of(counts.policy, counts.base, problem.counter, plan),
-            warnings=(*_warnings(plan, found), *advice),
+            warnings=(*_warnings(plan, found), *advice, *together.account(job, counts, problem, best, plan)),
         )
 
 
@@ -98,7 +99,8 @@ def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, coun
     policy = counted.policy
     why = why_infeasible(problem)
     less = relaxed(job, policy, problem, counted.base, proven=found.complete)
-    return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less)
+    binding = together.binding_releases(counted, problem, why)
+    return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less, tuple(binding))
 
 
 def _check_judged(job: JobContext, problem: Problem, found: SearchOutcome, best: Candidate, counted: Counted) -> None:
@@ -175,6 +177,7 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
         sensitive=base.sensitive,
         aggregated=Aggregated(base.aggregated, tuple(aggregates)) if base.aggregated else None,
         repeating=base.people is not None,
+        earlier=base.earlier,
     )
 
 

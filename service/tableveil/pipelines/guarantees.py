@@ -29,8 +29,8 @@ def guarantees_of(
 
 
 def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceClasses | None:
-    """The source's own classes; None if they are too many, or if aggregated columns separate its people further."""
+    """The source's own classes; None if they are too many, or if its people are separated by more."""
     most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
-    if most > LARGEST_BEFORE or base.aggregated:
+    if most > LARGEST_BEFORE or base.aggregated or base.earlier is not None:
         return None
     return counter.classes((0,) * len(counter.levels))

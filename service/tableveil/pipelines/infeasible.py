@@ -21,11 +21,17 @@ TIME_LIMIT = "search.time_limit_seconds"
 
 
 def nothing_valid(
-    policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, withheld: int, relaxed: Relaxed
+    policy: Policy,
+    models: Sequence[PrivacyModel],
+    why: Infeasible,
+    withheld: int,
+    relaxed: Relaxed,
+    others: Sequence[Fault] = (),
 ) -> InfeasibleError:
     """The error for a search that found nothing.
 
     `models` are those of the problem's rules, in their order; `withheld` records are suppressed because of NULLs.
+    `others` are faults of other requirements.
     """
     if relaxed.valid is not None:
         return _found_too_late(policy, models, relaxed.valid)
@@ -35,7 +41,7 @@ def nothing_valid(
     faults = _faults(relaxed, partial(_found, policy, models, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
     faults += _not_asked(policy, models) if relaxed.relaxations else ()
-    faults += _stay_together(policy)
+    faults += [*_stay_together(policy), *others]
     message = (
         f"no transformation {found}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
         f"and {why.allowed:,} may be"

@@ -11,6 +11,7 @@ from tableveil.pipelines.quality import uncountable
 from tableveil.policy import (
     Choose,
     Distance,
+    LeftBehind,
     NoAttack,
     NTCloseness,
     Policy,
@@ -22,7 +23,7 @@ from tableveil.policy import (
     Success,
     TCloseness,
 )
-from tableveil.privacy import Conjunction, Facts, privacy_of
+from tableveil.privacy import Conjunction, Facts, LeftBehindRule, privacy_of
 from tableveil.source import Source, estimated_values
 
 LARGEST_UNASKED = 1_000_000
@@ -48,13 +49,16 @@ def judging_models(policy: Policy) -> tuple[PrivacyModel, ...]:
 def privacy_for(
     models: tuple[PrivacyModel, ...], policy: Policy, base: BaseHistogram, counter: ClassCounter
 ) -> Conjunction:
-    """The rule of some of the policy's models together.
+    """The rule of some of the policy's models together, and that of those left behind, where the policy requires it.
 
     Raises:
         InvalidError: A model counts combinations of values, and the policy's hierarchies do not allow it.
     """
     try:
-        return privacy_of(models, counter, population_size(policy, base), policy.game)
+        rules = privacy_of(models, counter, population_size(policy, base), policy.game)
+        if base.earlier is None or policy.release.left_behind is not LeftBehind.REQUIRE:
+            return rules
+        return Conjunction((*rules.rules, LeftBehindRule(policy.k or 1, base.earlier.known)))
     except UncountableError as error:
         counting = next(str(model) for model in models if isinstance(model, Profitability))
         hint = "Or ask for no_attack, which looks at the sizes of classes only."

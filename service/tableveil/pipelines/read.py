@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.counting import BaseHistogram, build_base, class_size_histogram, equal_records_histogram
+from tableveil.counting import BaseHistogram, Earlier, build_base, class_size_histogram, equal_records_histogram
 from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
@@ -33,7 +33,7 @@ from tableveil.pipelines.privacy import (
     plays_in_population,
 )
 from tableveil.policy import KAnonymity, Policy, Role
-from tableveil.release import check_existing, check_ledger, check_target
+from tableveil.release import check_existing, check_ledger, check_target, find_earlier
 from tableveil.risk import ClassSizes
 from tableveil.source import (
     Fingerprint,
@@ -77,7 +77,8 @@ class Dictionaries:
     """The counted columns, in policy order, and the transformations of the generalized ones.
 
     `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
-    `people` are numbered if some have several records.
+    `people` are numbered if some have several records. They had classes in `earlier` releases, if the policy judges it
+    together with some.
     """
 
     source: Source
@@ -89,6 +90,7 @@ class Dictionaries:
     records: int
     set_aside: int
     people: PeopleDictionary | None = None
+    earlier: Earlier | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -111,6 +113,7 @@ class Dictionaries:
             self.joint,
             self.set_aside,
             self.people,
+            self.earlier,
         )
 
 
@@ -139,10 +142,15 @@ def resolve_fully(session: WarehouseSession, policy: Policy, store: bool) -> tup
 def read_dictionaries(
     session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
 ) -> tuple[Fingerprint, Dictionaries]:
-    """The source's fingerprint, and the dictionaries of its columns."""
+    """The source's fingerprint, and the dictionaries of its columns, with people's classes in earlier releases."""
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger))
-    check_ledger(session, policy, source, mark)
-    return mark, dictionaries_of(session, source, policy, hierarchies)
+    together_with = check_ledger(session, policy, source, mark)
+    found = dictionaries_of(session, source, policy, hierarchies)
+    if found.people is not None and policy.release.left_behind is not None:
+        several = f"{policy.release.left_behind}, although people have several records"
+        hint = "Nobody has proven yet what the rows of one person tell together. A source_query can make one of them."
+        raise _invalid([Fault("release.left_behind", several, "one row per person, or nothing", hint)])
+    return mark, replace(found, earlier=find_earlier(session, policy, source, together_with))
 
 
 def dictionaries_of(
@@ -231,13 +239,13 @@ def count_classes(session: WarehouseSession, policy: Policy, read: Dictionaries)
     base = read.counted(session)
     embedded = session.embedded
     check_people(embedded, policy, base)
-    return Counted(policy, read.source, base, read.lattice, _sizes_before(embedded, read.source, policy))
+    return Counted(policy, read.source, base, read.lattice, _sizes_before(embedded, read.source, policy, base))
 
 
-def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:
+def _sizes_before(session: Session, source: Source, policy: Policy, base: BaseHistogram) -> ClassSizes:
     """The sizes of the groups of the source's records with equal quasi-identifiers."""
     if not policy.aggregated:
-        return ClassSizes(*class_size_histogram(session))
+        return ClassSizes(*class_size_histogram(session, base))
     columns = [attribute.column for attribute in (*policy.quasi_identifiers, *policy.aggregated)]
     return ClassSizes(*equal_records_histogram(session, source, columns))
 

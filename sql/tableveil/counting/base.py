@@ -12,6 +12,7 @@ from sqlglot import exp
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, conjunction, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
+from tableveil.counting.earlier import Earlier
 from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
@@ -66,8 +67,9 @@ class BaseHistogram:
     `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
     aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, then for people
     with several records, the source's combinations extended by the code of its value as one more attribute, the last,
-    of a single level. `population` has
-    the combinations of the population's rows, of which there are `population_records`.
+    of a single level. `population` has the combinations of the population's rows, of which there are
+    `population_records`. With `earlier` releases, the combination of a record's classes there is one more attribute,
+    after the quasi-identifiers.
     """
 
     dictionaries: tuple[Dictionary, ...]
@@ -81,6 +83,7 @@ class BaseHistogram:
     aggregated: tuple[AggregatedDictionary, ...] = ()
     joint: tuple[JointDictionary, ...] = ()
     people: PeopleDictionary | None = None
+    earlier: Earlier | None = None
 
     @property
     def counted(self) -> tuple[SensitiveColumn, ...]:
@@ -112,6 +115,7 @@ def build_base(
     joint: Sequence[JointDictionary] = (),
     set_aside: int = 0,
     people: PeopleDictionary | None = None,
+    earlier: Earlier | None = None,
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
 
@@ -119,11 +123,11 @@ def build_base(
 
     `set_aside` is the number of records left out of `source`.
     """
-    histogram = _counted(session, BASE, source.table("source"), dictionaries)
+    histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=earlier)
     records, searchable = _totals(session.embedded, histogram)
     others: list[Counted] = [*sensitive, *aggregated, *joint, *(() if people is None else (people,))]
     by_value = [
-        _counted(session, f"values_{s}", source.table("source"), dictionaries, values)
+        _counted(session, f"values_{s}", source.table("source"), dictionaries, values, earlier)
         for s, values in enumerate(others)
     ]
     population, population_records = None, None
@@ -142,6 +146,25 @@ def build_base(
         aggregated=tuple(aggregated),
         joint=tuple(joint),
         people=people,
+        earlier=earlier,
+    )
+
+
+def without_earlier(session: Session, base: BaseHistogram) -> BaseHistogram:
+    """The base histogram as if there were no earlier releases, rolled up from the one with their classes."""
+    at = len(base.dictionaries)
+
+    def alone(histogram: Histogram) -> Histogram:
+        names = [name for j, name in enumerate(histogram.columns) if j != at]
+        levels = tuple(levels for j, levels in enumerate(histogram.levels) if j != at)
+        rolled = replace(histogram, name=f"alone_{histogram.name}", levels=levels)
+        codes = [alias(column(name), code) for name, code in zip(names, rolled.columns, strict=True)]
+        total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
+        query = exp.select(*codes, total).from_(table(histogram.table_name)).group_by(*map(column, names))
+        return replace(rolled, rows=session.stage(rolled.table_name, query))
+
+    return replace(
+        base, histogram=alone(base.histogram), by_value=tuple(alone(values) for values in base.by_value), earlier=None
     )
 
 
@@ -151,6 +174,7 @@ def _counted(
     rows: exp.Expr,
     dictionaries: Sequence[Dictionary],
     values: Counted | None = None,
+    earlier: Earlier | None = None,
 ) -> Histogram:
     """The histogram of rows under the alias `source`."""
     levels = [dictionary.levels for dictionary in dictionaries]
@@ -159,13 +183,17 @@ def _counted(
     for j, dictionary in enumerate(dictionaries):
         packed, code = joined_code(packed, dictionary, "source", f"d{j}", level=0)
         codes.append(code)
+    if earlier is not None:
+        packed, code = earlier.joined(packed, "source", "earlier")
+        levels.append(_single_level(earlier.known.combinations))
+        codes.append(code)
     if values is not None:
         known = values.counted if isinstance(values, AggregatedDictionary) else values.values
         if isinstance(values, JointDictionary):
             packed, code = _joined_jointly(packed, values, "source", "v")
         else:
             packed, code = joined_value(packed, values, "source", "v")
-        levels.append(_single_level(known))
+        levels.append(_single_level(len(known.counts), known.null_code))
         codes.append(code)
     layout = KeyLayout.of([len(attribute.groups[0]) for attribute in levels])
     counted = counted_keys(packed, codes, layout)
@@ -212,16 +240,20 @@ def counted_keys(rows: exp.Select, codes: Sequence[exp.Expr], layout: KeyLayout)
     )
 
 
-def _single_level(values: SensitiveColumn) -> AttributeLevels:
-    """A sensitive column's codes as an attribute that is never generalized."""
-    codes = len(values.counts)
+def _single_level(codes: int, null_code: int | None = None) -> AttributeLevels:
+    """So many codes as an attribute that is never generalized."""
     groups = (np.arange(codes, dtype=np.int32),)
-    return AttributeLevels(groups, (), (np.ones(codes),), float(codes), False, values.null_code)
+    return AttributeLevels(groups, (), (np.ones(codes),), float(codes), False, null_code)
 
 
-def class_size_histogram(session: Session) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def class_size_histogram(session: Session, base: BaseHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sizes of the source's classes at level 0, ascending, and the number of classes of each size."""
-    return _sizes(session, table(f"{BASE}_histogram"))
+    counted = table(base.histogram.table_name)
+    if base.earlier is None:
+        return _sizes(session, counted)
+    labels = [column(name) for name in base.histogram.columns[:-1]]
+    total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
+    return _sizes(session, exp.select(total).from_(counted).group_by(*labels).subquery("classes"))
 
 
 def equal_records_histogram(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tableveil.backend import Session
-from tableveil.classes import ClassCounter
+from tableveil.classes import ClassCounter, JointCounter
 from tableveil.counting.base import BaseHistogram
 from tableveil.counting.duckdb_counter import DuckDBCounter
 from tableveil.counting.in_memory import in_memory
@@ -22,7 +22,13 @@ FEW_VALUES = 4_000_000
 
 
 def open_counter(session: Session, base: BaseHistogram, bottom: Transformation | None = None) -> ClassCounter:
-    """The counter for transformations from `bottom` on, or for all."""
+    """The counter for transformations from `bottom` on, or for all; of joint classes, if there are earlier releases."""
+    if base.earlier is None:
+        return _open(session, base, bottom)
+    return JointCounter(_open(session, base, None if bottom is None else (*bottom, 0)))
+
+
+def _open(session: Session, base: BaseHistogram, bottom: Transformation | None) -> ClassCounter:
     combinations = base.combinations + (0 if base.population is None else base.population.rows)
     values = sum(histogram.rows for histogram in base.by_value)
     if combinations > FEW or values > FEW_VALUES:

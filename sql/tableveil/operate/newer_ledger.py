@@ -19,6 +19,7 @@ PARTS = (
     "release_alternatives",
     "release_attributes",
     "release_costs",
+    "release_erased_persons",
     "release_explanations",
     "release_persons",
     "release_rejections",

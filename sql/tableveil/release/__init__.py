@@ -10,6 +10,7 @@ from tableveil.release.publish import Evidence, publish, rehearse, writing
 from tableveil.release.standing import place_of, require_current, require_here, require_public
 from tableveil.release.swap import recover
 from tableveil.release.target import check_existing, check_target
+from tableveil.release.together import find_earlier
 from tableveil.release.withdraw import withdraw
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_target",
     "decide",
     "erase",
+    "find_earlier",
     "mixed_levels",
     "place_of",
     "publish",

@@ -209,6 +209,14 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
         )
         words[plan.classes.layout.word[j]].append(part)
         labels.append(label_at_own_level(groups, j) if plan.own_levels is not None else groups[plan.classes.at[j]])
+    if plan.earlier is not None:
+        # Rows are told apart by their earlier classes, too.
+        attribute, layout = len(plan.dictionaries), plan.classes.layout
+        query, combination = plan.earlier.joined(query, "source", "earlier")
+        words[layout.word[attribute]].append(
+            exp.Mul(this=cast(combination, "BIGINT"), expression=number(layout.stride[attribute]))
+        )
+        labels.append(combination.copy())
     for j, aggregated in enumerate(plan.aggregated_columns):
         query, own[aggregated.column.name] = joined_value(query, aggregated, "source", f"a{j}")
     if plan.own_levels is not None:

@@ -64,7 +64,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     columns = [each for each in columns_of(session, target) if isinstance(each, Column)]
     key = fingerprint_key(session.ledger)
     told = digests.known_of(session.ledger, releases)
-    holding: set[int] = set()
+    erasure, holding = digests.Erasure(session.ledger), set[int]()
     for release, name, of_table in policies:
         # Others may identify people by another column than this time. Columns of a query may have any name.
         own = name if of_table and name is not None else person
@@ -73,7 +73,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         sketches.subtract(session.ledger, release, samples, {name: own} if name is not None and own in samples else {})
         if own in types:
             there = (_PERSONS, "person") if own == person else (_ROWS, own)
-            holding |= digests.erase(session.ledger, [release], *there)
+            holding |= erasure.erase([release], *there)
     wanted, found = session.row(
         exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
     )

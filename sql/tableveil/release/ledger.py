@@ -30,8 +30,12 @@ _MOST_COLUMNS = 3
 _MOST_REASONS = 3
 
 
-def check_ledger(session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
-    """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
+def check_ledger(
+    session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None
+) -> tuple[int, ...]:
+    """The releases, ascending, that the policy judges this one together with.
+
+    Raises `InvalidError` if the records were released before, other than in these, and the policy gives no reason.
 
     They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
     of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
@@ -39,19 +43,22 @@ def check_ledger(session: WarehouseSession, policy: Policy, source: Source, fing
     target need one as well if such a release was published there.
     """
     reasoned, target = says_something(policy.repeat_reason), policy.release
-    if reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
-        return
+    judged = target.left_behind is not None
+    if not judged and reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
+        return ()
     earlier = releases.earlier_releases(
         session.ledger, recorded(session, source.tables), fingerprint.rows if fingerprint else None
     )
     alike = (
         list(_same_people(session.embedded, fingerprint.sketch, earlier)) if fingerprint and fingerprint.sketch else []
     )
-    if not reasoned:
-        _check_unreleased(session.embedded, source, earlier, alike)
     known = {*earlier, *(release for release, _ in alike)}
+    together = sorted(target.together_with or known) if judged else []
+    if not reasoned:
+        _check_unreleased(session.embedded, source, earlier, alike, together)
     for name in target.publish:
         check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
+    return tuple(together)
 
 
 def releases_of_same_people(session: Session, release: Release) -> set[int]:
@@ -73,11 +80,11 @@ def check_readers(session: Session, target: str, reason: str, known: Collection[
     published = publications.known_at(session.ledger, target, known)
     seen = releases.seen_among(session.ledger, published)
     if published:
-        named = _named([number for number in published if number in seen]) or "a release that you may not see"
+        shown = named([number for number in published if number in seen]) or "a release that you may not see"
         raise InvalidError.of(
             "REPEATED_PUBLICATION",
             field,
-            f"none, although readers of {shortened(target)} have {named} of the same people",
+            f"none, although readers of {shortened(target)} have {shown} of the same people",
             "the reason why they may have another one",
             "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
             "publish it to other readers.",
@@ -85,21 +92,26 @@ def check_readers(session: Session, target: str, reason: str, known: Collection[
 
 
 def _check_unreleased(
-    session: Session, source: Source, earlier: Sequence[int], alike: Sequence[tuple[int, str]]
+    session: Session,
+    source: Source,
+    earlier: Sequence[int],
+    alike: Sequence[tuple[int, str]],
+    together: Collection[int],
 ) -> None:
-    asked = {*earlier, *(release for release, _ in alike)}
+    known = {*earlier, *(release for release, _ in alike)}
+    asked = known.difference(together)
     seen = releases.seen_among(session.ledger, asked)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
-    known = [release for release in earlier if release in seen]
-    why = [f"{_named(known)} {came}"] if known else []
+    of_tables = [release for release in earlier if release in seen]
+    why = [f"{named(of_tables)} {came}"] if of_tables else []
     gap = ledger_gaps.latest(session.ledger)
-    if gap is not None and not any(number > gap.after for number in asked):
+    if gap is not None and not any(number > gap.after for number in known):
         why.append(f"the ledger went back in time: {gap}")
     by_reason: defaultdict[str, list[int]] = defaultdict(list)
     for release, reason in alike:
         if release in seen:
             by_reason[reason].append(release)
-    why += [f"{reason} {_named(numbers)}" for reason, numbers in by_reason.items()]
+    why += [f"{reason} {named(numbers)}" for reason, numbers in by_reason.items()]
     if not seen.issuperset(asked):
         why.append("there is a release of these records that you may not see")
     if why:
@@ -108,8 +120,8 @@ def _check_unreleased(
             "repeat_reason",
             f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
             "the reason why these records are released once more",
-            "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
-            "release something else.",
+            "Two releases of the same people can together tell apart what each alone hides. With REQUIRE or REPORT, "
+            "release.left_behind judges them together. Or state the reason, or release something else.",
         )
 
 
@@ -149,7 +161,8 @@ def _percent(likeness: Likeness) -> int:
     return math.floor(100 * likeness.shared.total() / likeness.mine.total())
 
 
-def _named(numbers: Sequence[int]) -> str:
+def named(numbers: Sequence[int]) -> str:
+    """The names of some releases, for people; not of all if they are many."""
     names = ", ".join(f"releases/{number}" for number in numbers[:_MOST_RELEASES])
     return f"{names}, …" if len(numbers) > _MOST_RELEASES else names
 

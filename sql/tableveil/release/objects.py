@@ -75,6 +75,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
     catalog, schema = plan.source.reference.catalog, target.schema
     return Written(
         release=number,
+        together_with=plan.together_with,
         source=(rows.catalog, rows.schema, rows.table),
         subset=plan.source.subset,
         rows=(catalog, schema, target.name),

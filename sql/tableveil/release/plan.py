@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tableveil.aggregation.aggregates import Aggregates
 from tableveil.classes import EquivalenceClasses
+from tableveil.counting import Earlier
 from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
 from tableveil.game import Combinations
 from tableveil.game.record_level import SUPPRESSED
@@ -126,7 +127,8 @@ class ReleasePlan:
     the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has, for
     each quasi-identifier, the highest level of a released record. `aggregated` are the columns that are aggregated
     instead of generalized; where clusters replace the transformation, these are all quasi-identifiers, `classes` are
-    the clusters, keyed by their number, and all are kept. `repeating`: some people have several records.
+    the clusters, keyed by their number, and all are kept. `repeating`: some people have several records. With `earlier`
+    releases, `classes` are joint classes.
     """
 
     policy: Policy
@@ -140,6 +142,7 @@ class ReleasePlan:
     own_levels: OwnLevels | None = None
     aggregated: Aggregated | None = None
     repeating: bool = False
+    earlier: Earlier | None = None
 
     @property
     def kept_records(self) -> int:
@@ -150,6 +153,11 @@ class ReleasePlan:
     def suppressed_records(self) -> int:
         """The number of suppressed records."""
         return self.records - self.kept_records
+
+    @property
+    def together_with(self) -> tuple[int, ...]:
+        """The earlier releases that it was judged together with."""
+        return () if self.earlier is None else self.earlier.known.releases
 
     @property
     def shows_suppressed(self) -> bool:

@@ -20,6 +20,7 @@ from tableveil.errors import ConflictError, InternalError, TableveilError
 from tableveil.policy import Policy, PrivacyModel, ReleaseTarget
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
+from tableveil.release.classes_of_people import people_with_classes
 from tableveil.release.disclosure import Measured, check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
 from tableveil.release.marks import mark
@@ -153,7 +154,14 @@ def _publish(
 ) -> tuple[int, _Rows]:
     """Writes, verifies and records the release in a transaction; returns its number and its rows."""
     _check_unchanged(session, plan, evidence)
-    check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
+    if check_ledger(session, plan.policy, plan.source, evidence.fingerprint) != plan.together_with:
+        raise ConflictError.of(
+            "RELEASED_MEANWHILE",
+            "release.together_with",
+            "another release of the same people, made since this one was counted",
+            "the releases that this one was judged together with",
+            "Submit the job again.",
+        )
     target, number = plan.policy.release, RELEASES.next_number(session.ledger)
     existing, is_swapped = check_existing(session, target), session.embedded is not session
     if is_swapped or needs_approval:
@@ -185,8 +193,6 @@ def _publish(
         Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
     ]
     PUBLICATIONS.insert(session.ledger, asked, number)
-    if plan.policy.person_column is not None and not plan.policy.no_person_digests:
-        persons.remember(session.ledger, number, plan.source.with_all().table(), plan.policy.person_column)
     if is_swapped:
         SWAPS.insert(session.ledger, [Swap(session.catalog, tuple(existing))], number)
     else:
@@ -235,6 +241,8 @@ def _written(
         warnings=(*evidence.warnings, *told.warnings, *single),
         guarantees=(*evidence.guarantees, *told.guarantees),
     )
+    if plan.policy.person_column is not None and not plan.policy.no_person_digests:
+        persons.remember(session.ledger, number, people_with_classes(session, plan, plan.policy.person_column))
     verifying()
     written = replace(written_objects(session, plan, number), score=evidence.score)
     verify(session, plan.policy, plan.records, written)
@@ -353,6 +361,8 @@ def _explanation(
     """The explanation with the names of columns and of privacy models."""
     if explanation is None:
         return None
+    # The rule of those left behind comes last, if there is one.
+    names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
 
     def named(found: explain.Neighbour) -> Neighbour:
         return Neighbour(
@@ -364,9 +374,7 @@ def _explanation(
             suppressed_records=found.suppressed,
             records_over_limit=found.over,
             score=found.score,
-            rejections=tuple(
-                Rejection(str(model), *astuple(rule)) for model, rule in zip(chosen_by, found.rules, strict=True)
-            ),
+            rejections=tuple(Rejection(name, *astuple(rule)) for name, rule in zip(names, found.rules, strict=False)),
         )
 
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)

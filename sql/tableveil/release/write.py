@@ -267,16 +267,16 @@ def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
     if plan.aggregated is not None and plan.aggregated.members is not None:
         return _clustered_rows(plan, plan.aggregated.members, numbered)
     suppresses = bool((~plan.kept).any())
-    query, groups = _joined_rows(
+    query, groups = joined_rows(
         plan, with_groups=suppresses or plan.own_levels is not None or plan.aggregated is not None
     )
     if plan.own_levels is not None:
         query = with_own_levels(query, groups)
     elif plan.aggregated is not None:
-        query = _of_classes(plan, query, groups, AGGREGATES, "INNER")
+        query = of_classes(plan, query, groups, AGGREGATES, "INNER")
     elif suppresses:
-        query = _of_classes(plan, query, groups, SUPPRESSED, "ANTI")
-    query = query.where(*(exp.Not(this=condition) for condition in _withheld(plan)))
+        query = of_classes(plan, query, groups, SUPPRESSED, "ANTI")
+    query = query.where(*(exp.Not(this=condition) for condition in withheld(plan)))
     positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
     return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
 
@@ -304,22 +304,22 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
         yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
     shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None]
-    withheld = _withheld(plan)
-    if withheld:
-        yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*withheld))
+    nulls = withheld(plan)
+    if nulls:
+        yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))
     if (~plan.kept).any():
-        query, groups = _joined_rows(plan, with_groups=True)
+        query, groups = joined_rows(plan, with_groups=True)
         if plan.own_levels is not None:
             query = with_own_levels(query, groups, "ANTI")
         else:
-            query = _of_classes(plan, query, groups, SUPPRESSED, "SEMI")
-        yield query.where(*(exp.Not(this=condition) for condition in withheld)).select(*shown)
+            query = of_classes(plan, query, groups, SUPPRESSED, "SEMI")
+        yield query.where(*(exp.Not(this=condition) for condition in nulls)).select(*shown)
 
 
-def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
+def joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
     """The source joined to the dictionaries of its labels, and each row's groups, if there are any.
 
-    With `with_groups`, all quasi-identifiers of more than one group have them.
+    With `with_groups`, all quasi-identifiers of more than one group have them, and the combinations of earlier classes.
     """
     query = exp.select().from_(plan.source.table("source"))
     groups: dict[int, exp.Expr] = {}
@@ -328,10 +328,12 @@ def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict
         labelled = any(0 < level < dictionary.levels.top for level in plan.levels_of(j))
         if (with_groups and plan.classes.layout.radices[j] > 1) or labelled:
             query, groups[j] = joined_code(query, dictionary, "source", f"d{j}", plan.classes.at[j])
+    if with_groups and plan.earlier is not None:
+        query, groups[len(plan.dictionaries)] = plan.earlier.joined(query, "source", "earlier")
     return query, groups
 
 
-def _of_classes(
+def of_classes(
     plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], staged: str, join: str
 ) -> exp.Select:
     """The rows joined to the staged table, with or without the key of their class in it."""
@@ -344,7 +346,7 @@ def _of_classes(
     return query.join(table(staged), on=same, join_type=join)
 
 
-def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
+def withheld(plan: ReleasePlan) -> list[exp.Expr]:
     """Conditions on a row of the source: if any holds, the row is suppressed in any class."""
     return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
 

@@ -287,10 +287,19 @@ CREATE TABLE tableveil.release_sample_values (
     records BIGINT NOT NULL
 );
 
--- The people of a release's source by its person column, unless its policy declines: an erasure finds them by it.
+-- The people of a release's source by its person column, unless its policy declines: an erasure finds them by it. The
+-- class is that of the person's row: -1 if there is no row, 0 if it is shown without labels, NULL if it is not kept.
 CREATE TABLE tableveil.release_persons (
     release BIGINT NOT NULL,
-    digest UBIGINT NOT NULL
+    digest UBIGINT NOT NULL,
+    class INTEGER
+);
+
+-- The classes of erased people, so that class sizes stay. A member is a random number, the same in all releases.
+CREATE TABLE tableveil.release_erased_persons (
+    release BIGINT NOT NULL,
+    member UBIGINT NOT NULL,
+    class INTEGER NOT NULL
 );
 
 -- The mark tells whether an object is as it was written.

@@ -1,0 +1,131 @@
+"""The account of a release that is judged together with earlier ones: whom it leaves behind, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+from tableveil.classes import EarlierClasses, EquivalenceClasses, without_release
+from tableveil.counting import open_counter, without_earlier
+from tableveil.errors import Fault
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.quality import quality_for
+from tableveil.pipelines.read import Counted
+from tableveil.pipelines.relaxing import seconds_for
+from tableveil.policy import KAnonymity, LeftBehind, Policy
+from tableveil.privacy import Conjunction, LeftBehindRule, left_behind, privacy_of
+from tableveil.release import ReleasePlan
+from tableveil.search import Candidate, Infeasible, Problem, search
+
+FIELD = "release.together_with"
+
+
+def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate, plan: ReleasePlan) -> Iterator[str]:
+    """Warnings in whole sentences, for the owner; none if there are no earlier releases.
+
+    Raises:
+        CancelledError: the job was cancelled.
+    """
+    policy, earlier = counted.policy, plan.earlier
+    if earlier is None:
+        return
+    known, k = earlier.known, policy.k or 1
+    yield (
+        f"Judged together with {_named(known.releases)}: {known.present:,} of {int(known.people.sum()):,} people with "
+        f"a row there are in the source. Every joint class has at least k = {k} people. No model but k is judged of "
+        "earlier values, nor of people who are left behind."
+    )
+    kept = plan.classes.selected(plan.kept)
+    left = left_behind(known, kept)
+    few = LeftBehindRule(k, known).too_few(kept)
+    if few.any():
+        yield (
+            f"Left behind are {int(left[few].sum()):,} people, in {int(few.sum()):,} combinations of earlier classes, "
+            f"by fewer than k = {k}: fewer than k people could be each of their earlier rows."
+        )
+    gone = int(known.people[known.people < k].sum())
+    if gone:
+        yield f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
+    yield from _costs(job, counted, problem, best)
+
+
+def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Iterator[str]:
+    """The score and the suppression beside those of the release alone, and of one that only reports."""
+    policy, base = counted.policy, counted.base
+    alone = without_earlier(job.session, base)
+    counter = open_counter(job.session, alone, counted.lattice.bottom)
+    quality = quality_for(policy, alone, counter, problem.suppressible)
+    others = [
+        (
+            "alone",
+            _searched(
+                job,
+                policy,
+                replace(
+                    problem,
+                    counter=counter,
+                    quality=quality,
+                    privacy=privacy_for(choosing_models(policy), policy, alone, counter),
+                ),
+            ),
+        )
+    ]
+    if policy.release.left_behind is LeftBehind.REQUIRE:
+        reporting = replace(policy, release=replace(policy.release, left_behind=LeftBehind.REPORT))
+        rule = privacy_for(choosing_models(policy), reporting, base, problem.counter)
+        others.append(("with left_behind: REPORT", _searched(job, policy, replace(problem, privacy=rule))))
+    told = [
+        f"{other.score:.4g} {name} ({other.suppressed:,} suppressed)" for name, other in others if other is not None
+    ]
+    cost = f"It costs a score of {best.score:.4g} ({best.suppressed:,} of {problem.counter.records:,} suppressed)"
+    yield f"{cost}, instead of {', or '.join(told)}." if told else f"{cost}; that of the release alone took too long."
+
+
+def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | None:
+    options = replace(policy.search, time_limit_seconds=Decimal(str(seconds_for(policy))))
+    return search(problem, options, job.control).best
+
+
+def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
+    """The fault of earlier releases for which too many records would be suppressed at the most general transformation.
+
+    Only k and the people left behind are judged: other models do not depend on which releases there are.
+    """
+    earlier, policy = counted.base.earlier, counted.policy
+    if earlier is None:
+        return
+    joint = problem.counter.classes(problem.lattice.top)
+    withheld, require = problem.counter.withheld, policy.release.left_behind is LeftBehind.REQUIRE
+    together = _suppressed(problem, policy, earlier.known, joint, require=require)
+    if together + withheld <= why.allowed:
+        return
+    for position, release in enumerate(earlier.known.releases):
+        others = _suppressed(problem, policy, *without_release(earlier.known, joint, position), require=require)
+        if others < together:
+            yield Fault(
+                FIELD,
+                f"releases/{release}, with which {together:,} of {why.records:,} records would have to be suppressed "
+                f"at the most general transformation, and without it {others:,}",
+                f"earlier releases that leave at most {why.allowed:,} suppressed records",
+                _less(require),
+            )
+
+
+def _less(require: bool) -> str:
+    report = "left_behind: REPORT asks for less. " if require else ""
+    return f"{report}Or leave it out of together_with, and say why in repeat_reason."
+
+
+def _suppressed(
+    problem: Problem, policy: Policy, earlier: EarlierClasses, joint: EquivalenceClasses, *, require: bool
+) -> int:
+    """The records that k and, if required, those left behind suppress of some joint classes."""
+    rules = privacy_of([KAnonymity(policy.k or 1)], problem.counter).rules
+    rule = Conjunction((*rules, LeftBehindRule(policy.k or 1, earlier)) if require else rules)
+    return int(joint.counts[~rule.releasable(joint)].sum())
+
+
+def _named(releases: tuple[int, ...]) -> str:
+    return ", ".join(f"releases/{release}" for release in releases)

@@ -1,0 +1,28 @@
+"""The classes that a source's people had in earlier releases, as one more counted attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import column, number, table
+from tableveil.classes import EarlierClasses
+
+EARLIER = "earlier_people"
+"""The temporary table of a source's people with a row in the earlier releases: `person`, and the `code` of `known`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The combinations of earlier classes that people had; the source's column `person` finds them."""
+
+    known: EarlierClasses
+    person: str
+
+    def joined(self, query: exp.Select, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
+        """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""
+        same = exp.EQ(this=column(self.person, of), expression=column("person", as_))
+        without_row = number(len(self.known.people))
+        joined = query.join(table(EARLIER, alias=as_), on=same, join_type="LEFT")
+        return joined, exp.Coalesce(this=column("code", as_), expressions=[without_row])

@@ -1,0 +1,56 @@
+"""Checks the people's classes in the ledger against the rows, and joint classes against the policy."""
+
+from __future__ import annotations
+
+from tableveil.backend import Session
+from tableveil.policy import LeftBehind, Policy
+from tableveil.verification.written import Written
+
+_ROWS = (
+    "SELECT release, digest, class FROM tableveil.release_persons WHERE class >= 0 "
+    "UNION ALL SELECT release, member, class FROM tableveil.release_erased_persons WHERE class >= 0"
+)
+
+
+def check_classes_of_people(session: Session, written: Written) -> list[str]:
+    """Whether the ledger's classes of people are as large as those of the rows; `recounted` has these."""
+    of_release = "FROM tableveil.release_persons WHERE release = ?"
+    complete = session.value(f"SELECT count(*) > 0 AND count(*) = count(class) {of_release}", [written.release])
+    if not complete:
+        return []
+    sizes = f"SELECT count(*) {of_release} AND class > 0 GROUP BY class"
+    both = (sizes, "SELECT recounted_size FROM recounted")
+    differing = sum(
+        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})", [written.release])
+        for left, right in (both, both[::-1])
+    )
+    return [f"{differing} classes of people in the ledger are not as large as the rows'"] if differing else []
+
+
+def check_together(session: Session, policy: Policy, written: Written) -> list[str]:
+    """Whether joint classes have k people, and where required nobody, k or all of a combination are left behind."""
+    if not written.together_with:
+        return []
+    k, releases = policy.k or 1, [*written.together_with, written.release]
+    session.stage(
+        "joint_people",
+        "SELECT string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
+        f"max(class) FILTER (release = ?1) AS now FROM ({_ROWS}) WHERE list_contains(?2::BIGINT[], release) "
+        "GROUP BY digest",
+        [written.release, releases],
+    )
+    small = session.value(
+        "SELECT count(*) FROM (SELECT count(*) AS people FROM joint_people WHERE now IS NOT NULL "
+        "GROUP BY earlier, now) WHERE people < ?",
+        [k],
+    )
+    few = session.value(
+        "SELECT count(*) FROM (SELECT count(*) AS people, count(*) FILTER (now IS NULL) AS behind FROM joint_people "
+        "WHERE earlier IS NOT NULL GROUP BY earlier) WHERE behind > 0 AND behind < least(people, ?)",
+        [k],
+    )
+    session.execute("DROP TABLE joint_people")
+    problems = [f"{small} joint classes have fewer than {k} people"] if small else []
+    if few and policy.release.left_behind is LeftBehind.REQUIRE:
+        problems.append(f"{few} combinations of earlier classes leave fewer than {k} people behind")
+    return problems

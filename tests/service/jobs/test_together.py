@@ -1,0 +1,191 @@
+"""Releases judged together: whom they leave behind, what the ledger keeps for it, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+import pytest
+from sqlglot import exp
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InfeasibleError, InternalError, InvalidError
+from tableveil.policy import AttributePolicy, LeftBehind, Policy, ReleaseTarget, Role, SuppressedRecords, TableReference
+from tableveil.state.releases import Release
+from tests.service.jobs.managed import POLICY
+
+Run = Callable[..., Release]
+K = 3
+
+
+@pytest.fixture(autouse=True)
+def register(session: Session) -> None:
+    """Sixty people of ten ages and two wards."""
+    session.execute(
+        "CREATE TABLE register AS SELECT i AS id, 20 + i % 10 AS age, (i // 7) % 2 AS ward, "
+        "'illness ' || i % 5 AS illness FROM range(60) r(i)"
+    )
+
+
+def policy(name: str, left_behind: LeftBehind | None = None, *together: int, **changes: Any) -> Policy:
+    found = replace(
+        POLICY,
+        source=TableReference("", "main", "register"),
+        attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
+        person_column="id",
+        suppression_limit=Decimal(1),
+        repeat_reason="",
+        release=ReleaseTarget("main", name, together_with=together, left_behind=left_behind),
+    )
+    return replace(found, **changes)
+
+
+def chains(session: Session, *releases: int) -> Counter[tuple[int, ...]]:
+    """How many people have each combination of classes in the releases; -1 is no row."""
+    found = session.rows(
+        "SELECT digest, release, class FROM tableveil.release_persons UNION ALL "
+        "SELECT member, release, class FROM tableveil.release_erased_persons"
+    )
+    people: dict[int, dict[int, int]] = {}
+    for digest, release, class_ in found:
+        people.setdefault(digest, {})[release] = class_
+    linked = Counter(tuple(classes.get(release, -1) for release in releases) for classes in people.values())
+    return Counter({chain: number for chain, number in linked.items() if set(chain) != {-1}})
+
+
+def month(session: Session) -> None:
+    """Some leave, some come, some grow older."""
+    session.execute(
+        "DELETE FROM register WHERE id IN (1, 12, 25, 38, 59); "
+        "INSERT INTO register SELECT 100 + m + i, 20 + i, i % 2, 'illness 1' "
+        "FROM range(8) r(i), (SELECT max(id) AS m FROM register); "
+        "UPDATE register SET age = age + 1 WHERE id % 6 = 0"
+    )
+
+
+@pytest.mark.parametrize("months", [1, 3])
+def test_nobody_is_singled_out(database: Database, session: Session, run: Run, months: int) -> None:
+    numbers = [run(database, policy("first", LeftBehind.REQUIRE)).number]
+    for i in range(months):
+        month(session)
+        numbers.append(run(database, policy(f"later_{i}", LeftBehind.REQUIRE)).number)
+        assert min(chains(session, *numbers).values()) >= K
+
+
+def test_reported(database: Database, session: Session, run: Run) -> None:
+    """Joint classes have k people, and fewer are left behind: the account says how many."""
+    first = run(database, policy("first")).number
+    month(session)
+    release = run(database, policy("second", LeftBehind.REPORT))
+    found = chains(session, first, release.number)
+    left = sum(number for (_, now), number in found.items() if now == -1 and number < K)
+    assert left > 0
+    assert min(number for (_, now), number in found.items() if now != -1) >= K
+    assert any(f"{left:,} people" in warning for warning in release.warnings), release.warnings
+
+
+def test_by_reason_people_are_singled_out(database: Database, session: Session, run: Run) -> None:
+    first = run(database, policy("first")).number
+    month(session)
+    second = run(database, policy("second", repeat_reason="a test")).number
+    assert min(chains(session, first, second).values()) < K
+
+
+def test_it_is_the_way_out(database: Database, run: Run) -> None:
+    first = run(database, policy("first"))
+    with pytest.raises(InvalidError, match="left_behind") as refused:
+        run(database, policy("second"))
+    assert refused.value.code == "REPEATED_RELEASE"
+    # Nobody is told apart by equal rows, once more.
+    assert run(database, policy("third", LeftBehind.REQUIRE)).suppressed_records == first.suppressed_records
+
+
+def test_others_need_a_reason(database: Database, run: Run) -> None:
+    first = run(database, policy("first")).number
+    second = run(database, policy("second", repeat_reason="a test")).number
+    with pytest.raises(InvalidError, match=f"releases/{second} came from"):
+        run(database, policy("third", LeftBehind.REPORT, first))
+    run(database, policy("third", LeftBehind.REPORT, first, repeat_reason="the second was never given away"))
+
+
+def test_after_one_that_declined(database: Database, session: Session, run: Run) -> None:
+    """Nobody is split further: people below k have no row, and their combination stays one."""
+    first = run(database, policy("first")).number
+    month(session)
+    second = run(database, policy("second", repeat_reason="a test")).number
+    before = chains(session, first, second)
+    month(session)
+    third = run(database, policy("third", LeftBehind.REQUIRE)).number
+    after = chains(session, first, second, third)
+    for chain, number in before.items():
+        split = [found for (*earlier, _), found in after.items() if tuple(earlier) == chain]
+        assert sum(split) == number
+        assert len(split) == 1 or min(split) >= K
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"no_person_digests": True}, "TOGETHER_UNKNOWN"), ({"person_column": None}, "TOGETHER_UNKNOWN")],
+)
+def test_releases_without_classes(database: Database, run: Run, changes: dict[str, Any], code: str) -> None:
+    first = run(database, policy("first", **changes)).number
+    with pytest.raises(InvalidError, match=f"releases/{first}") as refused:
+        run(database, policy("second", LeftBehind.REPORT))
+    assert refused.value.code == code
+
+
+def test_people_with_several_records(database: Database, session: Session, run: Run) -> None:
+    """Their rows tell together what nobody has counted: it is refused, as is a later release beside them."""
+    session.execute("INSERT INTO register FROM register WHERE id < 5")
+    with pytest.raises(InvalidError, match=r"left_behind: found REQUIRE, although people have several records"):
+        run(database, policy("first", LeftBehind.REQUIRE))
+    first = run(database, policy("first")).number
+    session.execute("CREATE OR REPLACE TABLE register AS SELECT DISTINCT * FROM register")
+    with pytest.raises(InvalidError, match=f"releases/{first}, of which the ledger has no class of each person"):
+        run(database, policy("second", LeftBehind.REQUIRE))
+
+
+def test_people_under_other_keys(database: Database, session: Session, run: Run) -> None:
+    """Or all of them would be newcomers, and all earlier ones left behind: k, and a promise of nothing."""
+    run(database, policy("first"))
+    session.execute("UPDATE register SET id = id + 1000")
+    with pytest.raises(InvalidError) as refused:
+        run(database, policy("second", LeftBehind.REQUIRE))
+    assert refused.value.code == "TOGETHER_UNRECOGNIZED"
+
+
+def test_nothing_meets_it(database: Database, session: Session, run: Run) -> None:
+    first = run(database, policy("first")).number
+    month(session)
+    with pytest.raises(InfeasibleError) as refused:
+        run(database, policy("second", LeftBehind.REQUIRE, suppression_limit=Decimal(0)))
+    assert f"releases/{first}" in str(refused.value.faults)
+
+
+def test_blank_rows(database: Database, session: Session, run: Run) -> None:
+    blank: dict[str, Any] = {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "gone"}
+    first = run(database, policy("first", **blank)).number
+    month(session)
+    second = run(database, policy("second", LeftBehind.REQUIRE, **blank)).number
+    assert min(chains(session, first, second).values()) >= K
+
+
+def test_the_ledger_is_checked_again(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that leaves the classes of people wrong writes nothing."""
+    run(database, policy("first"))
+    month(session)
+    publishing = import_module("tableveil.release.publish")
+    right = publishing.people_with_classes
+
+    def wrong(*arguments: Any) -> exp.Expr:
+        return exp.select("person", "class % 2 AS class").from_(right(*arguments)).subquery("wrong")
+
+    monkeypatch.setattr(publishing, "people_with_classes", wrong)
+    with pytest.raises(InternalError, match="classes"):
+        run(database, policy("second", LeftBehind.REQUIRE))
