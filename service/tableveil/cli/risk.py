@@ -76,7 +76,8 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
     type=click.Path(path_type=Path),
     callback=_records,
     metavar="FILE",
-    help="Also write the risks of each combination of values, with the values. Ends in .csv or .parquet.",
+    help="Also write the risks of each combination of values, with the values. Ends in .csv, where "
+    "spreadsheets take no text for a formula, or .parquet, where texts are as they are.",
 )
 @click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
 @verb
@@ -147,15 +148,17 @@ def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> 
     import pyarrow.csv
     import pyarrow.parquet
 
-    kind = pyarrow.csv.CSVWriter if path.suffix.lower() == ".csv" else pyarrow.parquet.ParquetWriter
+    from tableveil.cli.spreadsheets import without_formulas
+
+    as_csv = path.suffix.lower() == ".csv"
+    kind = pyarrow.csv.CSVWriter if as_csv else pyarrow.parquet.ParquetWriter
     try:
-        with (
-            whole_file(path, "records", overwrite) as partial,
-            session.client.read_record_risks(name) as reader,
-            kind(partial, reader.schema) as writer,
-        ):
-            for batch in reader:
-                writer.write_batch(batch)
+        with whole_file(path, "records", overwrite) as partial, session.client.read_record_risks(name) as reader:
+            empty = pyarrow.RecordBatch.from_pylist([], reader.schema)
+            schema = without_formulas(empty).schema if as_csv else reader.schema
+            with kind(partial, schema) as writer:
+                for batch in reader:
+                    writer.write_batch(without_formulas(batch) if as_csv else batch)
     except pyarrow.ArrowException as error:
         # CSV cannot hold every type, such as BLOB.
         message = f"cannot write {shortened(str(path))}: a column's type does not go into such a file; try .parquet"
