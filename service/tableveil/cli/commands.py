@@ -27,6 +27,7 @@ MODULES = {
     "draft-policy": "draft",
     "classify": "classify",
     "utility": "utility",
+    "compare": "compare",
     "releases": "releases",
     "results": "results",
     "show": "releases",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from markupsafe import Markup
 
 from tableveil import wording
 from tableveil.pages.charts import Line, lines, share_bars
 from tableveil.pages.environment import environment
+from tableveil.pages.table import Table
 from tableveil.v1 import classification_service_pb2 as v1
 
 MOST_CURVES = 6
@@ -24,19 +24,6 @@ _GROUPS = {
 """The colour of each one's curves."""
 
 _CHANCE = Line("by chance", [(0.0, 0.0), (1.0, 1.0)], 3, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    texts: int = 1
-    """The columns, from the left, that are no numbers."""
-
-    @property
-    def numbers(self) -> range:
-        return range(self.texts, len(self.columns))
 
 
 def as_html(report: v1.ClassificationReport) -> str:
@@ -96,7 +83,7 @@ def _accuracies(assessment: v1.ClassAssessment) -> Markup:
     )
 
 
-def _figures(assessment: v1.ClassAssessment) -> _Table:
+def _figures(assessment: v1.ClassAssessment) -> Table:
     columns = ("classifier", "baseline", "original", "anonymized", "relative", "Brier original", "Brier anonymized")
     rows = [
         (
@@ -110,7 +97,7 @@ def _figures(assessment: v1.ClassAssessment) -> _Table:
         )
         for found in assessment.comparisons
     ]
-    return _Table(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
+    return Table(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
 
 
 def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
@@ -146,7 +133,7 @@ def _curve(found: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures
     return Line(label, points, _GROUPS[found.classifier], int(side == "anonymized"))
 
 
-def _by_class(assessment: v1.ClassAssessment) -> _Table:
+def _by_class(assessment: v1.ClassAssessment) -> Table:
     rows = [
         (
             *(label, classifier_name(found.classifier), side),
@@ -160,16 +147,16 @@ def _by_class(assessment: v1.ClassAssessment) -> _Table:
         for one in [measures.classes[position]]
     ]
     columns = ("class", "classifier", "trained on", "precision", "recall", "AUC")
-    return _Table(f"{assessment.class_column}: by class", columns, rows, texts=3)
+    return Table(f"{assessment.class_column}: by class", columns, rows, texts=3)
 
 
-def _confusions(assessment: v1.ClassAssessment) -> Iterator[_Table]:
+def _confusions(assessment: v1.ClassAssessment) -> Iterator[Table]:
     """A table of true and predicted classes for each classifier and side."""
     columns = ("records of", *(f"told {label}" for label in assessment.labels))
     for found in assessment.comparisons:
         for side, measures in _sides(found):
             rows = [(one.label, *map(wording.count, one.predicted)) for one in measures.classes]
-            yield _Table(
+            yield Table(
                 f"{assessment.class_column}: classes that {classifier_name(found.classifier)} tells, {side}",
                 columns,
                 rows,

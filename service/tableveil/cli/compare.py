@@ -1,0 +1,62 @@
+"""The command `compare`: two releases side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil import wording
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.client.names import RELEASES, resource_name
+from tableveil.v1.utility_service_pb2 import UtilityReport
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page instead.")
+@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@DATABASE
+@verb
+def compare(session: Session, first: str, second: str, html: Path | None, overwrite: bool) -> None:
+    """Show two releases side by side: policies, levels, risk, loss, suppression, and what became finer or coarser.
+
+    Usefulness is compared if `tableveil utility` measured it for both. With --json: both releases.
+    """
+    # It loads the templates, which no other command of releases needs.
+    from tableveil.pages.comparison import Side, as_html, compared
+
+    if html is not None:
+        require_free(html, "html", overwrite)
+    releases = [session.client.get_release(resource_name(RELEASES, name)) for name in (first, second)]
+    if session.output.as_json:
+        session.output.json({"first": releases[0], "second": releases[1]})
+        return
+    newest: dict[str, UtilityReport] = {}
+    for report in session.client.list_results(UtilityReport) if all(map(wording.has_evidence, releases)) else ():
+        newest.setdefault(report.release, report)
+        if all(release.name in newest for release in releases):
+            break
+    sides = [Side(release, _whole(session, newest.get(release.name))) for release in releases]
+    comparison = compared(*sides)
+    if html is not None:
+        write_text(html, as_html(comparison), "html", overwrite)
+        return
+    parts: list[RenderableType] = [Text(wording.printable(comparison.title), style="bold")]
+    for table in comparison.tables:
+        rows = [tuple(map(wording.printable, row)) for row in table.rows]
+        columns = tuple(map(wording.printable, table.columns))
+        numbers = [columns[i] for i in table.numbers]
+        parts += [Text(""), Text(table.caption, style="bold"), listing(columns, rows, "none", numbers=numbers)]
+    parts += [Text(f"note: {wording.printable(note)}") for note in comparison.notes]
+    session.output.show(Group(*parts))
+
+
+def _whole(session: Session, listed: UtilityReport | None) -> UtilityReport | None:
+    """The report with its columns, which lists leave out."""
+    return None if listed is None else session.client.get_result(UtilityReport, listed.name)

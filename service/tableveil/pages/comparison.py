@@ -1,0 +1,211 @@
+"""Two releases side by side: policies, levels, risk, loss, suppression, usefulness; what became finer or coarser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from google.protobuf.json_format import MessageToDict
+
+from tableveil import wording
+from tableveil.convert import privacy_in_words
+from tableveil.pages.environment import environment
+from tableveil.pages.table import Table
+from tableveil.v1.policy_pb2 import Policy
+from tableveil.v1.release_service_pb2 import AttributeResult, Release
+from tableveil.v1.utility_service_pb2 import UtilityReport
+
+_NONE = "none"
+
+_STRONG = 0.1
+"""Pairs of columns count as associated from this Cramér's V on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A release, and its last utility report, if there is one."""
+
+    release: Release
+    utility: UtilityReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Tables that have a column for each of two releases, and sentences about what cannot be compared."""
+
+    title: str
+    notes: Sequence[str]
+    tables: Sequence[Table]
+
+
+def compared(first: Side, second: Side) -> Comparison:
+    """Puts two releases side by side, with the figures that are equal too."""
+    sides = (first.release, second.release)
+    names = tuple(release.name for release in sides)
+    tables = [Table("In short", ("", *names, "change"), list(_overview(*sides)), texts=4)]
+    if all(map(wording.has_evidence, sides)):
+        told = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
+        tables += [
+            Table("Quasi-identifiers", (*told, "change"), list(_levels(*sides)), texts=6),
+            Table("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4),
+            Table("Privacy that is reached", ("model", *names), list(_reached(*sides))),
+        ]
+    if first.utility is not None and second.utility is not None:
+        rows = list(_usefulness(first.utility, second.utility))
+        tables.append(Table("Usefulness", ("", *names), rows))
+    tables.append(Table("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
+    return Comparison(f"{names[0]} and {names[1]} compared", list(_notes(first, second)), tables)
+
+
+def as_html(comparison: Comparison) -> str:
+    """The text of an HTML file."""
+    return environment().get_template("comparison.html").render(comparison=comparison)
+
+
+def _notes(first: Side, second: Side) -> Iterator[str]:
+    if first.release.source != second.release.source:
+        yield "They are releases of different tables: figures can differ because the people do."
+    elif first.release.source_fingerprint != second.release.source_fingerprint:
+        yield "The table changed between them: figures can differ because the people do."
+    for side in (first, second):
+        if not wording.has_evidence(side.release):
+            yield f"The evidence of {side.release.name} is its owner's: levels, risks and loss are not compared."
+        elif side.utility is None:
+            name = side.release.name
+            yield f"The usefulness of {name} was not measured: run `tableveil utility {name}` to have it compared."
+
+
+def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    def texts(name: str, told: Callable[[Release], str]) -> tuple[str, ...]:
+        before, after = told(first), told(second)
+        return name, before, after, "" if before == after else "differs"
+
+    yield texts("table", lambda release: wording.table_name(release.source))
+    yield texts("released as", lambda release: wording.target_name(release.target))
+    yield texts("made", lambda release: wording.moment(release.create_time))
+    yield texts("public", wording.standing)
+    yield texts("privacy", lambda release: "; ".join(map(privacy_in_words, release.policy.privacy_models)) or _NONE)
+    yield texts("quality", lambda release: release.quality_model or _NONE)
+    counts: tuple[tuple[str, Callable[[Release], int]], ...] = (
+        ("records of the table", lambda release: release.records),
+        ("suppressed records", lambda release: release.suppressed_records),
+        ("classes", lambda release: release.classes),
+    )
+    for name, value in counts:
+        yield _line(name, value(first), value(second), lambda number: wording.count(int(number)))
+    if first.quality_model == second.quality_model:
+        yield _line("score (less is better)", first.score, second.score, wording.score)
+    yield texts("proven optimal", lambda release: "yes" if release.proof.optimal else "no")
+
+
+def _line(name: str, first: float, second: float, told: Callable[[float], str]) -> tuple[str, ...]:
+    change = "" if first == second else "lower" if second < first else "higher"
+    return name, told(first), told(second), change
+
+
+def _levels(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    sides = [{result.column: result for result in release.attributes} for release in (first, second)]
+    for column in dict.fromkeys([*sides[0], *sides[1]]):
+        before, after = (side.get(column) for side in sides)
+        yield (
+            column,
+            *(_level(result) for result in (before, after)),
+            *(wording.share(result.loss) if result else "" for result in (before, after)),
+            _direction(before, after),
+        )
+
+
+def _level(result: AttributeResult | None) -> str:
+    if result is None:
+        return "no quasi-identifier"
+    if result.aggregation:
+        return result.aggregation
+    lowest = min((one.level for one in result.levels), default=result.level)
+    return f"{lowest} to {result.level}" if lowest < result.level else f"{result.level} of {result.top_level}"
+
+
+def _direction(before: AttributeResult | None, after: AttributeResult | None) -> str:
+    if before is None or after is None:
+        return "differs"
+    if before.loss == after.loss:
+        return "" if _level(before) == _level(after) else "differs"
+    return "coarser" if after.loss > before.loss else "finer"
+
+
+def _risks(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    before, after = first.risk_after, second.risk_after
+    yield _line("highest", before.highest, after.highest, wording.share)
+    yield _line("average", before.average, after.average, wording.share)
+    sides = [
+        {item.threshold: item.records / (risk.records or 1) for item in risk.records_at_risk}
+        for risk in (before, after)
+    ]
+    yield _line("alone in their class", _unique(first), _unique(second), wording.share)
+    for threshold in sides[0]:
+        if threshold in sides[1]:
+            name = f"records with more than {wording.share(float(threshold))}"
+            yield _line(name, sides[0][threshold], sides[1][threshold], wording.share)
+
+
+def _unique(release: Release) -> float:
+    return release.risk_after.unique_records / (release.risk_after.records or 1)
+
+
+def _reached(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    sides = [
+        {(one.model, one.column, one.parameter): one.after for one in release.guarantees if one.HasField("after")}
+        for release in (first, second)
+    ]
+    for model, column, parameter in dict.fromkeys([*sides[0], *sides[1]]):
+        name = f"{model.replace('_', ' ')}{f' of {column}' if column else ''}: {parameter}"
+        yield name, *(_number(side.get((model, column, parameter))) for side in sides)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return _NONE
+    if math.isinf(value):
+        return "without bound"
+    return wording.count(int(value)) if value.is_integer() else wording.score(value)
+
+
+def _usefulness(first: UtilityReport, second: UtilityReport) -> Iterator[tuple[str, ...]]:
+    yield "associations that are left", *(_associations_left(report) for report in (first, second))
+    sides = [{column.column: column for column in report.columns} for report in (first, second)]
+    for column in dict.fromkeys([*sides[0], *sides[1]]):
+        told = [wording.count(side[column].after.distinct) if column in side else _NONE for side in sides]
+        yield f"{column}: different values", *told
+
+
+def _associations_left(report: UtilityReport) -> str:
+    """The mean share of Cramér's V that is left, over the pairs that were associated in the source."""
+    strong = [one for one in report.associations if one.measure == "cramers_v" and one.before >= _STRONG]
+    left = [min(one.after / one.before, 1.0) if one.HasField("after") else 0.0 for one in strong]
+    return wording.share(sum(left) / len(left)) if left else _NONE
+
+
+def _policies(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    sides = [dict(_fields(_named(release.policy))) for release in (first, second)]
+    for path in dict.fromkeys([*sides[0], *sides[1]]):
+        before, after = (side.get(path, _NONE) for side in sides)
+        if before != after:
+            yield path, before, after
+
+
+def _named(policy: Policy) -> Mapping[str, object]:
+    """The policy as nested values by name, with its attributes by their columns."""
+    document = MessageToDict(policy, preserving_proto_field_name=True)
+    document["attributes"] = {one.get("column", ""): one for one in document.get("attributes", [])}
+    return document
+
+
+def _fields(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _fields(part, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
+        for i, part in enumerate(value):
+            yield from _fields(part, f"{path}[{i}]")
+    else:
+        yield path, wording.short(", ".join(map(str, value)) if isinstance(value, list) else str(value))

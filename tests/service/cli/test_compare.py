@@ -1,0 +1,85 @@
+"""The command `compare`: what it says of two releases, in the terminal and as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tableveil.convert.utility_reports import utility_report_to_proto
+from tableveil.v1.release_service_pb2 import Release
+from tests.service.cli.conftest import Run
+from tests.service.client import samples
+from tests.service.client.fake_service import FakeService
+from tests.service.utility_samples import utility_report
+
+HOSTILE = "</td><script>=1"
+
+
+@pytest.fixture
+def releases(service: FakeService) -> tuple[Release, Release]:
+    """The second has a level more of its first column, a level less of its second, and one that the first has not."""
+    first, second = samples.release("releases/3"), samples.release("releases/4")
+    second.attributes[0].level += 1
+    second.attributes[0].loss += 0.125
+    second.attributes[1].loss /= 2
+    second.attributes.add(column=HOSTILE, level=1, top_level=2, loss=0.5)
+    second.policy.suppression_limit = "0.25"
+    second.risk_after.highest = first.risk_after.highest / 2
+    service.releases |= {first.name: first, second.name: second}
+    return first, second
+
+
+def lines(output: str) -> list[str]:
+    return [" ".join(line.split()) for line in output.splitlines()]
+
+
+def test_what_became_finer_or_coarser(run: Run, releases: tuple[Release, Release]) -> None:
+    result = run("compare", "3", "releases/4")
+    assert result.exit_code == 0, result.output
+    found = lines(result.stdout)
+    assert found[0] == "releases/3 and releases/4 compared"
+    by_name = {line.split()[0]: line for line in found if line}
+    first, second = (one.column for one in releases[0].attributes[:2])
+    assert by_name[first].endswith("coarser")
+    assert by_name[second].endswith("finer")
+    assert by_name["highest"].endswith("lower")
+    assert "suppression_limit" in by_name
+    assert any(line.startswith("note: The usefulness of releases/3 was not measured") for line in found)
+    assert "no quasi-identifier" in result.stdout
+
+
+def test_nothing_differs_from_itself(run: Run, releases: tuple[Release, Release]) -> None:
+    found = run("compare", "3", "3").stdout
+    assert not {"coarser", "finer", "higher", "lower", "differs"} & set(found.partition("Policies")[0].split())
+    assert lines(found.partition("Policies: what differs")[2])[1] == "none"
+
+
+def test_usefulness_that_was_measured_is_compared(
+    run: Run, service: FakeService, releases: tuple[Release, Release]
+) -> None:
+    for name, release in (("utilityReports/1", "releases/3"), ("utilityReports/2", "releases/4")):
+        service.utility_reports[name] = utility_report_to_proto(utility_report())
+        service.utility_reports[name].name, service.utility_reports[name].release = name, release
+    assert "associations that are left 75 % 75 %" in lines(run("compare", "3", "4").stdout)
+
+
+def test_evidence_that_is_not_the_callers_is_not_compared(run: Run, releases: tuple[Release, Release]) -> None:
+    releases[0].ClearField("proof")
+    result = run("compare", "3", "4")
+    assert result.exit_code == 0
+    assert "The evidence of releases/3 is its owner's" in result.stdout
+    assert "Risk after release" not in result.stdout
+
+
+def test_the_page_has_the_same_tables(run: Run, releases: tuple[Release, Release], tmp_path: Path) -> None:
+    path = tmp_path / "compared.html"
+    assert run("compare", "3", "4", "--html", str(path)).exit_code == 0
+    text = path.read_text(encoding="utf-8")
+    assert "<script" not in text
+    page = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
+    captions = [found.text for found in page.iter("caption")]
+    assert captions[:3] == ["In short", "Quasi-identifiers", "Risk after release"]
+    assert HOSTILE in {found.text for found in page.iter("th")}
+    assert run("compare", "3", "4", "--html", str(path)).exit_code == 6
