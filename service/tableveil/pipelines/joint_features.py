@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.counting import BaseHistogram
 from tableveil.dictionary import JointDictionary, build_joint
 from tableveil.errors import Fault
@@ -11,7 +11,9 @@ from tableveil.quality import Features, Told
 from tableveil.source import Source
 
 
-def joint_dictionaries(session: Session, source: Source, policy: Policy) -> tuple[list[JointDictionary], list[Fault]]:
+def joint_dictionaries(
+    session: WarehouseSession, source: Source, policy: Policy
+) -> tuple[list[JointDictionary], list[Fault]]:
     """Per class, a dictionary for it together with the features that are released unchanged."""
     model = policy.quality_model
     if not isinstance(model, ClassificationModel):

@@ -185,7 +185,7 @@ def dictionaries_of(
             )
             faults += found
             sensitive += [values] if values is not None else []
-    joint, found = joint_dictionaries(session.embedded, source, policy) if records else ([], [])
+    joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
     faults += found
     lattice = None
     if len(dictionaries) == len(policy.quasi_identifiers):

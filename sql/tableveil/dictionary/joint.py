@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, table
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, in_one_spelling, number, table
 from tableveil.classes import SensitiveColumn
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
@@ -39,7 +39,7 @@ class JointDictionary:
 
 
 def build_joint(
-    session: Session, source: Source, columns: tuple[Column, ...], number_: int, field: str
+    session: WarehouseSession, source: Source, columns: tuple[Column, ...], number_: int, field: str
 ) -> tuple[JointDictionary | None, list[Fault]]:
     """The dictionary of the columns, or the fault of a class with too many values to predict.
 
@@ -52,9 +52,10 @@ def build_joint(
     ranks = {"code": names, "features": names[:-1], "class": names[-1:]}
     query = exp.select(*map(column, names), *(_rank(of, name) for name, of in ranks.items()), column("n"))
     table_name = f"joint_{number_}"
-    session.stage(table_name, query.from_(counted.subquery("counted")))
+    session.embedded.stage(table_name, query.from_(collected(session, "counted", counted)))
+    session.lend(table_name)
     read = exp.select(*(column(name) for name in (*ranks, "n"))).from_(table(table_name)).order_by(column("code"))
-    found = session.arrays(read)
+    found = session.embedded.arrays(read)
     counts, classes = found["n"].astype(np.int64), found["class"].astype(np.int64)
     faults = _check_classes(columns[-1], int(classes.max(initial=-1)) + 1, int(counts.sum()), field)
     if faults:

@@ -194,7 +194,7 @@ def _publish(
     ]
     PUBLICATIONS.insert(session.ledger, asked, number)
     if is_swapped:
-        SWAPS.insert(session.ledger, [Swap(session.catalog, tuple(existing))], number)
+        SWAPS.insert(session.ledger, [Swap(session.catalog, place.name, tuple(existing))], number)
     else:
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
         jobs.insert_outcome(session.ledger, evidence.job, outcome)

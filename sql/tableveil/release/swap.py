@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import secrets
 from dataclasses import replace
 
 from tableveil.backend import Database, WarehouseSession, drop, scoped, table
@@ -27,15 +28,18 @@ logger = logging.getLogger("tableveil.sql")
 
 
 def staged(session: WarehouseSession, target: ReleaseTarget, number: int) -> ReleaseTarget:
-    """The names under which the objects of the release of that number are written and verified."""
-    return replace(target, name=f"{_prefix(session)}{number}")
+    """The names under which the objects of the release of that number are written and verified.
+
+    They are drawn anew each time: a kill may leave the directory of a table, whose name cannot be taken again then.
+    """
+    return replace(target, name=f"{_prefix(session)}{number}_{secrets.token_hex(4)}")
 
 
 def discard(session: WarehouseSession, schema: str) -> None:
     """Drops what was staged in a schema for releases that are not made; call it while no other job writes."""
     decided = open_swaps(session.ledger, session.catalog)
     for found in session.listed(schema):
-        match = re.match(rf"{_prefix(session)}(\d+)", found.name)
+        match = re.match(rf"{_prefix(session)}(\d+)_", found.name)
         if match and int(match[1]) not in decided:
             session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))
 
@@ -56,8 +60,7 @@ def complete(session: WarehouseSession, number: int) -> None:
     release, (swap,) = RELEASES.find(ledger, number), SWAPS.of(ledger, [number])[number]
     assert release is not None, "the intent is written with its release"
     schema = release.place
-    held = staged(session, ReleaseTarget(schema, release.target_name), number)
-    written = {item.name: held.name + item.name[len(release.target_name) :] for item in release.objects}
+    written = {item.name: swap.staged + item.name[len(release.target_name) :] for item in release.objects}
     there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
     for name, own in written.items():
         if own.casefold() not in map(str.casefold, there):

@@ -84,6 +84,10 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
             )
     if people < records:
         faults += check_repeating(policy, people, records)
+        if session.embedded is not session:
+            hint = "Make a table with one row of each person."
+            several = f"{people:,} people in {records:,} rows"
+            faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
     return Facts(records, tuple(faults), people if people < records else None)
 
 

@@ -10,9 +10,10 @@ from tableveil.state.mapper import Table
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """The intent to give the objects of a release their names, in place of the `replaced` ones."""
+    """The intent to rename what is `staged` to the objects of a release, in place of the `replaced` ones."""
 
     warehouse: str
+    staged: str
     replaced: tuple[str, ...]
 
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import NTCloseness, Policy
-from tableveil.verification.text import at_most, quoted
+from tableveil.verification.text import at_most, near, quoted
 from tableveil.verification.written import Written
 
 
-def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, distances: str, written: Written) -> int:
+def beyond_all_supersets(
+    rows: WarehouseSession, policy: Policy, model: NTCloseness, distances: str, written: Written
+) -> int:
     """Number of classes without a superset within t.
 
     Reads `judged_classes`, `spread`, `distribution` and the source; `distances` is the query of distances.
     """
+    session = rows.embedded
     # A class of n records is a superset of itself.
     session.stage("open_classes", f"SELECT * FROM judged_classes WHERE size < {model.n}")
     _against_the_whole_source(session, model, distances, written)
     if session.value("SELECT count(*) FROM open_classes WHERE NOT pool"):
-        _make_labelled(session, model, written)
+        _make_labelled(rows, model, written)
         for levels in _more_general(written):
             _against_classes(session, model, distances, levels)
             if not session.value("SELECT count(*) FROM open_classes WHERE NOT pool"):
@@ -83,8 +86,9 @@ def _close(session: Session, model: NTCloseness, distances: str) -> None:
     )
 
 
-def _make_labelled(session: Session, model: NTCloseness, written: Written) -> None:
+def _make_labelled(rows: WarehouseSession, model: NTCloseness, written: Written) -> None:
     """The source and the open classes with numbers for their labels at the released level and at all above it."""
+    session = rows.embedded
     for j, labels in enumerate(written.labels):
         # NULL is a label of its own below the top; dense_rank counts it as one.
         numbers = ", ".join(
@@ -95,20 +99,21 @@ def _make_labelled(session: Session, model: NTCloseness, written: Written) -> No
         session.stage(f"numbered_{j}", f"SELECT value, {label} AS label, {numbers} FROM {quoted(labels.table)} AS d")
     positions = range(len(written.labels))
     numbered = ", ".join(f"d{j}.* EXCLUDE (value, label)" for j in positions)
-    joined = " ".join(
-        f"JOIN numbered_{j} AS d{j} ON d{j}.value IS NOT DISTINCT FROM s.{quoted(labels.column)}"
-        for j, labels in enumerate(written.labels)
-    )
-    withheld = [f"s.{quoted(labels.column)} IS NOT NULL" for labels in written.labels if labels.withholds]
-    value = f"s.{quoted(model.column)}"
+    joined = " ".join(f"JOIN numbered_{j} AS d{j} ON d{j}.value IS NOT DISTINCT FROM s.c{j}" for j in positions)
+    withheld = [f"{quoted(labels.column)} IS NOT NULL" for labels in written.labels if labels.withholds]
+    columns = ", ".join(quoted(labels.column) for labels in written.labels)
+    value = quoted(model.column)
     if written.type_of(model.column) in ("FLOAT", "DOUBLE"):
         value = f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END"
+    counted = (
+        f"SELECT * FROM (SELECT {columns}, {value}, count(*) FROM {written.source_rows} AS s "
+        f"WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL) AS s({', '.join(f'c{j}' for j in positions)}, v, n)"
+    )
     session.stage(
         "labelled_source",
-        f"SELECT {numbered}, v.position, count(*) AS records "
-        f"FROM {written.source_rows} AS s {joined} "
-        f"JOIN distribution AS v ON v.value IS NOT DISTINCT FROM CAST({value} AS VARCHAR) "
-        f"WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL",
+        f"SELECT {numbered}, v.position, sum(s.n)::BIGINT AS records "
+        f"FROM {near(rows, 'source_combinations', counted)} AS s {joined} "
+        "JOIN distribution AS v ON v.value IS NOT DISTINCT FROM CAST(s.v AS VARCHAR) GROUP BY ALL",
     )
     # Equal labels at the released level have equal labels at all above it.
     above = " ".join(

@@ -87,7 +87,7 @@ def _check_column(
         _make_value_groups(embedded, attribute.column, column, written)
     if not problems:
         for model in models:
-            failing = _failing(embedded, policy, model, column, written)
+            failing = _failing(session, policy, model, column, written)
             problems += [f"{failing} classes are not of {model}"] if failing else []
     for made in ("distribution", "source_values", "spread", "spellings", "value_groups"):
         embedded.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
@@ -204,8 +204,9 @@ def _disordered(session: Session, key: str) -> bool:
 # --- the models -----------------------------------------------------------------------------------------------------
 
 
-def _failing(session: Session, policy: Policy, model: SensitiveModel, column: _Column, written: Written) -> int:
+def _failing(rows: WarehouseSession, policy: Policy, model: SensitiveModel, column: _Column, written: Written) -> int:
     """The number of classes for which the model does not hold."""
+    session = rows.embedded
     match model:
         case EntropyLDiversity(estimator=EntropyEstimator.GRASSBERGER):
             return _failing_grassberger(session, model)
@@ -213,7 +214,7 @@ def _failing(session: Session, policy: Policy, model: SensitiveModel, column: _C
             return _beyond(session, model, column)
         case NTCloseness():
             return beyond_all_supersets(
-                session, policy, model, distances(model.distance, column.values, column.top), written
+                rows, policy, model, distances(model.distance, column.values, column.top), written
             )
         case _:
             failing: int = session.value(f"SELECT count(*) FROM ({_failing_classes(model, column)})")

@@ -3,68 +3,42 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Scopes, Session, Sight, looking
+from tableveil.backend import Database, Scopes, Sight, looking
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.lookups import Releases
-from tableveil.pipelines.anonymize import anonymize, release_work
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
-    AttributePolicy,
+    ClassificationModel,
     Distance,
     DistinctLDiversity,
     EntropyLDiversity,
     IfExists,
     KAnonymity,
     KMap,
+    NTCloseness,
     Policy,
     Population,
-    ReleaseTarget,
     Role,
     TableReference,
     TCloseness,
 )
-from tableveil.runtime import Job, JobManager
+from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
-from tests.service.jobs.managed import ended
+from tests.service.jobs.elsewhere import MADE, POLICY, done, tables
 from tests.service.jobs.plain import plain_target
-
-WARDS = InlineLevels((("north", "up", "*"), ("süd", "down", "*"), ("e'ast", "down", "*")))
-MADE = (
-    "CREATE TABLE {}.patients AS SELECT 20 + (i * 7) % 50 AS age, "
-    """CASE WHEN i % 3 = 0 THEN 'north' WHEN i % 3 = 1 THEN 'süd' ELSE 'e''ast' END AS "ward é", """
-    "CASE WHEN i % 11 > 0 THEN 'illness ' || i % 5 END AS illness, i AS id FROM range(200) r(i)",
-    "CREATE TABLE {}.everybody AS SELECT * FROM {}.patients UNION ALL SELECT * FROM {}.patients",
-)
-POLICY = Policy(
-    source=TableReference("lake", "clinic", "patients"),
-    attributes=(
-        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "99", ("10", "50"))),
-        AttributePolicy("ward é", Role.QUASI_IDENTIFIER, WARDS),
-        AttributePolicy("illness", Role.SENSITIVE),
-        AttributePolicy("id", Role.IDENTIFYING),
-    ),
-    person_column=None,
-    privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("clinic", "released"),
-    suppression_limit=Decimal("0.1"),
-    repeat_reason="a test",
-)
-REPLACED = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE))
 
 
 @pytest.fixture
@@ -89,23 +63,6 @@ def lake(database: Database, tmp_path: Path) -> Iterator[AnotherDuckDB]:
     lake.close()
 
 
-def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> Job:
-    """A job, on a manager of its own."""
-    jobs = JobManager(database, 1, approval=approval)
-    try:
-        return ended(jobs, jobs.submit(release_work(policy, json.dumps({}))).request.number)
-    finally:
-        jobs.close(10)
-
-
-def tables(session: Session) -> dict[str, list[tuple[Any, ...]]]:
-    """All tables of the schema and their rows, but for what differs from release to release."""
-    return {
-        found.name: [row for row in session.rows(f'FROM clinic."{found.name}"') if row[0] not in ("release", "cite")]
-        for found in session.listed("clinic")
-    }
-
-
 @pytest.mark.parametrize(
     "policy",
     [
@@ -113,13 +70,15 @@ def tables(session: Session) -> dict[str, list[tuple[Any, ...]]]:
         replace(POLICY, privacy_models=(KAnonymity(3), DistinctLDiversity("illness", 2))),
         replace(POLICY, privacy_models=(EntropyLDiversity("illness", Decimal(2)),)),
         replace(POLICY, privacy_models=(KAnonymity(2), TCloseness("illness", Decimal("0.3"), Distance.EQUAL))),
+        replace(POLICY, privacy_models=(KAnonymity(2), NTCloseness("illness", 60, Decimal("0.2")))),
+        replace(POLICY, quality_model=ClassificationModel(("illness",))),
         replace(
             POLICY,
             privacy_models=(KMap(8),),
             population=Population(table=TableReference("", "clinic", "everybody")),
         ),
     ],
-    ids=["k", "distinct", "entropy", "t", "population"],
+    ids=["k", "distinct", "entropy", "t", "n-t", "classification", "population"],
 )
 def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckDB, policy: Policy) -> None:
     there = done(database, policy)
@@ -161,7 +120,8 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(
     database: Database, lake: AnotherDuckDB, run_killed: Callable[[Policy, int], bool]
 ) -> None:
     """Once a release is there, the next ones replace it: they have another k, so that their rows differ."""
-    policy = replace(POLICY, release=plain_target("clinic", "released"))
+    policy = replace(POLICY, attributes=POLICY.attributes[:4], default_role=Role.IDENTIFYING)
+    policy = replace(policy, release=plain_target("clinic", "released"))
     seen: list[bool] = []
     with database.ledger() as ledger, lake.database.session() as session:
         before = tables(session)

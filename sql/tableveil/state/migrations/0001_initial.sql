@@ -253,11 +253,12 @@ CREATE TABLE tableveil.releases (
 );
 CREATE SEQUENCE tableveil.release_numbers;
 
--- Releases whose objects have not all come to their names in the warehouse yet, and the names of those that they replace
--- there. The next start of the server completes them.
+-- Releases whose objects have not all come to their names in the warehouse yet: the name that theirs begin with, and the
+-- names of those that they replace there. The next start of the server completes them.
 CREATE TABLE tableveil.release_swaps (
     release BIGINT PRIMARY KEY,
     warehouse VARCHAR NOT NULL,
+    staged VARCHAR NOT NULL,
     replaced VARCHAR[] NOT NULL
 );
 
