@@ -51,10 +51,11 @@ pyarrow would send the traceback of any other error to the client.
 
 @dataclass(slots=True)
 class Call:
-    """A call and its reader; the handler names the releases that it reads, and counts the rows."""
+    """A call, its credentials and its reader; the handler names the releases that it reads, and counts the rows."""
 
     method: str
     peer: str
+    credentials: Credentials
     reader: Reader
     began: float = field(default_factory=time.monotonic)
     correlation: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
@@ -81,9 +82,10 @@ class Calls:
         A failure in the block becomes an error of Flight.
         """
         peer = _peer(context)
-        call = Call(method, peer, Reader("", "", frozenset()))
+        call = Call(method, peer, Credentials(None, (), peer), Reader("", "", frozenset()))
         try:
-            call.reader = self._readers.reader(_credentials(context, peer))
+            call.credentials = _credentials(context, peer)
+            call.reader = self._readers.reader(call.credentials)
             self._use.count_call(call.reader.principal)
             self._count_connection(call.reader.principal, peer)
             yield call
@@ -105,6 +107,13 @@ class Calls:
                 self._end(call, "OK", "")
             except BusyError as error:
                 raise flight.FlightUnavailableError(error.message) from None
+
+    def require_accepted(self, call: Call) -> None:
+        """Raises `TableveilError` if the caller would not be let in any more: the token was revoked, or expired.
+
+        The service is asked no more often than by new calls.
+        """
+        self._readers.reader(call.credentials)
 
     def begin(self, call: Call) -> None:
         """Records that rows are about to be read; `BusyError` if that cannot be written."""

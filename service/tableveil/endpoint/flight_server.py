@@ -25,7 +25,7 @@ from tableveil.endpoint.catalog import COMMANDS
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published, PublishedTable
-from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, ended, schema_from
+from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import QueryLimits
 from tableveil.endpoint.statement import MOST_CHARACTERS
@@ -146,7 +146,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             try:
                 reader = process.batches()
             except Ended:
-                raise ended(control) from None
+                raise process.ended(control) from None
             rows = self._rows(process, control, reader, call, opened.pop_all())
             # From here on the generator ends the call, also if nobody ever asks it for rows.
             next(rows)
@@ -256,6 +256,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             call.rows, size = 0, 0
             try:
                 for batch in reader:
+                    self._calls.require_accepted(call)
                     size += batch.nbytes
                     if size > self._limits.result:
                         found = f"more than {self._limits.result:,} bytes of rows"
@@ -263,7 +264,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     call.rows += batch.num_rows
                     yield batch
             except (pa.ArrowInvalid, OSError):
-                raise ended(control) from None
+                raise process.ended(control) from None
             _answer(process, control)
 
 
@@ -271,7 +272,7 @@ def _answer(process: QueryProcess, control: Control) -> dict[str, Any]:
     try:
         return process.answer()
     except Ended:
-        raise ended(control) from None
+        raise process.ended(control) from None
 
 
 def _command(data: bytes | None) -> Message | None:

@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -40,6 +41,9 @@ LARGEST_SCHEMA = 2**20
 
 TOO_MUCH_MEMORY = 3
 """The exit code of a process that ended itself because it exceeded its memory."""
+
+FAILED = 1
+"""The exit code of a process that ended without an answer for another reason."""
 
 UNCOUNTED = 1.5
 """How much more memory a process may have than its database: that does not count everything."""
@@ -69,7 +73,8 @@ def main() -> None:
     # A terminal sends them to all processes; the endpoint ends this one by closing the socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    exit_codes: dict[int, int] = {}
+    signal.signal(signal.SIGCHLD, lambda *_: _tell(exit_codes))
     os.umask(0o077)
     sys.setrecursionlimit(_DEEPEST_CALLS)
     # pyarrow would load it for small tasks, in each process anew.
@@ -77,23 +82,44 @@ def main() -> None:
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as endpoint:
         while True:
-            settings, pipes, _, _ = socket.recv_fds(endpoint, 65_536, 2)
+            settings, pipes, _, _ = socket.recv_fds(endpoint, 65_536, 3)
             if not settings:
                 return
-            if os.fork() == 0:
+            requests, results, exit_code = pipes
+            # The process may end before its pipe is noted.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+            exit_codes[process := os.fork()] = exit_code
+            if process == 0:
                 endpoint.close()
-                _run(settings.decode().split("\0"), *pipes)
-            for pipe in pipes:
-                os.close(pipe)
+                for pipe in exit_codes.values():
+                    os.close(pipe)
+                _run(settings.decode().split("\0"), requests, results)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+            os.close(requests)
+            os.close(results)
+
+
+def _tell(exit_codes: dict[int, int]) -> None:
+    """Writes the exit codes of processes that ended to their pipes, less than 0 if a signal ended them."""
+    while exit_codes:
+        process, status = os.waitpid(-1, os.WNOHANG)
+        if process == 0:
+            return
+        with os.fdopen(exit_codes.pop(process), "wb", buffering=0) as pipe, suppress(BrokenPipeError):
+            pipe.write(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def _run(settings: list[str], requests: int, results: int) -> None:
     """Answers one request, and ends the process, whatever happens."""
+    code = FAILED
     try:
         _answer(settings, requests, results)
+        code = 0
+    except MemoryError:
+        code = TOO_MUCH_MEMORY
     finally:
         # Closing the database would only take time.
-        os._exit(0)
+        os._exit(code)
 
 
 def _answer(settings: list[str], requests: int, results: int) -> None:
@@ -110,20 +136,22 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    with os.fdopen(requests, "rb") as pipe, os.fdopen(results, "wb", buffering=0) as answers:
-        request = receive(pipe)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"]))
-        threading.Thread(target=_end_with, args=[pipe], daemon=True).start()
-        threading.Thread(target=_watch, args=[_resident() + int(request["bytes"] * UNCOUNTED)], daemon=True).start()
-        try:
-            answered = _described(connection, request) if "file" in request else _queried(connection, request, answers)
-            send(answers, answered)
-        except TableveilError as error:
-            send(answers, {"kind": type(error).__name__, "code": error.code, "message": error.message})
-        except duckdb.Error as error:
-            told = _told(error, request)
-            send(answers, {"kind": type(told).__name__, "code": told.code, "message": told.message})
+    # They stay open: closing a pipe waits for the thread that reads it.
+    pipe, answers = os.fdopen(requests, "rb"), os.fdopen(results, "wb", buffering=0)
+    request = receive(pipe)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Beyond the second limit the kernel would kill it, as it does for lack of memory.
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"] + 1))
+    threading.Thread(target=_end_with, args=[pipe], daemon=True).start()
+    threading.Thread(target=_watch, args=[_resident() + int(request["bytes"] * UNCOUNTED)], daemon=True).start()
+    try:
+        answered = _described(connection, request) if "file" in request else _queried(connection, request, answers)
+        send(answers, answered)
+    except TableveilError as error:
+        send(answers, {"kind": type(error).__name__, "code": error.code, "message": error.message})
+    except duckdb.Error as error:
+        told = _told(error, request)
+        send(answers, {"kind": type(told).__name__, "code": told.code, "message": told.message})
 
 
 def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:

@@ -7,10 +7,10 @@ import fcntl
 import logging
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from contextlib import suppress
@@ -21,8 +21,10 @@ import pyarrow as pa
 from tableveil import errors
 from tableveil.control import Control
 from tableveil.endpoint.pipes import Ended, Message, receive, send
+from tableveil.endpoint.query_process import FAILED, TOO_MUCH_MEMORY
 from tableveil.endpoint.settings import QueryLimits
-from tableveil.errors import BusyError, CancelledError, TableveilError
+from tableveil.endpoint.spilled import SpillDirectory
+from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
 
@@ -41,7 +43,7 @@ class QueryProcesses:
     def __init__(self, limits: QueryLimits) -> None:
         """Starts the process of which they are copies, and a thread that ends those which take too long."""
         self._limits = limits
-        self._place = Path(tempfile.mkdtemp(prefix="tableveil-endpoint-"))
+        self._spilled = SpillDirectory()
         self._lock = threading.Lock()
         self._made = 0
         self._spares: deque[QueryProcess] = deque()
@@ -92,7 +94,7 @@ class QueryProcesses:
             process.close()
         self._socket.close()
         self._original.wait()
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._spilled.close()
 
     def _cpu_seconds(self) -> int:
         """A backstop: the process is ended by its pipe long before."""
@@ -121,17 +123,18 @@ class QueryProcesses:
 
     def _make(self) -> QueryProcess:
         self._made += 1
-        spill = self._place / str(self._made)
+        spill = self._spilled.path / str(self._made)
         settings = (f"{self._limits.memory}B", str(self._limits.threads), str(spill), f"{self._limits.spill}B")
         requests, asked = os.pipe()
         answered, results = os.pipe()
+        told, exit_code = os.pipe()
         with suppress(OSError):
             # Otherwise both sides would wake each other for every 64 KiB.
             fcntl.fcntl(results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
             for attempt in range(2):
                 try:
-                    socket.send_fds(self._socket, ["\0".join(settings).encode()], [requests, results])
+                    socket.send_fds(self._socket, ["\0".join(settings).encode()], [requests, results, exit_code])
                     break
                 except OSError:
                     if attempt:
@@ -140,9 +143,9 @@ class QueryProcesses:
                     self._original.kill()
                     self._original, self._socket = self._start()
         finally:
-            os.close(requests)
-            os.close(results)
-        return QueryProcess(asked, answered, spill)
+            for sent in (requests, results, exit_code):
+                os.close(sent)
+        return QueryProcess(asked, answered, told, spill)
 
     def _watch(self) -> None:
         while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
@@ -153,12 +156,13 @@ class QueryProcesses:
 
 
 class QueryProcess:
-    """One process and its answers. One thread reads them; any thread may stop it."""
+    """One process, its answers, and its exit code. One thread reads them; any thread may stop it."""
 
-    def __init__(self, requests: int, results: int, spill: Path) -> None:
+    def __init__(self, requests: int, results: int, exit_code: int, spill: Path) -> None:
         """Takes the ends of its pipes over."""
         self._requests = os.fdopen(requests, "wb", buffering=0)
         self._results = os.fdopen(results, "rb", buffering=_BUFFERED)
+        self._exit_code = os.fdopen(exit_code, "rb", buffering=0)
         self._spill = spill
 
     def ask(self, request: Message) -> None:
@@ -181,6 +185,25 @@ class QueryProcess:
         except (pa.ArrowInvalid, OSError):
             raise Ended from None
 
+    def ended(self, control: Control) -> TableveilError:
+        """The error for a process that ended before its answer did."""
+        if control.cancelled:
+            return CancelledError("CANCELLED", "nobody waits for the rows any more")
+        try:
+            code = int(self._exit_code.read() or FAILED)
+        except ValueError:
+            # The pipe is closed already.
+            return BusyError("STOPPING", "the endpoint is stopping")
+        if control.must_stop or code == -signal.SIGXCPU:
+            found = "a query that takes longer than one may"
+            return BusyError.of("QUERY_TIME", "statement", found, "a smaller one")
+        # The kernel kills a process if the machine has no memory left.
+        if code in (TOO_MUCH_MEMORY, -signal.SIGKILL):
+            found = "a query that takes more memory than one may"
+            return BusyError.of("QUERY_MEMORY", "statement", found, "a smaller one")
+        logger.error("the process of a query failed with the exit code %d", code)
+        return InternalError("QUERY_FAILED", "the process of the query failed; the endpoint's log tells its exit code")
+
     def stop(self) -> None:
         """Lets the process end: the reading thread finds the end of its answers."""
         with suppress(OSError):
@@ -190,17 +213,8 @@ class QueryProcess:
         """Ends it, and removes what it spilled."""
         self.stop()
         self._results.close()
+        self._exit_code.close()
         shutil.rmtree(self._spill, ignore_errors=True)
-
-
-def ended(control: Control) -> TableveilError:
-    """The error for a query whose process ended before its answer did."""
-    if control.cancelled:
-        return CancelledError("CANCELLED", "nobody waits for the rows any more")
-    if control.must_stop:
-        found, expected = "a query that takes longer than one may", "a smaller one"
-        return BusyError.of("QUERY_TIME", "statement", found, expected)
-    return BusyError.of("QUERY_MEMORY", "statement", "a query that takes more memory than one may", "a smaller one")
 
 
 def schema_from(encoded: str) -> pa.Schema:

@@ -6,8 +6,11 @@ import base64
 import json
 import struct
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 import adbc_driver_flightsql.dbapi as flight_sql
@@ -28,6 +31,7 @@ from tests.service.endpoint.published import DISCHARGES, LIMITS, KnownReaders, c
 
 WAITING_SECONDS = 60.0
 SHORT = QueryLimits(seconds=1.0)
+ANN, BOB = (flight.FlightCallOptions(headers=[(b"authorization", f"Bearer {who}".encode())]) for who in ("ann", "bob"))
 
 
 def rows(connection: flight_sql.Connection, statement: str, *parameters: object) -> list[tuple[object, ...]]:
@@ -98,7 +102,6 @@ def test_parameters_are_bound(ann: flight_sql.Connection) -> None:
 
 def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) -> None:
     """Arrow checks none: 400,000 bytes of the process came back as the parameter's value."""
-    known = flight.FlightCallOptions(headers=[(b"authorization", b"Bearer ann")])
     batch = pa.record_batch([pa.array([b"x" * 64])], ["x"])
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, batch.schema) as written:
@@ -111,7 +114,7 @@ def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) 
         def bound(parameters: bytes) -> list[dict[str, object]]:
             handle = json.dumps(["SELECT ? AS x", base64.b64encode(parameters).decode()]).encode()
             ticket = flight.Ticket(packed(sql.TicketStatementQuery(statement_handle=handle)))
-            found: list[dict[str, object]] = client.do_get(ticket, known).read_all().to_pylist()
+            found: list[dict[str, object]] = client.do_get(ticket, ANN).read_all().to_pylist()
             return found
 
         assert bound(sound) == [{"x": b"x" * 64}]
@@ -119,7 +122,7 @@ def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) 
             with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
                 bound(damaged)
         command = sql.CommandPreparedStatementQuery(prepared_statement_handle=b'["SELECT ?", null]')
-        put, _ = client.do_put(flight.FlightDescriptor.for_command(packed(command)), batch.schema, known)
+        put, _ = client.do_put(flight.FlightDescriptor.for_command(packed(command)), batch.schema, ANN)
         put.write_batch(pa.ipc.open_stream(beyond).read_next_batch())
         with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
             put.close()
@@ -195,17 +198,16 @@ def test_answers_name_no_path(ann: flight_sql.Connection, place: Path) -> None:
 
 def test_raw_flight_is_refused_in_order(endpoint: Endpoint) -> None:
     with flight.connect(endpoint.uri) as client:
-        known = flight.FlightCallOptions(headers=[(b"authorization", b"Bearer ann")])
         for data in (b"", b"junk", b"\x0a\x10type.none.at.all"):
             with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
-                client.get_flight_info(flight.FlightDescriptor.for_command(data), known)
+                client.get_flight_info(flight.FlightDescriptor.for_command(data), ANN)
             with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
-                client.do_get(flight.Ticket(data), known).read_all()
+                client.do_get(flight.Ticket(data), ANN).read_all()
             with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
-                list(client.do_action(flight.Action("DropTable", data), known))
+                list(client.do_action(flight.Action("DropTable", data), ANN))
         with pytest.raises(flight.FlightUnauthenticatedError):
             client.get_flight_info(flight.FlightDescriptor.for_path("x"))
-        writer, _ = client.do_put(flight.FlightDescriptor.for_command(b"x"), pa.schema([("x", pa.int32())]), known)
+        writer, _ = client.do_put(flight.FlightDescriptor.for_command(b"x"), pa.schema([("x", pa.int32())]), ANN)
         with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
             writer.close()
 
@@ -230,6 +232,15 @@ def test_a_client_that_leaves_ends_its_query(endpoint: Endpoint, ann: flight_sql
     assert rows(ann, "SELECT 1") == [(1,)]
 
 
+Limited = Callable[[QueryLimits], Endpoint]
+
+
+@pytest.fixture(scope="module")
+def limited(place: Path) -> Iterator[Limited]:
+    with ExitStack() as running:
+        yield cache(lambda limits: running.enter_context(serving(place, KnownReaders(ann={7}), limits)))
+
+
 @pytest.mark.parametrize(
     ("limits", "statement", "reason"),
     [
@@ -245,8 +256,11 @@ def test_a_client_that_leaves_ends_its_query(endpoint: Endpoint, ann: flight_sql
     ],
     ids=["time", "binding", "memory", "spill", "row", "columns", "result"],
 )  # fmt: skip
-def test_a_query_that_takes_too_much_is_ended(place: Path, limits: QueryLimits, statement: str, reason: str) -> None:
-    with serving(place, KnownReaders(ann={7}), limits) as endpoint, connected(endpoint) as ann:
+def test_a_query_that_takes_too_much_is_ended(
+    limited: Limited, limits: QueryLimits, statement: str, reason: str
+) -> None:
+    endpoint = limited(limits)
+    with connected(endpoint) as ann:
         assert reason in refused(ann, statement.format("discharges"))
         assert rows(ann, "SELECT count(*) FROM discharges") == [(60,)]
         assert not endpoint.running
@@ -275,11 +289,19 @@ def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
     published = tmp_path / "published"
     published.mkdir()
     old = publish(published, 1, "main", {"t": "SELECT 'old' AS x FROM range(3000000)"})
-    service = KnownReaders(ann={1, 2})
-    with serving(tmp_path, service) as endpoint, connected(endpoint) as ann, ann.cursor() as running:
+    service = KnownReaders(ann={1, 2}, bob={1})
+    with (
+        serving(tmp_path, service) as endpoint,
+        connected(endpoint) as ann,
+        ann.cursor() as running,
+        flight.connect(endpoint.uri) as client,
+    ):
         running.execute("FROM t")
         reader = running.fetch_record_batch()
         reader.read_next_batch()
+        ticket = sql.TicketStatementQuery(statement_handle=json.dumps(["FROM t", None]).encode())
+        stream = client.do_get(flight.Ticket(packed(ticket)), BOB)
+        stream.read_chunk()
         new = publish(published, 2, "main", {"t": "SELECT 'new' AS x"})
         old.unlink()
         assert rows(ann, "FROM t") == [("new",)]
@@ -289,6 +311,11 @@ def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
         assert "TABLE_NOT_FOUND" in refused(ann, "FROM t"), "a file is no right to read it"
         # The query that ran goes on.
         assert sum(batch.num_rows for batch in reader) > 2_000_000
+        # Unless its caller is not let in any more.
+        del service.releases["bob"]
+        publish(published, 4, "main", {"t": "SELECT 'the service is asked again' AS x"})
+        with pytest.raises(flight.FlightUnauthenticatedError):
+            stream.read_all()
 
 
 def test_a_file_that_cannot_be_read_hides_its_release_alone(tmp_path: Path) -> None:
