@@ -50,13 +50,17 @@ def sections(release: release_service_pb2.Release) -> Iterator[RenderableType]:
 
 
 def query_lines(release: release_service_pb2.Release) -> list[str]:
-    """Statements that read the release's objects in the server's database."""
+    """Statements that read the release's objects where they are: in the server's database, or in a warehouse."""
     # Loading DuckDB takes longer than most commands, and than the help, which loads all of them.
     from tableveil.backend import render, table
 
     statements = []
     for item in release.objects:
-        name = render(table(item.name, release.target.schema))
+        if release.warehouse:
+            # Spark's names of tables are plain.
+            name = f"{release.target.schema.removeprefix(f'{release.warehouse}.')}.{item.name}"
+        else:
+            name = render(table(item.name, release.target.schema))
         limit = " LIMIT 10" if item.kind == release_service_pb2.RELEASE_OBJECT_KIND_ROWS else ""
         statements.append(f"SELECT * FROM {name}{limit};")
     return statements
@@ -274,10 +278,12 @@ def _rows(number: int) -> str:
 def _queries(release: release_service_pb2.Release) -> RenderableType:
     number = release.name.rpartition("/")[2]
     file = f"release-{number}.duckdb"
-    statements = [line for line in query_lines(release) if line.isprintable()]
+    statements = [Text(f"  {line}") for line in query_lines(release) if line.isprintable()]
+    if release.warehouse:
+        return Group(Text(f"In Spark, by any of its clients ({wording.printable(release.warehouse)}):"), *statements)
     return Group(
         Text("In the database, which only the server may open while it runs:"),
-        *(Text(f"  {line}") for line in statements),
+        *statements,
         Text("Or from a fresh file that may be given away:"),
         Text(f"  tableveil export {release.name} --output {file}"),
     )

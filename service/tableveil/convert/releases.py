@@ -22,7 +22,7 @@ from tableveil.v1 import policy_pb2, release_service_pb2
 _PUBLIC = FieldMask(
     paths=[
         *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after"),
-        *("current", "state", "withdraw_time"),
+        *("current", "state", "withdraw_time", "warehouse"),
     ]
 )
 """The fields that can be recomputed from the public objects, or are told to all who may read them."""
@@ -58,6 +58,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         decision_time=timestamp(release.decision.at if release.decision else None),
         decision_note=release.decision.note if release.decision else "",
         publications=map(_publication, release.publications),
+        warehouse=release.warehouse,
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     if release.audience is Audience.PUBLIC:

@@ -307,3 +307,12 @@ def test_an_analyst_sees_no_figures_that_are_not_there() -> None:
     assert [line.strip() for line in text.splitlines() if "suppressed" in line] == ["suppressed  3,679"]
     assert "Query it" in text
     assert not any(word in text for word in ("score", "Proof", "Risk", "Attributes", "0.000 s"))
+
+
+def test_tables_of_a_warehouse_are_read_there() -> None:
+    release = samples.release()
+    release.target.schema, release.warehouse = "lake.clinic", "lake"
+    assert query_lines(release)[0] == f"SELECT * FROM clinic.{release.objects[0].name} LIMIT 10;"
+    text = shown(release)
+    assert "In Spark, by any of its clients (lake):" in text
+    assert "tableveil export" not in text

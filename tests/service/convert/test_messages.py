@@ -278,6 +278,7 @@ RELEASE = Release(
     costs=(CostPart("age", None, 12, 0.75), CostPart("age", "*", 5, 0.5), CostPart("", None, 5, 0.25)),
     alternatives=(Alternative(3, Decimal("0.05"), 0.25, 5), Alternative(None, Decimal("0.1"), 0.5, 0)),
     suppressed_labels=(SuppressedLabel("age", "[0, 9]", 9, 4), SuppressedLabel("age", None, 1, 1)),
+    warehouse="lake",
     current=False,
     source_tables=(TableReference("clinic", "main", "visits"),),
     withdrawal=Withdrawal(datetime(2024, 2, 1), "a mistake", ("released",)),
