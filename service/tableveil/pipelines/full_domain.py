@@ -13,7 +13,8 @@ from tableveil.pipelines.advice import Advice, says_nothing
 from tableveil.pipelines.guarantees import guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
+from tableveil.pipelines.people import people_warnings
+from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import MOST_SECONDS, chosen_by_all, problem_of, relaxed
@@ -53,6 +54,7 @@ class FullDomain:
         explanation = _explain(job, problem, best, counts.policy)
         advice = tuple(advice_of(job, counts, problem, best).warnings())
         plan = plan_of(counts, problem, best)
+        released = plan.classes.selected(plan.kept)
         return Solution(
             plan=plan,
             score=best.score,
@@ -64,7 +66,12 @@ class FullDomain:
             explanation=explanation,
             sizes_before=counts.sizes_before,
             guarantees=guarantees_of(counts.policy, counts.base, problem.counter, plan),
-            warnings=(*_warnings(plan, found), *advice, *together.account(job, counts, problem, best, plan)),
+            warnings=(
+                *_warnings(plan, found),
+                *people_warnings(plan.policy, facts_for(plan.policy, counts.base, problem.counter), released),
+                *advice,
+                *together.account(job, counts, problem, best, plan),
+            ),
         )
 
 

@@ -37,6 +37,7 @@ from tableveil.pipelines.local_problem import (
     shows_suppressed,
 )
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
+from tableveil.pipelines.people import people_warnings
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
@@ -79,7 +80,9 @@ class LocalRecodingMethod:
             found = _found(job, counts, whole, rows, problem)
         finally:
             job.control.limit(None)
+        facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, found)
+        of_people = tuple(people_warnings(counts.policy, facts, released))
         pool = None
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
@@ -100,12 +103,12 @@ class LocalRecodingMethod:
             explanation=None,
             sizes_before=counts.sizes_before,
             guarantees=guarantees(
-                facts_for(counts.policy, counts.base, counter),
+                facts,
                 counts.policy.privacy_models,
                 classes_before(counts.base, counter),
                 released,
             ),
-            warnings=tuple(_warnings(plan, problem, found)),
+            warnings=(*_warnings(plan, problem, found), *of_people),
             costs=tuple(_costs(plan, problem, found)),
             alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), found)),
         )

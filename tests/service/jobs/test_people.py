@@ -145,6 +145,34 @@ def test_a_search_that_counts_records_does_not_pass_the_verification(
         run(database, replace(policy, privacy_models=(Dominance(Decimal("0.25")),)))
 
 
+# --- what the owner is told -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+def test_the_owner_is_told_of_people(database: Database, session: Session, run: Run, policy: Policy) -> None:
+    rows = visits(1)
+    create(session, rows)
+    release = run(database, policy)
+    found = classes(session, rows)
+    largest = max(max(people.values()) / people.total() for people in found)
+    above = {person for people in found for person, n in people.items() if n * 4 > people.total()}
+    one = "1 person" if len(above) == 1 else f"{len(above)} people"
+    told = [warning for warning in release.warnings if "1/4" in warning]
+    assert [warning[: warning.index(" more than")] for warning in told] == [
+        f"One person has {largest:.1%} of the records of a class, and {one}"
+    ]
+    kept = sum(found, Counter())
+    total = Counter(row[3] for row in rows)
+    lost = [sum(person not in kept for person in total), sum(0 < kept[p] < n for p, n in total.items())]
+    losing = [warning for warning in release.warnings if "suppression" in warning]
+    assert losing == [
+        f"Of 60 people, {lost[0]} lose all of their records to suppression, and {lost[1]} some of them."
+    ] * any(lost)
+    bounded = replace(policy, privacy_models=(KAnonymity(4), Dominance(Decimal("0.25"))), repeat_reason="again")
+    again = run(database, replace(bounded, release=ReleaseTarget("main", "bounded")))
+    assert not any("1/4" in warning for warning in again.warnings)
+
+
 # --- as many people as records --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,53 @@
+"""What the owner is told of people who have several records in a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from tableveil.classes import EquivalenceClasses
+from tableveil.errors import shortened
+from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
+from tableveil.privacy import Facts
+from tableveil.privacy.repeating import most_exposed, repeating
+
+
+def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) -> Iterator[str]:
+    """Warnings about the released classes; none if every record is another person."""
+    if facts.people is None or not len(released.counts):
+        return
+    position, people = facts.people
+    asked = Fraction(1, policy.k or 2)
+    found = repeating(released, position, people, asked)
+    bounded = min((Fraction(m.share) for m in policy.privacy_models if isinstance(m, Dominance)), default=Fraction(1))
+    if bounded > asked:
+        yield (
+            f"One person has {found.largest_share:.1%} of the records of a class, and {_people(found.above)} more than "
+            f"1/{asked.denominator} of one: a row there is theirs with that chance. A dominance of at most "
+            f"1/{asked.denominator} bounds it."
+        )
+    if found.lost_all or found.lost_some:
+        yield (
+            f"Of {_people(found.people)}, {found.lost_all:,} lose all of their records to suppression, and "
+            f"{found.lost_some:,} some of them."
+        )
+    of_records = [str(m) for m in policy.privacy_models if isinstance(m, SensitiveModel) and not _of_people(m)]
+    if of_records:
+        yield f"These models hold of records, not of people: {', '.join(of_records)}."
+    for place, column in enumerate(facts.counter.sensitive):
+        exposed = most_exposed(released, position, released.values(place), column) if column.protected else None
+        if exposed is not None:
+            yield (
+                f"Several records of one person tell more than one. In a class, {exposed.having:,} of "
+                f"{exposed.size:,} records have the same value of {shortened(column.column)}: somebody with "
+                f"{exposed.records:,} records there has it in one of them with a chance of {exposed.chance:.1%}. Over "
+                f"all classes of a person it is at most {exposed.in_all:.1%}."
+            )
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def _of_people(model: SensitiveModel) -> bool:
+    return isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
