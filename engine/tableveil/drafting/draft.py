@@ -61,7 +61,7 @@ def _draft(facts: ColumnFacts) -> ColumnDraft:
 
 _OF_PEOPLE = frozenset(
     {
-        *("person", "patient", "client", "customer", "member", "user", "employee", "subject", "student", "id"),
+        *("person", "patient", "client", "customer", "member", "user", "employee", "subject", "student"),
         *("respondent", "participant", "citizen", "kunde", "kunden", "patienten", "personal"),
         *("personne", "cliente", "paciente", "persona"),
     }
@@ -80,8 +80,10 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
         and draft.facts.distinct
     ]
 
-    def fitness(draft: ColumnDraft) -> tuple[bool, bool]:
-        return unique(draft.facts), not _OF_PEOPLE.isdisjoint(words_of(draft.facts.name))
+    # A column that numbers visits is unique beside one that numbers their patients.
+    def fitness(draft: ColumnDraft) -> tuple[bool, bool, bool]:
+        named = words_of(draft.facts.name)
+        return not _OF_PEOPLE.isdisjoint(named), unique(draft.facts), "id" in named
 
     named = [draft for draft in candidates if any(fitness(draft))]
     return max(named, key=fitness, default=None)

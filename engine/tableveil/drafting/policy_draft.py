@@ -42,7 +42,8 @@ class Remark:
 class PolicyDraft:
     """The proposals for a table, or for the rows of `source_query`; then `source` names none.
 
-    If `person_column` is None, the draft proposes to state that each row is one person.
+    If `person_column` is None, the draft proposes to state that each row is one person. `repeating` says that people
+    have several rows, so that dominance belongs beside k-anonymity.
 
     The owner decides on the statement on people, the privacy models, and the roles of columns of which nothing is
     known, whatever the draft proposes.
@@ -54,6 +55,7 @@ class PolicyDraft:
     k: int
     remarks: tuple[Remark, ...]
     source_query: str = ""
+    repeating: bool = False
 
 
 def draft_policy(
@@ -62,12 +64,14 @@ def draft_policy(
     """Puts the draft together; `unmeasured` says why there are no figures."""
     proposed = propose_k(any(draft.meaning is Meaning.HEALTH for draft in columns))
     person = person_column(columns)
-    numbers_people = person is not None and unique(person.facts)
+    numbers_people = person is not None and not person.facts.nulls
+    repeating = person is not None and numbers_people and not unique(person.facts)
     remarks = [
         *_on_the_whole(columns, unmeasured),
         *(remark for i, draft in enumerate(columns) for remark in _on_column(f"attributes[{i}]", draft, figures)),
         _on_person(person),
         Remark("privacy_models", RemarkKind.DECIDE, f"How large must a class be? {proposed.reason}"),
+        *_on_dominance(proposed.k, repeating),
         *_on_models(columns, figures, proposed.k),
         Remark(
             "suppression_limit",
@@ -77,7 +81,7 @@ def draft_policy(
         *_on_choosing(columns),
     ]
     name = person.facts.name if person is not None and numbers_people else None
-    return PolicyDraft(source, tuple(columns), name, proposed.k, tuple(remarks))
+    return PolicyDraft(source, tuple(columns), name, proposed.k, tuple(remarks), repeating=repeating)
 
 
 def _on_the_whole(columns: Sequence[ColumnDraft], unmeasured: str) -> Iterator[Remark]:
@@ -118,7 +122,7 @@ def _on_person(person: ColumnDraft | None) -> Remark:
     if person is None:
         text = (
             "k counts people. Say that every row is a different person, if that is so; or name the column that numbers "
-            "them as person_column: it must be different in every row."
+            "them as person_column."
         )
         return Remark("rows_are_people", RemarkKind.DECIDE, text)
     name, facts = shortened(person.facts.name), person.facts
@@ -129,12 +133,24 @@ def _on_person(person: ColumnDraft | None) -> Remark:
         )
         return Remark("person_column", RemarkKind.DECIDE, text)
     about = "" if facts.exact else "about "
+    has = f"k counts people. {name} has {about}{facts.distinct:,} different values in {facts.rows:,} rows"
+    if facts.nulls:
+        text = f"{has}, and {facts.nulls:,} rows have none: a person_column must name a person in every row."
+        return Remark("rows_are_people", RemarkKind.DECIDE, text)
     text = (
-        f"k counts people. {name} has {about}{facts.distinct:,} different values in {facts.rows:,} rows: if it numbers "
-        "people, they have several rows each, and k would count some twice. Make one row of each person's then, by a "
-        "source_query with GROUP BY or QUALIFY. Say this only if every row is a different person."
+        f"{has}: keep it as person_column if it numbers people who have several rows each. If it does not, and every "
+        "row is a different person, say rows_are_people: true instead."
     )
-    return Remark("rows_are_people", RemarkKind.DECIDE, text)
+    return Remark("person_column", RemarkKind.DECIDE, text)
+
+
+def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
+    if repeating:
+        text = (
+            "People have several rows, so that one of them may have most rows of a class: a dominance of at most "
+            f"1/{k} keeps the chance that a row is a given person's at 1/{k}."
+        )
+        yield Remark("privacy_models", RemarkKind.DECIDE, text)
 
 
 def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:

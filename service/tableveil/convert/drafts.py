@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from decimal import ROUND_FLOOR, Decimal
+
 from tableveil.convert.enums import ROLES
 from tableveil.convert.hierarchies import hierarchy_to_proto
 from tableveil.convert.privacies import complete
@@ -32,7 +35,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         source=None if query else table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
         source_query=query,
         attributes=map(_attribute, draft.columns),
-        privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))],
+        privacy_models=list(_models(draft)),
         suppression_limit=SUPPRESSION_LIMIT,
         quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
         local_recoding=policy_pb2.LocalRecoding(),
@@ -57,6 +60,13 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     policy.ClearField("person")
     policy.ClearField("privacy_models")
     return v1.DraftPolicyResponse(policy=policy, proposal=proposal, remarks=map(_remark, draft.remarks))
+
+
+def _models(draft: PolicyDraft) -> Iterator[policy_pb2.PrivacyModel]:
+    yield policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))
+    if draft.repeating:
+        share = (1 / Decimal(draft.k)).quantize(Decimal("0.0001"), ROUND_FLOOR).normalize()
+        yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
 
 
 def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy) -> None:

@@ -77,8 +77,8 @@ class Dictionaries:
     """The counted columns, in policy order, and the transformations of the generalized ones.
 
     `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
-    `people` are numbered if some have several records. They had classes in `earlier` releases, if the policy judges it
-    together with some.
+    `people` are numbered if some have several records; `of_rows` warns of their rows. They had classes in `earlier`
+    releases, if the policy judges it together with some.
     """
 
     source: Source
@@ -91,16 +91,18 @@ class Dictionaries:
     set_aside: int
     people: PeopleDictionary | None = None
     earlier: Earlier | None = None
+    of_rows: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings from reading, for the owner; they hold no value."""
-        return tuple(
+        spelled = (
             f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
             "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same."
             for dictionary in self.sensitive
             if dictionary.values.respelled
         )
+        return (*spelled, *self.of_rows)
 
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
@@ -209,6 +211,7 @@ def dictionaries_of(
         records,
         set_aside,
         people,
+        of_rows=facts.warnings,
     )
 
 

@@ -12,6 +12,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
 from tableveil.source.model import PopulationRows, Source
+from tableveil.source.people import check_links, respelled, varying
 from tableveil.source.tables import shown_type
 
 NEARLY_UNIQUE = 0.9
@@ -32,11 +33,15 @@ CLEARLY_REPEATED = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Number of rows of the source, and all faults found in them; `people` if some people have several rows."""
+    """Number of rows of the source, and all faults found in them.
+
+    `people` if some people have several rows, with `warnings` of these rows; the warnings hold no values.
+    """
 
     records: int
     faults: tuple[Fault, ...]
     people: int | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Facts:
@@ -82,13 +87,17 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
                     allowing if attribute.aggregation is None else aside,
                 )
             )
-    if people < records:
-        faults += check_repeating(policy, people, records)
-        if session.embedded is not session:
-            hint = "Make a table with one row of each person."
-            several = f"{people:,} people in {records:,} rows"
-            faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
-    return Facts(records, tuple(faults), people if people < records else None)
+    if person is None or people == records:
+        return Facts(records, tuple(faults))
+    faults += check_repeating(policy, people, records)
+    if session.embedded is not session:
+        hint = "Make a table with one row of each person."
+        several = f"{people:,} people in {records:,} rows"
+        faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
+        return Facts(records, tuple(faults), people)
+    linking, warnings = check_links(session, source, policy, people)
+    warnings += [*varying(session, source, policy), *respelled(session, source, person, people)]
+    return Facts(records, (*faults, *linking), people, tuple(warnings))
 
 
 def _identifying(

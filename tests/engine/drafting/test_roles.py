@@ -61,7 +61,7 @@ def test_where_nothing_speaks_they_are_all_that_nothing_is_known_of() -> None:
     ("columns", "person"),
     [
         ([facts("name", ValueKind.TEXT), facts("patient_id", distinct=1000)], "patient_id"),
-        ([facts("patient_id"), facts("row_key", distinct=1000)], "row_key"),
+        ([facts("patient_id"), facts("row_key", distinct=1000)], "patient_id"),
         ([facts("row_key", distinct=1000), facts("patient_id", distinct=1000)], "patient_id"),
         ([facts("email", ValueKind.TEXT), facts("customer_id")], "customer_id"),
         ([facts("age"), facts("email", ValueKind.TEXT)], None),

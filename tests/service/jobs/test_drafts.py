@@ -131,10 +131,28 @@ def test_figures_speak_about_columns_and_the_table(draft: Draft) -> None:
     )
 
 
-def test_people_with_several_rows_are_pointed_out(draft: Draft) -> None:
-    found = draft("SELECT i // 2 AS patient_id, i % 60 AS age FROM range(400) r(i)")
-    assert found.person_column is None
-    assert "'patient_id' has 200 different values in 400 rows" in remarks(found, "rows_are_people")
+@pytest.mark.parametrize("also", ["", "i AS visit_id, "])
+def test_people_with_several_rows_are_proposed_as_people(
+    draft: Draft, database: Database, run: Callable[..., Release], also: str
+) -> None:
+    found = draft(f"SELECT {also}i // 2 AS patient_id, i // 2 % 40 AS age FROM range(400) r(i)")
+    assert (found.person_column, found.repeating) == ("patient_id", True)
+    assert "'patient_id' has 200 different values in 400 rows" in remarks(found, "person_column")
+    message = policy_draft_to_proto(found).proposal
+    assert [model.WhichOneof("kind") for model in message.privacy_models] == ["k_anonymity", "dominance"]
+    assert message.privacy_models[1].dominance.share == "0.2"
+    message.release.name, message.repeat_reason = f"visits_{bool(also)}", "another test's table of this name"
+    policy, faults = policy_from_proto(message)
+    assert policy is not None, faults
+    reached = {guarantee.model: guarantee.after for guarantee in run(database, policy).guarantees}
+    assert (reached["k_anonymity"] or 0) >= 5
+    assert (reached["dominance"] or 1) <= 0.2
+
+
+def test_rows_without_a_person_are_not_proposed_as_people(draft: Draft) -> None:
+    found = draft("SELECT nullif(i // 2, 7) AS patient_id, i % 60 AS age FROM range(400) r(i)")
+    assert (found.person_column, found.repeating) == (None, False)
+    assert "2 rows have none" in remarks(found, "rows_are_people")
 
 
 @pytest.mark.parametrize(

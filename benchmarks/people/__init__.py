@@ -1,0 +1,1 @@
+"""Benchmarks of people who have several records."""

@@ -1,0 +1,106 @@
+"""What the rows of people who have several say of them: values that tie rows together, and values that should agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
+from tableveil.errors import Fault, shortened
+from tableveil.policy import AttributePolicy, Policy, Role
+from tableveil.source.model import Source
+from tableveil.source.spelling import spelling
+
+LINKED = 0.05
+"""A released column that ties rows of more than this share of the people together is refused unless acknowledged."""
+
+NEARLY_CONSTANT = 0.1
+"""A column that varies for at most this share of the people who have several rows should vary for none."""
+
+
+def check_links(
+    session: WarehouseSession, source: Source, policy: Policy, people: int
+) -> tuple[list[Fault], list[str]]:
+    """Faults and warnings of released values that occur more than once, but in rows of fewer than k people."""
+    faults, warnings = [], []
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.role not in (Role.SENSITIVE, Role.INSENSITIVE):
+            continue
+        k = policy.k or 2
+        linked = _linked(session, source, policy.person_column or "", attribute, k)
+        found = f"values of fewer than {k} people that tie rows of {linked:,} of {people:,} people together"
+        if linked > LINKED * people and not attribute.acknowledged:
+            faults.append(
+                Fault(
+                    policy.role_field(i),
+                    f"{attribute.role} for {shortened(attribute.column)}, which has {found}",
+                    "columns whose values do not tell which rows belong together",
+                    "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+                )
+            )
+        elif linked:
+            warnings.append(
+                f"{shortened(attribute.column)} has {found}: what is promised of one row is not of several."
+            )
+    return faults, warnings
+
+
+def _linked(session: WarehouseSession, source: Source, person: str, attribute: AttributePolicy, k: int) -> int:
+    """The people who have several rows with a value that fewer than k people have."""
+    value = column(attribute.column)
+    rows = exp.select(
+        alias(row_hash(value), "value"),
+        alias(row_hash(column(person)), "person"),
+        alias(exp.Count(this=exp.Star()), "n"),
+    )
+    rows = rows.from_(source.table()).where(value.is_(exp.null()).not_()).group_by(number(1), number(2))
+    having = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column("value")])
+    owned = exp.select(column("person"), column("n"), alias(having, "people")).from_(rows.subquery("rows_"))
+    rare = [
+        exp.GT(this=column("n"), expression=number(1)),
+        exp.LT(this=column("people"), expression=number(k)),
+    ]
+    linked: int = session.value(
+        exp.select(exp.Count(this=exp.Distinct(expressions=[column("person")])))
+        .from_(owned.subquery("owned"))
+        .where(conjunction(rare))
+    )
+    return linked
+
+
+def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterator[str]:
+    """Warnings of quasi-identifiers that are the same in all rows of nearly everybody, but not of all."""
+    names = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
+    ends = [
+        alias(end(this=row_hash(column(name))), f"{prefix}{i}")
+        for i, name in enumerate(names)
+        for prefix, end in (("l", exp.Min), ("h", exp.Max))
+    ]
+    several = (
+        exp.select(*ends)
+        .from_(source.table())
+        .group_by(row_hash(column(policy.person_column or "")))
+        .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
+    )
+    vary = [exp.CountIf(this=exp.NEQ(this=column(f"l{i}"), expression=column(f"h{i}"))) for i in range(len(names))]
+    people, *found = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(several.subquery("several")))
+    for name, differing in zip(names, found, strict=True):
+        if 0 < differing <= NEARLY_CONSTANT * people:
+            yield (
+                f"{shortened(name)} differs between the rows of {differing:,} of {people:,} people with several, "
+                "and is the same for the others: if it cannot change, some of these rows are wrong."
+            )
+
+
+def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:
+    """A warning of people who may be one person."""
+    spelled = spelling(column(person), source.column(person))
+    different: int = session.value(
+        exp.select(exp.Count(this=exp.Distinct(expressions=[spelled]))).from_(source.table())
+    )
+    if different < people:
+        yield (
+            f"{people - different:,} values of {shortened(person)} differ from others in case, spaces, characters that "
+            "do not show, or Unicode form only: each counts as another person."
+        )
