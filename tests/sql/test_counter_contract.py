@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -324,10 +325,16 @@ def test_few_combinations_are_counted_in_memory(session: Session) -> None:
 def test_many_of_anything_stay_in_the_database(session: Session, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     """The population and the values count as well."""
     table = random_table(rows=50, width=2, values=20, seed=4)
-    base = base_of(session, with_details(table, values=[30], seed=4))
+    detailed = with_details(table, values=[30], seed=4)
+    base = base_of(session, replace(detailed, people=()))
     assert base.population is not None
     most = {"FEW": base.combinations + base.population.rows, "FEW_VALUES": sum(of.rows for of in base.by_value)}[limit]
     monkeypatch.setattr(choose, limit, most)
     assert isinstance(open_counter(session, base), NumpyCounter)
     monkeypatch.setattr(choose, limit, most - 1)
+    assert isinstance(open_counter(session, base), DuckDBCounter)
+    # With people, memory decides.
+    base = base_of(session, detailed)
+    assert isinstance(open_counter(session, base), NumpyCounter)
+    session.memory = 1000
     assert isinstance(open_counter(session, base), DuckDBCounter)
