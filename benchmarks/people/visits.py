@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from tableveil.backend import Session
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.policy import AttributePolicy, Dominance, KAnonymity, Policy, PrivacyModel, ReleaseTarget, Role
 from tableveil.policy import TableReference as Table
 
@@ -35,11 +36,13 @@ def create_visits(session: Session, people: int) -> int:
     return rows
 
 
-def visits_policy(person: str | None, models: Sequence[PrivacyModel] = (KAnonymity(K), Dominance(Decimal("0.2")))) -> Policy:
+def visits_policy(
+    person: str | None, models: Sequence[PrivacyModel] = (KAnonymity(K), Dominance(Decimal("0.2")))
+) -> Policy:
     """A policy of six quasi-identifiers; without a person every row is one."""
     areas = InlineLevels(tuple((f"a{i}", f"region {i // 10}", f"half {i // 50}", "*") for i in range(100)))
     wards = InlineLevels(tuple((f"w{i}", f"department {i // 3}", "*") for i in range(12)))
-    hierarchies = {
+    hierarchies: dict[str, HierarchyDefinition] = {
         "sex": SuppressionOnly(),
         "birth_year": Intervals("1930", "2019", ("5", "10", "30")),
         "area": areas,
