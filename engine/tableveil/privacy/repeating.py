@@ -1,4 +1,4 @@
-"""What a release tells of people who have several records in it: facts that no privacy model bounds."""
+"""Figures of what a release tells of people who have several records in it: facts that no privacy model bounds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Exposed:
     Attributes:
         records: The person's records in the class.
         size: All records of the class.
-        having: Those that have the value.
+        having: The records of the class that have the value.
         chance: The chance that one of the person's records in the class has it: 1 - C(size - having, records) /
             C(size, records), for an adversary who takes each assignment of records to people for equally likely.
         in_all: The largest such chance for a person and a value over all of the person's classes, or a bound of it.

@@ -1,4 +1,4 @@
-"""What the owner is told of people who have several records in a release."""
+"""Warnings for the owner about people who have several records in a release."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
         )
     if found.lost_all or found.lost_some:
         yield (
-            f"Of {_people(found.people)}, {found.lost_all:,} lose all of their records to suppression, and "
-            f"{found.lost_some:,} some of them."
+            f"Suppression takes all records of {found.lost_all:,} of {_people(found.people)}, and some records of "
+            f"{found.lost_some:,}."
         )
     of_records = [str(m) for m in policy.privacy_models if isinstance(m, SensitiveModel) and not _of_people(m)]
     if of_records:

@@ -1,4 +1,4 @@
-"""What the rows of people who have several say of them: values that tie rows together, and values that should agree."""
+"""Checks of people who have several rows: values that tie rows together, and values that should agree."""
 
 from __future__ import annotations
 

@@ -164,10 +164,10 @@ def test_the_owner_is_told_of_people(database: Database, session: Session, run: 
     kept = sum(found, Counter())
     total = Counter(row[3] for row in rows)
     lost = [sum(person not in kept for person in total), sum(0 < kept[p] < n for p, n in total.items())]
-    losing = [warning for warning in release.warnings if "suppression" in warning]
-    assert losing == [
-        f"Of 60 people, {lost[0]} lose all of their records to suppression, and {lost[1]} some of them."
-    ] * any(lost)
+    losing = [warning for warning in release.warnings if "Suppression" in warning]
+    assert losing == [f"Suppression takes all records of {lost[0]} of 60 people, and some records of {lost[1]}."] * any(
+        lost
+    )
     bounded = replace(policy, privacy_models=(KAnonymity(4), Dominance(Decimal("0.25"))), repeat_reason="again")
     again = run(database, replace(bounded, release=ReleaseTarget("main", "bounded")))
     assert not any("1/4" in warning for warning in again.warnings)
