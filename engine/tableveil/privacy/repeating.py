@@ -24,8 +24,8 @@ class Repeating:
 
     Attributes:
         people: All of the source.
-        lost_all: Those of whom no record is released.
-        lost_some: Those of whom some records are released and others are not.
+        lost_all: The people of whom no record is released.
+        lost_some: The people of whom some records are released and others are not.
         largest_share: The largest share of the records of a class that one person has.
         above: The people who have more of a class's records than the share that was asked about.
     """
