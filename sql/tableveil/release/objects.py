@@ -40,8 +40,7 @@ def write_objects(
     risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
     risk_rows = write.write_risk(session, risk, plan.suppressed_records, public(plan, target.risk_name))
     write.write_risk_histogram(session, sizes, public(plan, target.risk_histogram_name))
-    for dictionary in plan.protected():
-        write_distribution(session.embedded, dictionary, number)
+    write_distributions(session.embedded, plan, number)
     written_rows = plan.records if plan.marker else plan.kept_records
     objects = [
         ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
@@ -52,6 +51,12 @@ def write_objects(
     if target.label_columns:
         objects += _write_explanations(session, plan, number, risk.classes, known_as or target)
     return tuple(objects), sizes, risk
+
+
+def write_distributions(session: Session, plan: ReleasePlan, number: int) -> None:
+    """Stores how the source spreads over the sensitive columns that models look at."""
+    for dictionary in plan.protected():
+        write_distribution(session, dictionary, number)
 
 
 def _write_explanations(

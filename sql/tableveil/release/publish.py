@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Database, WarehouseSession, table
+from tableveil.backend import Database, WarehouseSession
 from tableveil.control import Stopped
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.errors import ConflictError, InternalError, TableveilError
@@ -24,11 +24,11 @@ from tableveil.release.classes_of_people import people_with_classes
 from tableveil.release.disclosure import Measured, check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
 from tableveil.release.marks import mark
-from tableveil.release.objects import drop_replaced, public, write_objects, written_objects
+from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.standing import private
 from tableveil.release.suppressed import suppressed_labels
-from tableveil.release.swap import complete, complete_all, discard, staged
+from tableveil.release.swap import complete, complete_all, discard, end_job, staged
 from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
@@ -101,59 +101,71 @@ def publish(
     """
     write.stage(session, plan)
     told = check_effective_k(session, plan)
-    with writing(database, session):
-        if session.embedded is session:
-            with session.transaction():
-                number, rows = _publish(session, plan, evidence, told, verifying, needs_approval=needs_approval)
-        else:
-            number, rows = _publish_elsewhere(session, plan, evidence, told, verifying)
-    _look(database, session, number, rows)
+    if session.embedded is session:
+        with writing(database, session), session.transaction():
+            _check_unchanged(session, plan, evidence)
+            number, target = RELEASES.next_number(session.ledger), plan.policy.release
+            existing = _check_current(session, plan, evidence)
+            if needs_approval:
+                plan = _placed(plan, private(target, number))
+            else:
+                drop_replaced(session, target, existing)
+            written, sizes = _written(session, plan, evidence, number, told, verifying, target)
+            release = _recorded(session, evidence, replace(written, needs_approval=needs_approval), sizes, target)
+            end_job(session.ledger, release)
+    else:
+        number, target = _publish_elsewhere(database, session, plan, evidence, told, verifying), plan.policy.release
+        plan = _placed(plan, target)
+    _look(database, session, plan, number)
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The released rows as they are to be found after the publication."""
-
-    table: exp.Table
-    count: int
-
-
 def _publish_elsewhere(
-    session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured, verifying: Callable[[], None]
-) -> tuple[int, _Rows]:
-    """Publishes in a warehouse: with the intent in the ledger, then the renaming."""
-    complete_all(session)
-    try:
-        with session.embedded.transaction():
-            number, rows = _publish(session, plan, evidence, told, verifying)
-    except BaseException:
-        discard_staged(session, plan)
-        raise
-    # The release is decided.
-    session.control = session.embedded.control = None
-    complete(session, number)
-    return number, rows
-
-
-def discard_staged(session: WarehouseSession, plan: ReleasePlan) -> None:
-    """Drops what a failed release has written; what cannot be dropped now goes at the next start of the server."""
-    session.control = None
-    with suppress(TableveilError, Stopped):
-        discard(session, plan.policy.release.schema)
-
-
-def _publish(
+    database: Database,
     session: WarehouseSession,
     plan: ReleasePlan,
     evidence: Evidence,
     told: Measured,
     verifying: Callable[[], None],
-    *,
-    needs_approval: bool = False,
-) -> tuple[int, _Rows]:
-    """Writes, verifies and records the release in a transaction; returns its number and its rows."""
-    _check_unchanged(session, plan, evidence)
+) -> int:
+    """Publishes in a warehouse; other jobs may write until the intent goes to the ledger."""
+    target, number = plan.policy.release, RELEASES.next_number(session.ledger)
+    held = staged(session, target, number)
+    plan = _placed(plan, held)
+    try:
+        # The verification reads what the ledger will have of the release.
+        with suppress(_Rehearsed), session.embedded.transaction():
+            _check_unchanged(session, plan, evidence)
+            written, sizes = _written(session, plan, evidence, number, told, verifying, target)
+            # No transaction has held the rows still while they were written.
+            _check_unchanged(session, plan, evidence)
+            raise _Rehearsed
+        with writing(database, session):
+            complete_all(session)
+            with session.embedded.transaction():
+                existing = _check_current(session, _placed(plan, target), evidence)
+                _recorded(session, evidence, written, sizes, target)
+                write_distributions(session.embedded, plan, number)
+                SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
+            # The release is decided: nothing stops it any more.
+            session.control = session.embedded.control = None
+            complete(session, number)
+    except BaseException:
+        # What cannot be dropped now goes at the next start of the server.
+        session.control = None
+        with suppress(TableveilError, Stopped):
+            discard(session, held)
+        raise
+    return number
+
+
+def _placed(plan: ReleasePlan, place: ReleaseTarget) -> ReleasePlan:
+    """The plan of a release that is written somewhere else first."""
+    return replace(plan, policy=replace(plan.policy, release=place))
+
+
+def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> dict[str, str]:
+    """The objects that the release replaces, unless other releases since the source was read are in its way."""
     if check_ledger(session, plan.policy, plan.source, evidence.fingerprint) != plan.together_with:
         raise ConflictError.of(
             "RELEASED_MEANWHILE",
@@ -162,44 +174,33 @@ def _publish(
             "the releases that this one was judged together with",
             "Submit the job again.",
         )
-    target, number = plan.policy.release, RELEASES.next_number(session.ledger)
-    existing, is_swapped = check_existing(session, target), session.embedded is not session
-    if is_swapped or needs_approval:
-        held = staged(session, target, number) if is_swapped else private(target, number)
-        plan = replace(plan, policy=replace(plan.policy, release=held))
-    else:
-        drop_replaced(session, target, existing)
-    written, sizes = _written(session, plan, evidence, number, told, verifying, target)
-    if is_swapped:
-        # No transaction has held the rows still while they were written.
-        _check_unchanged(session, plan, evidence)
-    place = plan.policy.release
-    objects = tuple(
-        replace(item, name=name, mark=mark(session, place.schema, item.name))
-        for item, name in zip(written.objects, target.object_names, strict=True)
-    )
+    return check_existing(session, plan.policy.release)
+
+
+def _recorded(
+    session: WarehouseSession,
+    evidence: Evidence,
+    written: Release,
+    sizes: ClassSizes,
+    target: ReleaseTarget,
+) -> Release:
+    """Writes the release to the ledger, under the names that it has or will have; call it in a transaction."""
+    ledger, names = session.ledger, target.object_names
     release = replace(
         written,
-        objects=objects,
+        objects=tuple(replace(item, name=name) for item, name in zip(written.objects, names, strict=True)),
         target_schema=session.scope(target.schema),
         target_name=target.name,
-        needs_approval=needs_approval,
-        warehouse=session.catalog if is_swapped else "",
+        warehouse="" if session.embedded is session else session.catalog,
     )
-    RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
+    RELEASES.write(ledger, release, evidence.sizes_before, sizes)
     if evidence.fingerprint.sketch is not None:
-        sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
+        sketches.insert(ledger, release.number, evidence.fingerprint.sketch)
     asked = [
         Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
     ]
-    PUBLICATIONS.insert(session.ledger, asked, number)
-    if is_swapped:
-        SWAPS.insert(session.ledger, [Swap(session.catalog, place.name, tuple(existing))], number)
-    else:
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
-        jobs.insert_outcome(session.ledger, evidence.job, outcome)
-    there = target if is_swapped else place
-    return number, _Rows(table(there.name, there.schema, plan.source.reference.catalog), objects[0].row_count)
+    PUBLICATIONS.insert(ledger, asked, release.number)
+    return release
 
 
 def rehearse(
@@ -246,6 +247,7 @@ def _written(
     verifying()
     written = replace(written_objects(session, plan, number), score=evidence.score)
     verify(session, plan.policy, plan.records, written)
+    objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
     return _release(session, plan, evidence, number, objects, risk), sizes
 
 
@@ -380,12 +382,13 @@ def _explanation(
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 
-def _look(database: Database, session: WarehouseSession, number: int, rows: _Rows) -> None:
+def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:
     """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
     with database.session() as fresh:
         found = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, plan.policy.release.name))
         looking = fresh if session.embedded is session else session
-        count = looking.value(exp.select(exp.Count(this=exp.Star())).from_(rows.table)) if found else -1
+        count = looking.value(query) if found else -1
         remember(database.path, fresh.ledger)
-    if count != rows.count:
+    if count != (plan.records if plan.marker else plan.kept_records):
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

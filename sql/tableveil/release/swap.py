@@ -13,7 +13,7 @@ import re
 import secrets
 from dataclasses import replace
 
-from tableveil.backend import Database, WarehouseSession, drop, scoped, table
+from tableveil.backend import Database, Ledger, WarehouseSession, drop, scoped, table
 from tableveil.control import Stopped
 from tableveil.errors import ConflictError, TableveilError, shortened
 from tableveil.policy import ReleaseTarget
@@ -21,7 +21,7 @@ from tableveil.release.target import objects_called
 from tableveil.state import jobs
 from tableveil.state.jobs import Outcome
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.release_swaps import SWAPS, open_swaps
+from tableveil.state.release_swaps import SWAPS, Swap, open_swaps
 from tableveil.state.releases import RELEASES, Release
 
 logger = logging.getLogger("tableveil.sql")
@@ -35,13 +35,19 @@ def staged(session: WarehouseSession, target: ReleaseTarget, number: int) -> Rel
     return replace(target, name=f"{_prefix(session)}{number}_{secrets.token_hex(4)}")
 
 
-def discard(session: WarehouseSession, schema: str) -> None:
-    """Drops what was staged in a schema for releases that are not made; call it while no other job writes."""
-    decided = open_swaps(session.ledger, session.catalog)
-    for found in session.listed(schema):
-        match = re.match(rf"{_prefix(session)}(\d+)_", found.name)
-        if match and int(match[1]) not in decided:
-            session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))
+def discard(session: WarehouseSession, held: ReleaseTarget) -> None:
+    """Drops what was staged for a release, unless the ledger has it."""
+    if any(swap.staged == held.name for _, swap in _open(session)):
+        return
+    for found in session.listed(held.schema):
+        if found.name.startswith(held.name):
+            session.execute(drop("TABLE", table(found.name, held.schema, session.catalog), if_exists=True))
+
+
+def _open(session: WarehouseSession) -> list[tuple[int, Swap]]:
+    """The intents of a warehouse, with the numbers of their releases."""
+    found = SWAPS.of(session.ledger, open_swaps(session.ledger, session.catalog))
+    return [(number, swap) for number, (swap,) in sorted(found.items())]
 
 
 def _prefix(session: WarehouseSession) -> str:
@@ -57,8 +63,8 @@ def complete(session: WarehouseSession, number: int) -> None:
         ConflictError: something foreign took a name meanwhile.
     """
     ledger = session.ledger
-    release, (swap,) = RELEASES.find(ledger, number), SWAPS.of(ledger, [number])[number]
-    assert release is not None, "the intent is written with its release"
+    # Not as the principal of a job sees it: it may be another's.
+    (release,), (swap,) = RELEASES.where(ledger, "number = ?", [number]), SWAPS.of(ledger, [number])[number]
     schema = release.place
     written = {item.name: swap.staged + item.name[len(release.target_name) :] for item in release.objects}
     there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
@@ -77,19 +83,23 @@ def complete(session: WarehouseSession, number: int) -> None:
     for other in swap.replaced:
         if other in there and other.casefold() not in names:
             session.execute(drop("TABLE", table(other, schema, session.catalog)))
-    _end(session, release)
-
-
-def _end(session: WarehouseSession, release: Release) -> None:
     with session.embedded.transaction():
-        SWAPS.delete(session.ledger, release.number)
-        if not jobs.has_ended(session.ledger, release.job):
-            outcome = Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
-            jobs.insert_outcome(session.ledger, release.job, outcome)
+        SWAPS.delete(ledger, number)
+        if not jobs.has_ended(ledger, release.job):
+            end_job(ledger, release)
+
+
+def end_job(ledger: Ledger, release: Release) -> None:
+    """Lets the job of a release succeed; call it in a transaction."""
+    outcome = Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
+    jobs.insert_outcome(ledger, release.job, outcome)
 
 
 def complete_all(session: WarehouseSession) -> None:
-    """Completes all releases whose intent is in the ledger, but for those whose names something foreign took."""
+    """Completes all releases whose intent is in the ledger, but for those whose names something foreign took.
+
+    Call it while no other job writes to the ledger.
+    """
     for number in open_swaps(session.ledger, session.catalog):
         try:
             complete(session, number)
@@ -112,6 +122,15 @@ def recover(database: Database, warehouse: str) -> None:
             with database.rows_session(embedded, warehouse) as session:
                 complete_all(session)
                 for schema in schemas:
-                    discard(session, schema.removeprefix(scoped(warehouse, "")))
+                    _discard_all(session, schema.removeprefix(scoped(warehouse, "")))
         except (TableveilError, Stopped) as error:
             logger.error("the warehouse %s is not recovered: %s", warehouse, getattr(error, "code", "stopped"))
+
+
+def _discard_all(session: WarehouseSession, schema: str) -> None:
+    """Drops what an earlier process staged in a schema for releases that the ledger does not have."""
+    decided = {swap.staged for _, swap in _open(session)}
+    for found in session.listed(schema):
+        match = re.match(rf"{_prefix(session)}\d+_[0-9a-f]+", found.name)
+        if match and match[0] not in decided:
+            session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))
