@@ -59,10 +59,11 @@ class Hierarchies:
             InvalidError: with all faults of the hierarchy, or of using it on the column.
             Stopped: `control` says so.
         """
-        with self._database.session() as session:
-            session.control = control
-            if control.must_stop:
-                raise Stopped
+        if control.must_stop:
+            raise Stopped
+        warehouse = "" if request.table is None else self._database.warehouse_of(request.table.catalog)
+        with self._database.session() as embedded, self._database.rows_session(embedded, warehouse) as session:
+            embedded.control = session.control = control
             return preview_hierarchy(session, request)
 
     def compare(

@@ -55,8 +55,9 @@ class Tables:
             NotFoundError: there is no such table.
             CancelledError: `control` says to stop.
         """
-        with self._database.session() as session:
-            session.control = control
+        warehouse = self._database.warehouse_of(wanted.catalog)
+        with self._database.session() as embedded, self._database.rows_session(embedded, warehouse) as session:
+            embedded.control = session.control = control
             reference, faults = find_table(session, wanted, "table")
             if reference is None:
                 raise invalid("TABLE_INVALID", "the table cannot be described", faults)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import WarehouseSession, scoped
@@ -57,9 +57,9 @@ class Work:
         target = self.released.release
         return replace(target, schema=scoped(self.warehouse, target.schema))
 
-    def among(self, warehouses: Collection[str]) -> Work:
-        """The work, in the one of the warehouses that its source names, if it can be done there."""
-        return replace(self, warehouse=self.catalog) if self.catalog in warehouses else self
+    def within(self, warehouse: str) -> Work:
+        """The work in the warehouse that its catalog names, or in the database."""
+        return replace(self, warehouse=warehouse)
 
 
 def policy_work(

@@ -124,7 +124,7 @@ class JobManager:
             Stopped: `control` says so.
             BusyError: a resource is exhausted at the moment.
         """
-        warehouse = policy.source.catalog if policy.source.catalog in self._database.warehouses else ""
+        warehouse = self._database.warehouse_of(policy.source.catalog)
         with self._database.session() as session, self._database.rows_session(session, warehouse) as elsewhere:
             session.control = elsewhere.control = control or Control()
             refused = self._refused(session, policy)
@@ -162,7 +162,7 @@ class JobManager:
             session.control = control
             if work.released is not None and (refused := self._refused(session, work.released)):
                 raise InvalidError.about("POLICY_INVALID", "the policy's targets cannot take its releases", refused)
-            work = work.among(self._database.warehouses)
+            work = work.within(self._database.warehouse_of(work.catalog))
             with self._database.rows_session(session, work.warehouse) as elsewhere:
                 elsewhere.control = control
                 source, target = work.admit(elsewhere), work.target

@@ -82,6 +82,10 @@ class Database:
         except duckdb.Error as error:
             raise translated(error) from None
 
+    def warehouse_of(self, catalog: str) -> str:
+        """The warehouse that a table's full name begins with; empty for the database itself, or what is not there."""
+        return catalog if catalog in self.warehouses else ""
+
     @contextmanager
     def rows_session(self, embedded: Session, warehouse: str) -> Iterator[WarehouseSession]:
         """A session of the rows in a warehouse, for the work of an embedded one; that itself if the name is empty.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, table
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, table
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.values import EXAMPLES, check_fit, readable
 from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shortened
@@ -89,7 +89,7 @@ class _Values:
     null_rows: int
 
 
-def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
+def preview_hierarchy(session: WarehouseSession, request: PreviewRequest) -> Preview:
     """Previews a hierarchy; nothing is stored.
 
     Raises:
@@ -127,7 +127,7 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
 
 
 def _hierarchy(
-    session: Session, definition: HierarchyDefinition
+    session: WarehouseSession, definition: HierarchyDefinition
 ) -> tuple[Stored | None, InlineLevels | RuleHierarchy | None, list[Fault]]:
     """The stored version, if one is referred to; the hierarchy, with its rows if it is listed; and all faults."""
     if isinstance(definition, InlineLevels) or not isinstance(definition, ListedHierarchy):
@@ -167,7 +167,7 @@ def _told(
     return Preview(stored, labelled.domain_size, labelled.continuous, levels, coverage)
 
 
-def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Values | None, list[Fault]]:
+def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tuple[_Values | None, list[Fault]]:
     reference, faults = find_table(session, wanted, "table")
     if reference is None:
         return None, faults
@@ -187,9 +187,9 @@ def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Value
         .group_by(column(name))
     )
     with_text = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("row_count")).from_(
-        counted.subquery("counted")
+        collected(session, "counted", counted)
     )
-    rows = session.rows(
+    rows = session.embedded.rows(
         exp.select(readable(found), column("text"), column("row_count"))
         .from_(with_text.subquery("distinct_values"))
         .order_by(exp.Ordered(this=column("value"), nulls_first=False))

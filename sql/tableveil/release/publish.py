@@ -151,7 +151,7 @@ def _publish_elsewhere(
             session.control = session.embedded.control = None
             complete(session, number)
     except BaseException:
-        # What cannot be dropped now goes at the next start of the server.
+        # A table that cannot be dropped now goes at the next start of the server.
         session.control = None
         with suppress(TableveilError, Stopped):
             discard(session, held)

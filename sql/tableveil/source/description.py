@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, table
+from tableveil.backend import WarehouseSession, alias, cast, column, number, table
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
@@ -55,7 +55,7 @@ class TableDescription:
     columns: tuple[ColumnDescription, ...]
 
 
-def describe(session: Session, reference: TableReference, most_values: int = 0) -> TableDescription:
+def describe(session: WarehouseSession, reference: TableReference, most_values: int = 0) -> TableDescription:
     """Describes an existing table by its full name, with up to `most_values` values of each column.
 
     Call it in a transaction if others may change the table meanwhile.
@@ -73,7 +73,11 @@ def describe(session: Session, reference: TableReference, most_values: int = 0) 
 
 
 def _counted(
-    session: Session, reference: TableReference, columns: Sequence[Column | tuple[str, str]], rows: int, exactly: bool
+    session: WarehouseSession,
+    reference: TableReference,
+    columns: Sequence[Column | tuple[str, str]],
+    rows: int,
+    exactly: bool,
 ) -> list[ColumnDescription]:
     """The columns without values, in one scan."""
     wanted: list[exp.Expr] = []
@@ -98,7 +102,7 @@ def _counted(
 
 
 def _with_values(
-    session: Session, reference: TableReference, described: ColumnDescription, most: int
+    session: WarehouseSession, reference: TableReference, described: ColumnDescription, most: int
 ) -> ColumnDescription:
     value = _comparable(described.name, described.kind)
     text = cast(value, "VARCHAR")

@@ -78,7 +78,8 @@ def find_table(
     if named is None:
         return None, faults
     kinds = {found.name: found.kind for found in listed(session, named.schema)}
-    if kinds.get(named.table) == "table":
+    # A warehouse holds no rows still, whether they are a table's or a view's: fingerprints notice changes.
+    if kinds.get(named.table) == "table" or (named.table in kinds and session.embedded is not session):
         return named, []
     if not kinds:
         _, faults = find_schema(session, wanted, field)

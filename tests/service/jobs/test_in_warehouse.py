@@ -12,8 +12,9 @@ import pytest
 
 from tableveil.backend import Database, Scopes, Sight, looking
 from tableveil.control import Control
+from tableveil.dictionary import PreviewRequest
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.lookups import Releases
+from tableveil.lookups import Hierarchies, Releases, Tables
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
@@ -37,7 +38,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
-from tests.service.jobs.elsewhere import MADE, POLICY, done, tables
+from tests.service.jobs.elsewhere import MADE, POLICY, WARDS, done, tables
 from tests.service.jobs.plain import plain_target
 
 
@@ -212,3 +213,19 @@ def test_rights_are_on_the_schema_of_the_warehouse(database: Database, lake: Ano
             else:
                 with pytest.raises(InvalidError):
                     done(database, POLICY)
+
+
+def test_a_view_may_be_the_source_there(database: Database, lake: AnotherDuckDB) -> None:
+    with lake.database.session() as session:
+        session.execute("CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id > 9")
+    job = done(database, replace(POLICY, source=TableReference("lake", "clinic", "seen")))
+    assert job.state is JobState.SUCCEEDED
+
+
+def test_is_described_and_previewed(database: Database, lake: AnotherDuckDB) -> None:
+    there, here = (TableReference(catalog, "clinic", "patients") for catalog in ("lake", ""))
+    described = [Tables(database).describe(table, 3, Control()).columns for table in (there, here)]
+    assert described[0] == described[1]
+    hierarchies = Hierarchies(database)
+    previews = [hierarchies.preview(PreviewRequest(WARDS, table, "ward é"), Control()) for table in (there, here)]
+    assert previews[0] == previews[1]
