@@ -152,7 +152,7 @@ def _publish_elsewhere(
             complete(session, number)
     except BaseException:
         # A table that cannot be dropped now goes at the next start of the server.
-        session.control = None
+        session.control = session.embedded.control = None
         with suppress(TableveilError, Stopped):
             discard(session, held)
         raise

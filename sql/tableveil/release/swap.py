@@ -109,14 +109,14 @@ def complete_all(session: WarehouseSession) -> None:
 
 
 def recover(database: Database, warehouse: str) -> None:
-    """Completes the releases whose intent is in the ledger, and drops what else was staged for unfinished jobs.
+    """Completes the releases whose intent is in the ledger, and drops what else was staged.
 
     Call it before jobs run. A warehouse that does not answer is tried again at the next start, and before each release.
     """
     with database.session() as embedded:
-        targets = jobs.unfinished_targets(embedded.ledger)
+        targets = jobs.target_schemas(embedded.ledger)
         schemas = [schema for schema in targets if schema.startswith(scoped(warehouse, ""))]
-        if not schemas and not open_swaps(embedded.ledger, warehouse):
+        if not schemas:
             return
         try:
             with database.rows_session(embedded, warehouse) as session:

@@ -184,10 +184,9 @@ def has_ended(ledger: Ledger, number: int) -> bool:
     return bool(ledger.rows("SELECT 1 FROM tableveil.job_outcomes WHERE job = ?", [number]))
 
 
-def unfinished_targets(ledger: Ledger) -> set[str]:
-    """The schemas that jobs without an outcome were to write to."""
-    query = "SELECT target_schema FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job"
-    return {schema for (schema,) in ledger.rows(query)} - {""}
+def target_schemas(ledger: Ledger) -> set[str]:
+    """The schemas that jobs ever were to write to."""
+    return {schema for (schema,) in ledger.rows("SELECT DISTINCT target_schema FROM tableveil.jobs")} - {""}
 
 
 def unfinished(ledger: Ledger) -> list[int]:

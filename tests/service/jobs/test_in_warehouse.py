@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Scopes, Sight, looking
-from tableveil.control import Control
+from tableveil.control import Control, Stopped
 from tableveil.dictionary import PreviewRequest
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.lookups import Hierarchies, Releases, Tables
@@ -109,6 +109,17 @@ def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: An
     failure = done(database, POLICY).failure
     assert failure is not None
     assert failure.code == "SOURCE_CHANGED"
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
+
+
+def test_a_cancelled_job_leaves_nothing(database: Database, lake: AnotherDuckDB) -> None:
+    control = Control()
+    lake.before = lambda verb: control.cancel() if verb == "create" else None
+    with database.session() as session, database.rows_session(session, "lake") as rows:
+        session.control = control
+        with pytest.raises(Stopped):
+            anonymize(JobContext(1, "{}", database, session, control, elsewhere=rows), POLICY)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}
 
