@@ -21,6 +21,7 @@ from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.together import judge
 
 
 class Report(Protocol):
@@ -47,6 +48,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "minimality": Campaign(measure, 200),
     "crash": Campaign(crash, 200),
     "fuzz": Campaign(fuzz, 100_000),
+    "together": Campaign(judge, 200),
 }
 
 
@@ -57,7 +59,9 @@ def main() -> int:
     parser.add_argument("campaigns", nargs="*", metavar="campaign", help=f"of {', '.join(CAMPAIGNS)}; default: all")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="default: another one each time")
     parser.add_argument("--seconds", type=float, default=3_600, help="for each campaign (3600)")
-    parser.add_argument("--count", type=int, help="releases, kills or calls; default: as in the project's goals")
+    parser.add_argument(
+        "--count", type=int, help="releases, kills, calls or sequences; default: as in the project's goals"
+    )
     asked = parser.parse_args()
     if unknown := set(asked.campaigns) - CAMPAIGNS.keys():
         parser.error(f"no such campaign: {', '.join(sorted(unknown))}")

@@ -6,6 +6,7 @@ from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.together import judge
 
 SECONDS = 600.0
 """On a busy machine; alone, each takes some seconds."""
@@ -34,3 +35,9 @@ def test_no_kill_loses_anything() -> None:
     report = crash(seed=20, seconds=SECONDS, kills=2)
     assert report.broken == []
     assert report.endings["kill"] == 2
+
+
+def test_releases_judged_together_single_nobody_out() -> None:
+    report = judge(seed=20, seconds=SECONDS, sequences=1)
+    assert report.broken == []
+    assert report.modes["REQUIRE"].singled_out == 0 < report.modes["by reason"].singled_out
