@@ -114,7 +114,7 @@ def _sequence(database: Database, seed: int, mode: str, report: Report) -> None:
 
 
 def _broken(chains: dict[int, list[str | None]], release: Release, k: int, where: str) -> Iterator[str]:
-    """What the rows say otherwise than the mode promises, and the account of the release."""
+    """The differences between the rows and what the mode promises and the account of the release says."""
     cells = Counter(map(tuple, chains.values()))
     small = sum(size for chain, size in cells.items() if chain[-1] is not None and size < k)
     if small:

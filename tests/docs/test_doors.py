@@ -25,6 +25,7 @@ RULES = {
     "name": "state/seen.py for results and jobs; state/hierarchies.py for hierarchies; access/access.py for grants",
     "request_id": "state/jobs.py and state/loads.py: a principal's own",
     "names": "access/access.py confirm: admins of the server only",
+    "releases": "release/together.py joint_figures: releases whose evidence the caller sees",
     "object": "lookups/releases.py: an object of a release that was found",
     # Grants may name parts that are not there yet.
     "GrantRule": "access/access.py add: only on what the caller administers",

@@ -355,6 +355,104 @@ class UnpublishReleaseRequest(_message.Message):
 Global___UnpublishReleaseRequest: _TypeAlias = UnpublishReleaseRequest  # noqa: Y015
 
 @_typing.final
+class GetJointClassesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELEASES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def releases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """releases/{id}, of two releases or more. Refused: one that keeps no classes of its people."""
+
+    def __init__(
+        self,
+        *,
+        releases: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["releases", b"releases"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetJointClassesRequest: _TypeAlias = GetJointClassesRequest  # noqa: Y015
+
+@_typing.final
+class JointClasses(_message.Message):
+    """The combinations of classes that people have in some releases; people without a row in any are not counted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELEASES_FIELD_NUMBER: _builtins.int
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    SMALLEST_FIELD_NUMBER: _builtins.int
+    LEFT_BEHIND_FIELD_NUMBER: _builtins.int
+    SMALLEST_LEFT_BEHIND_FIELD_NUMBER: _builtins.int
+    SIZES_FIELD_NUMBER: _builtins.int
+    people: _builtins.int
+    """The people with a row in any of them."""
+    smallest: _builtins.int
+    """The least people of a combination with a row in the last release; 0 if there is none."""
+    left_behind: _builtins.int
+    """The people with a row in an earlier release and none in the last one."""
+    smallest_left_behind: _builtins.int
+    """The least people of a combination who are left behind; 0 if nobody is."""
+    @_builtins.property
+    def releases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The releases, the earliest first."""
+
+    @_builtins.property
+    def sizes(self) -> _containers.RepeatedCompositeFieldContainer[Global___JointClassSize]:
+        """The small combinations, by size, ascending."""
+
+    def __init__(
+        self,
+        *,
+        releases: _abc.Iterable[_builtins.str] | None = ...,
+        people: _builtins.int = ...,
+        smallest: _builtins.int = ...,
+        left_behind: _builtins.int = ...,
+        smallest_left_behind: _builtins.int = ...,
+        sizes: _abc.Iterable[Global___JointClassSize] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_behind", b"left_behind", "people", b"people", "releases", b"releases", "sizes", b"sizes", "smallest", b"smallest", "smallest_left_behind", b"smallest_left_behind"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JointClasses: _TypeAlias = JointClasses  # noqa: Y015
+
+@_typing.final
+class JointClassSize(_message.Message):
+    """Combinations of one size."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SIZE_FIELD_NUMBER: _builtins.int
+    JOINT_CLASSES_FIELD_NUMBER: _builtins.int
+    LEFT_BEHIND_FIELD_NUMBER: _builtins.int
+    size: _builtins.int
+    """The number of people of each: at most 20."""
+    joint_classes: _builtins.int
+    """The number of combinations with a row in the last release."""
+    left_behind: _builtins.int
+    """The number of those that are left behind."""
+    def __init__(
+        self,
+        *,
+        size: _builtins.int = ...,
+        joint_classes: _builtins.int = ...,
+        left_behind: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["joint_classes", b"joint_classes", "left_behind", b"left_behind", "size", b"size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JointClassSize: _TypeAlias = JointClassSize  # noqa: Y015
+
+@_typing.final
 class Release(_message.Message):
     """A release, for its owner: the scores and the proof are not public."""
 

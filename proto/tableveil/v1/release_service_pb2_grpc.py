@@ -74,6 +74,11 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
+        self.GetJointClasses = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/GetJointClasses',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.GetJointClassesRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.JointClasses.FromString,
+                _registered_method=True)
 
 
 class ReleaseServiceServicer(object):
@@ -136,6 +141,13 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetJointClasses(self, request, context):
+        """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReleaseServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -178,6 +190,11 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
                     servicer.UnpublishRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'GetJointClasses': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetJointClasses,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.GetJointClassesRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.JointClasses.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -396,6 +413,33 @@ class ReleaseService(object):
             '/tableveil.v1.ReleaseService/UnpublishRelease',
             tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetJointClasses(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/GetJointClasses',
+            tableveil_dot_v1_dot_release__service__pb2.GetJointClassesRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.JointClasses.FromString,
             options,
             channel_credentials,
             insecure,

@@ -33,6 +33,8 @@ class ReleaseServiceStub:
     """
     UnpublishRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.UnpublishReleaseRequest, _release_service_pb2.Release]
     """Removes a release from a target. The release stays as it is."""
+    GetJointClasses: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetJointClassesRequest, _release_service_pb2.JointClasses]
+    """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards."""
 
 class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -101,5 +103,13 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.Release:
         """Removes a release from a target. The release stays as it is."""
+
+    @_abc_1.abstractmethod
+    def GetJointClasses(
+        self,
+        request: _release_service_pb2.GetJointClassesRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.JointClasses:
+        """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards."""
 
 def add_ReleaseServiceServicer_to_server(servicer: ReleaseServiceServicer, server: _grpc.Server) -> None: ...

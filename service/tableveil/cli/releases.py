@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import click
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from tableveil import wording
 from tableveil.cli.account import account
@@ -29,17 +29,40 @@ _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
 
 @click.command()
+@click.argument("names", nargs=-1, metavar="[RELEASE]…")
+@click.option("--together", is_flag=True, help="Show how many people the named releases tell apart together.")
 @LIMIT
 @DATABASE
 @verb
-def releases(session: Session, limit: int) -> None:
-    """List releases, newest first."""
+def releases(session: Session, names: tuple[str, ...], together: bool, limit: int) -> None:
+    """List releases, newest first; or judge some of them together."""
     output = session.output
+    if together:
+        joint = session.client.get_joint_classes(names)
+        if output.as_json:
+            output.json({"joint_classes": joint})
+        else:
+            output.show(joint_classes(joint))
+        return
+    if names:
+        raise click.UsageError("names of releases are for --together: show takes one")
     found = list(islice(session.client.list_releases(), limit))
     if output.as_json:
         output.json(release_service_pb2.ListReleasesResponse(releases=found))
     else:
         output.show(listed(found))
+
+
+def joint_classes(found: release_service_pb2.JointClasses) -> RenderableType:
+    """The people whom some releases tell apart together, as sentences and a table of small combinations of classes."""
+    told = f"{', '.join(found.releases)} have {found.people:,} people."
+    if found.smallest:
+        told += f" A joint class of {found.releases[-1]} has {found.smallest:,} people or more."
+    if found.left_behind:
+        told += f" Left behind are {found.left_behind:,} people, by {found.smallest_left_behind:,} or more."
+    rows = [tuple(f"{one:,}" for one in (each.size, each.joint_classes, each.left_behind)) for each in found.sizes]
+    columns = ("people", "joint classes", "left behind")
+    return Group(told, listing(columns, rows, "No combination of classes is small.", numbers=columns))
 
 
 def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:

@@ -11,6 +11,7 @@ from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
+from tableveil.release import JointFigures
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.publications import Publication
@@ -26,6 +27,21 @@ _PUBLIC = FieldMask(
     ]
 )
 """The fields that can be recomputed from the public objects, or are told to all who may read them."""
+
+
+def joint_classes_to_proto(found: JointFigures) -> release_service_pb2.JointClasses:
+    """The message for what some releases tell apart together."""
+    return release_service_pb2.JointClasses(
+        releases=map(release_name, found.releases),
+        people=found.people,
+        smallest=found.smallest,
+        left_behind=found.left_behind,
+        smallest_left_behind=found.smallest_left_behind,
+        sizes=[
+            release_service_pb2.JointClassSize(size=size, joint_classes=joint, left_behind=left)
+            for size, joint, left in found.sizes
+        ],
+    )
 
 
 def release_to_proto(release: Release, *, with_policy: bool = True) -> release_service_pb2.Release:

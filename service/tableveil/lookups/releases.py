@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
-from tableveil.release import require_public
+from tableveil.release import JointFigures, joint_figures, require_public
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
 from tableveil.state.releases import RELEASES, Release
@@ -33,6 +33,16 @@ class Releases(Results[Release]):
                 if folded(release.schema) == folded(target.schema) and folded(release.name) == folded(target.table)
             ]
             return [release for number in numbers if (release := RELEASES.find(ledger, number))]
+
+    def together(self, numbers: Sequence[int]) -> JointFigures:
+        """How many people some releases tell apart together.
+
+        Raises:
+            NotFoundError: there is no such release.
+            InvalidError: they are fewer than two, or one keeps no classes of its people.
+        """
+        with self._database.session() as session:
+            return joint_figures(session, numbers)
 
     @contextmanager
     def read(self, number: int, name: str) -> Iterator[pa.RecordBatchReader]:

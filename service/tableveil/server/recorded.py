@@ -112,6 +112,7 @@ def _names(found: object, path: str) -> Iterator[str]:
             yield from (f"target {name}" for name in found.release.publish if _TARGET.fullmatch(name))
             yield from _names(found.population, "population")
             yield found.local_recoding.classes_of
+            yield from found.release.together_with
             yield from _names(found.attributes, "attributes")
         case Attribute():
             yield from _names(found.hierarchy, "hierarchy")

@@ -8,6 +8,7 @@ import grpc
 
 from tableveil.convert import release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.lookups import Releases
 from tableveil.runtime import JobManager, Publishing
@@ -87,6 +88,13 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         number = release_number(request.name)
         self._publishing.take_back(number, request.target)
         return release_to_proto(self._releases.get(number))
+
+    def GetJointClasses(  # noqa: N802
+        self, request: v1.GetJointClassesRequest, context: grpc.ServicerContext
+    ) -> v1.JointClasses:
+        """The people whom the releases tell apart together, by the ledger alone."""
+        numbers = [release_number(name, f"releases[{i}]") for i, name in enumerate(request.releases)]
+        return joint_classes_to_proto(self._releases.together(numbers))
 
     def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
         number = release_number(name)

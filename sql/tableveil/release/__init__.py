@@ -10,12 +10,13 @@ from tableveil.release.publish import Evidence, publish, rehearse, writing
 from tableveil.release.standing import place_of, require_current, require_here, require_public
 from tableveil.release.swap import recover
 from tableveil.release.target import check_existing, check_target
-from tableveil.release.together import find_earlier
+from tableveil.release.together import JointFigures, find_earlier, joint_figures
 from tableveil.release.withdraw import withdraw
 
 __all__ = [
     "Erased",
     "Evidence",
+    "JointFigures",
     "ReleasePlan",
     "check_disclosure",
     "check_existing",
@@ -27,6 +28,7 @@ __all__ = [
     "decide",
     "erase",
     "find_earlier",
+    "joint_figures",
     "mixed_levels",
     "place_of",
     "publish",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, table
-from tableveil.classes import EarlierClasses
+from tableveil.classes import WITHOUT_ROW, EarlierClasses
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
-from tableveil.errors import InvalidError, shortened
+from tableveil.errors import InvalidError, NotFoundError, shortened
 from tableveil.policy import Policy
 from tableveil.release.ledger import named
 from tableveil.source import Source
 from tableveil.state import persons, releases
 
 FIELD = "release.together_with"
+
+_WITHOUT = "of which the ledger has no class of each person"
+_WITH = "releases of one transformation for all records, with a person_column of one row per person"
 
 
 def find_earlier(
@@ -32,11 +36,12 @@ def find_earlier(
     if not together_with or person is None:
         return None
     kept = persons.with_classes(session.ledger, together_with)
+    if policy.release.together_with:
+        # A listed release of others reads like one that is not there.
+        kept &= releases.seen_among(session.ledger, together_with)
     unknown = [release for release in together_with if release not in kept]
     if unknown:
-        found = f"{_shown(session.embedded, unknown)}, of which the ledger has no class of each person"
-        expected = "releases of one transformation for all records, with a person_column of one row per person"
-        raise _refused("TOGETHER_UNKNOWN", found, expected)
+        raise _refused("TOGETHER_UNKNOWN", f"{_shown(session.embedded, unknown)}, {_WITHOUT}", _WITH)
     combinations = persons.combinations(session.ledger, together_with)
     people = exp.select(column(person)).from_(source.with_all().table())
     rows = collected(session, "recognizable_people", people)
@@ -59,6 +64,58 @@ def find_earlier(
         found = f"{_shown(session.embedded, strangers)}, in which nobody has a {shortened(person)} of the source"
         raise _refused("TOGETHER_UNRECOGNIZED", found, "releases of the same people, by the same person_column")
     return Earlier(known, person)
+
+
+MOST_SIZE = 20
+"""The largest size of combinations that are counted by size."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointFigures:
+    """The people whom some releases tell apart together, by their combinations of classes in the releases.
+
+    Combinations with a row in the last release are joint classes, the others are left behind; `smallest` and
+    `smallest_left_behind` are 0 if there are none. `sizes` has per size up to `MOST_SIZE` how many there are of both.
+    """
+
+    releases: tuple[int, ...]
+    people: int
+    smallest: int
+    left_behind: int
+    smallest_left_behind: int
+    sizes: tuple[tuple[int, int, int], ...]
+
+
+def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
+    """The figures of some releases that the caller may see.
+
+    Raises:
+        InvalidError: They are fewer than two, or one keeps no classes of its people.
+        NotFoundError: There is no such release.
+    """
+    wanted = sorted(set(numbers))
+    seen = releases.seen_among(session.ledger, wanted)
+    for number in wanted:
+        if number not in seen or not releases.exists(session.ledger, number):
+            raise NotFoundError.of("RELEASE_NOT_FOUND", "releases", f"releases/{number}", "a release")
+    if len(wanted) < 2:
+        raise InvalidError.of("TOGETHER_INVALID", "releases", f"{len(wanted):,} different ones", "two or more")
+    unknown = sorted({*wanted} - persons.with_classes(session.ledger, wanted))
+    if unknown:
+        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", f"{named(unknown)}, {_WITHOUT}", _WITH)
+    combinations = persons.combinations(session.ledger, wanted)
+    people, last = combinations["people"].astype(np.int64), combinations[f"r{len(wanted) - 1}"] != WITHOUT_ROW
+    joint, left = (np.bincount(people[some], minlength=MOST_SIZE + 1) for some in (last, ~last))
+    return JointFigures(
+        releases=tuple(wanted),
+        people=int(people.sum()),
+        smallest=int(people[last].min(initial=people.sum())) if last.any() else 0,
+        left_behind=int(people[~last].sum()),
+        smallest_left_behind=int(people[~last].min(initial=people.sum())) if not last.all() else 0,
+        sizes=tuple(
+            (size, int(joint[size]), int(left[size])) for size in range(1, MOST_SIZE + 1) if joint[size] + left[size]
+        ),
+    )
 
 
 def _refused(code: str, found: str, expected: str) -> InvalidError:

@@ -212,6 +212,14 @@ def test_releases(run: Run, documents: Documents, service: FakeService) -> None:
     assert [release["name"] for release in document["releases"]] == ["releases/3", "releases/2"]
 
 
+def test_releases_together(run: Run, documents: Documents) -> None:
+    told, _, sizes = run("releases", "--together", "1", "releases/2").stdout.splitlines()
+    assert "releases/1, releases/2 have 57 people." in told
+    assert sizes.split() == ["2", "1", "3"]
+    assert documents("releases", "--together", "1", "2")[0]["joint_classes"]["left_behind"] == "6"
+    assert "--together" in run("releases", "1").stderr
+
+
 @pytest.mark.parametrize("name", ["3", "releases/3"])
 def test_show_a_release(run: Run, documents: Documents, service: FakeService, name: str) -> None:
     service.releases["releases/3"] = samples.release()

@@ -253,6 +253,15 @@ class FakeService(
         release.publications[-1].state = release_service_pb2.PUBLICATION_STATE_REMOVED
         return release
 
+    def GetJointClasses(  # noqa: N802
+        self, request: release_service_pb2.GetJointClassesRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.JointClasses:
+        self._received("GetJointClasses", request, context)
+        sizes = [release_service_pb2.JointClassSize(size=2, joint_classes=1, left_behind=3)]
+        return release_service_pb2.JointClasses(
+            releases=request.releases, people=57, smallest=2, left_behind=6, smallest_left_behind=2, sizes=sizes
+        )
+
     def GetRelease(  # noqa: N802
         self, request: release_service_pb2.GetReleaseRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.Release:

@@ -13,8 +13,10 @@ import pytest
 from sqlglot import exp
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InfeasibleError, InternalError, InvalidError
+from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
 from tableveil.policy import AttributePolicy, LeftBehind, Policy, ReleaseTarget, Role, SuppressedRecords, TableReference
+from tableveil.release import joint_figures
+from tableveil.release.together import MOST_SIZE
 from tableveil.state.releases import Release
 from tests.service.jobs.managed import POLICY
 
@@ -189,3 +191,27 @@ def test_the_ledger_is_checked_again(
     monkeypatch.setattr(publishing, "people_with_classes", wrong)
     with pytest.raises(InternalError, match="classes"):
         run(database, policy("second", LeftBehind.REQUIRE))
+
+
+def test_any_set_on_demand(database: Database, session: Session, run: Run) -> None:
+    """The figures are those of the chains, also of releases that were not judged together."""
+    first = run(database, policy("first")).number
+    month(session)
+    second = run(database, policy("second", repeat_reason="a test")).number
+    found, figures = chains(session, first, second), joint_figures(session, [second, first])
+    joint = sorted(number for (_, now), number in found.items() if now != -1)
+    left = sorted(number for (_, now), number in found.items() if now == -1)
+    assert figures.releases == (first, second)
+    assert (figures.people, figures.left_behind) == (sum(joint) + sum(left), sum(left))
+    assert (figures.smallest, figures.smallest_left_behind) == (joint[0], left[0])
+    assert list(figures.sizes) == [
+        (size, joint.count(size), left.count(size)) for size in range(1, MOST_SIZE + 1) if size in {*joint, *left}
+    ]
+
+
+@pytest.mark.parametrize("numbers", [[], [1], [1, 1], [1, 99], [1, 2]])
+def test_sets_that_tell_nothing(database: Database, run: Run, numbers: list[int]) -> None:
+    run(database, policy("first"))
+    run(database, policy("second", repeat_reason="a test", no_person_digests=True))
+    with database.session() as session, pytest.raises((InvalidError, NotFoundError), match="releases"):
+        joint_figures(session, numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,11 @@ class ReleaseVerbs(Connection):
         """All releases, newest first, fetched as they are read."""
         for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
             yield from page.releases
+
+    def get_joint_classes(self, releases: Iterable[str]) -> release_service_pb2.JointClasses:
+        """How many people some releases tell apart together."""
+        names = [resource_name(RELEASES, release) for release in releases]
+        return self._ask(self._releases.GetJointClasses, release_service_pb2.GetJointClassesRequest(releases=names))
 
     def get_report(
         self,
