@@ -75,10 +75,11 @@ bench-sql: $(VENV)/.dev
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people
 
-# Rows of each table; a quick run has 1000000,10000000.
+# Rows of each table in DuckDB, and of the one in Spark; a quick run has 1000000,10000000 and 1000000.
 SIZES ?= 1000000,10000000,100000000
+LAKE_ROWS ?= 20000000
 bench-scale: $(VENV)/.dev
-	$(BIN)/python -m benchmarks --only scale --sizes $(SIZES)
+	$(BIN)/python -m benchmarks --only scale --sizes $(SIZES) --lake-rows $(LAKE_ROWS)
 
 # Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
 SECONDS ?= 3600

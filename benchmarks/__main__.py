@@ -48,6 +48,8 @@ from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
 from benchmarks.privacy.whole_searches import whole_searches
 from benchmarks.scale.growth import SIZES, growth
+from benchmarks.scale.lake import ROWS as LAKE_ROWS
+from benchmarks.scale.lake import lake
 from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
 from benchmarks.search.cover import cover
@@ -103,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
         "sql": [reading, analysts, agreement, publishing],
-        "scale": [lambda: growth(options.sizes)],
+        "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
@@ -127,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
     parser.add_argument("--sizes", type=_sizes, default=SIZES, help="rows of the scale part, such as 1000000,10000000")
+    parser.add_argument("--lake-rows", type=_positive, default=LAKE_ROWS, help="rows in Spark (%(default)s)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the document there instead of printing it")
     return parser

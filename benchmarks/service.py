@@ -11,7 +11,7 @@ from types import TracebackType
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, Settings, column, create_table, table
+from tableveil.backend import Database, Session, Settings, Warehouse, column, create_table, table
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.lookups import Releases
@@ -44,8 +44,15 @@ class Run:
 class LocalService:
     """A database with a job manager on it, as the server runs them. Use it in a `with` statement."""
 
-    def __init__(self, path: Path, memory_limit: str | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        warehouses: Sequence[Warehouse] = (),
+    ) -> None:
         self._database = Database(Settings(path, memory_limit, threads))
+        self._database.warehouses.update({warehouse.name: warehouse for warehouse in warehouses})
         self._manager = JobManager(self._database)
         with self.session() as session:
             session.execute(f"CREATE SCHEMA IF NOT EXISTS {TARGET.schema}")

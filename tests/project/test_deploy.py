@@ -46,6 +46,18 @@ def test_the_example_configuration_under_systemd() -> None:
     assert not settings["allow_remote"]
 
 
+def test_the_service_beside_spark() -> None:
+    """Both have one token, and the service finds Spark on the loopback of its container."""
+    services = yaml.safe_load((DEPLOY / "compose-spark.yaml").read_text())["services"]
+    spark, service = services["spark"], services["tableveil"]
+    settings = understood(service["command"], DEPLOY / "config.toml")
+    assert settings["warehouse"] == ("lake=sc://localhost:15002",)
+    assert service["network_mode"] == "service:spark"
+    assert "--conf=spark.connect.grpc.binding.address=127.0.0.1" in spark["command"]
+    assert all("${SPARK_TOKEN" in each["environment"]["SPARK_CONNECT_AUTHENTICATE_TOKEN"] for each in services.values())
+    assert spark["ports"] == ["127.0.0.1:50651:50651"]
+
+
 def test_the_container() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     last_stage = text[text.rindex("\nFROM ") :]

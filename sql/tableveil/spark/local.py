@@ -89,6 +89,11 @@ class LocalServer:
         log.close()
         self._wait(directory / "log")
 
+    @property
+    def group(self) -> int:
+        """The group of its processes."""
+        return self._process.pid
+
     def close(self) -> None:
         """Ends the server; its tables stay."""
         if self._process.stdin is not None:
