@@ -41,6 +41,7 @@ from benchmarks.operate.same_people import known_again
 from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
+from benchmarks.people.repeating import doubled, visits
 from benchmarks.privacy.effective import cost as cost_of_effective_k
 from benchmarks.privacy.effective import strictness
 from benchmarks.privacy.ordered import ordered
@@ -103,7 +104,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "usefulness": [lambda: usefulness(options.shared)],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
-        "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
+        "people": [
+            lambda: known_again(options.shared),
+            cost_of_sketch,
+            strictness,
+            cost_of_effective_k,
+            visits,
+            lambda: doubled(options.shared),
+        ],
         "sql": [reading, analysts, agreement, publishing],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import shortened
-from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
+from tableveil.policy import DistinctLDiversity, Dominance, Policy, SensitiveModel
 from tableveil.privacy import Facts
 from tableveil.privacy.repeating import most_exposed, repeating
 
@@ -26,12 +26,18 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
             f"1/{asked.denominator} of one: a row there is theirs with that chance. A dominance of at most "
             f"1/{asked.denominator} bounds it."
         )
+    yield (
+        "Class sizes and risks in the public tables count records, since rows do not say whose they are: the people in "
+        "classes and their shares are among the guarantees."
+    )
     if found.lost_all or found.lost_some:
         yield (
             f"Suppression takes all records of {found.lost_all:,} of {_people(found.people)}, and some records of "
             f"{found.lost_some:,}."
         )
-    of_records = [str(m) for m in policy.privacy_models if isinstance(m, SensitiveModel) and not _of_people(m)]
+    of_records = [
+        str(m) for m in policy.privacy_models if isinstance(m, SensitiveModel) and not isinstance(m, DistinctLDiversity)
+    ]
     if of_records:
         yield f"These models hold of records, not of people: {', '.join(of_records)}."
     for place, column in enumerate(facts.counter.sensitive):
@@ -47,7 +53,3 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
 
 def _people(number: int) -> str:
     return "1 person" if number == 1 else f"{number:,} people"
-
-
-def _of_people(model: SensitiveModel) -> bool:
-    return isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)

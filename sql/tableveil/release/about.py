@@ -74,6 +74,7 @@ def write_about(
         ("records", str(plan.kept_records)),
         ("suppressed_records", str(plan.suppressed_records)),
         ("classes", str(classes)),
+        *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
         *(("privacy_model", model) for model in models),
         ("tableveil_version", version),
         ("duckdb_version", duckdb.__version__),

@@ -168,6 +168,7 @@ def test_the_owner_is_told_of_people(database: Database, session: Session, run: 
     assert losing == [f"Suppression takes all records of {lost[0]} of 60 people, and some records of {lost[1]}."] * any(
         lost
     )
+    assert session.value("SELECT value FROM out_about WHERE fact = 'people'").startswith("several records each")
     bounded = replace(policy, privacy_models=(KAnonymity(4), Dominance(Decimal("0.25"))), repeat_reason="again")
     again = run(database, replace(bounded, release=ReleaseTarget("main", "bounded")))
     assert not any("1/4" in warning for warning in again.warnings)
