@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors bench-sql bench-scale \
+	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-scale \
 	campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -62,6 +62,9 @@ bench-local: $(VENV)/.dev
 
 bench-usefulness: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only usefulness
+
+bench-report: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only report
 
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate

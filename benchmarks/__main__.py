@@ -62,6 +62,7 @@ from benchmarks.section import Section
 from benchmarks.sql.endpoint import agreement, analysts, reading
 from benchmarks.sql.publishing import publishing
 from benchmarks.usefulness.numbers import usefulness
+from benchmarks.usefulness.report import report
 
 SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
@@ -79,6 +80,7 @@ PARTS = (
     "microaggregation",
     "local",
     "usefulness",
+    "report",
     "operate",
     "doors",
     "people",
@@ -102,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
         "usefulness": [lambda: usefulness(options.shared)],
+        "report": [lambda: report(options.rows)],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [

@@ -24,7 +24,7 @@ from tableveil.client import Client
 from tableveil.client.formats import ExportFormat
 from tableveil.client.token import DEMO
 from tableveil.demo.discharges import create_discharges
-from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, TABLE, clear
+from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, REPORT, TABLE, clear
 from tableveil.document import read_policy
 from tableveil.errors import InternalError
 from tableveil.identity.secret import token_file
@@ -77,10 +77,13 @@ def demo(rows: int, seed: int, directory: Path) -> None:
             console.print(account(release))
             given_away = directory / RELEASED
             client.export(release.name, given_away, ExportFormat.DUCKDB)
+            report = directory / REPORT
+            report.write_bytes(client.get_report(release.name).content)
         console.print(
             f"\n[bold]4. The analysts' file.[/bold] {given_away} is a fresh file with the released objects only:"
         )
         _show(console, given_away, _question(release))
+        console.print(f"\n[bold]5. The report.[/bold] {report} is for the people who decide upon the release.")
         # Clients look for a token here and in the usual directory.
         token = "" if directory == Path(DEMO) else f" --token-file {token_file(database)}"
         console.print(

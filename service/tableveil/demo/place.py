@@ -13,9 +13,10 @@ MARK = "made by tableveil demo"
 """Name of the file that marks a directory as the demo's."""
 
 DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
+REPORT = "report.html"
 
 _BESIDE = {f"{DATABASE}.wal", *(f".{DATABASE}.{kind}" for kind in ("spill", "ledger", "token"))}
-FILES = {MARK, DATABASE, POLICY, RELEASED, LOG} | _BESIDE
+FILES = {MARK, DATABASE, POLICY, RELEASED, LOG, REPORT} | _BESIDE
 
 TABLE = "discharges"
 

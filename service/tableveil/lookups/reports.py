@@ -65,7 +65,7 @@ class Reports:
         Raises:
             CancelledError: `control` says to stop.
         """
-        stand = release.current or release.state is ReleaseState.PENDING
+        stand = stands(release)
         with self._database.session() as session:
             session.control = control
             try:
@@ -90,6 +90,11 @@ class Reports:
             reports.remember(session.ledger, made)
 
 
+def stands(release: Release) -> bool:
+    """Whether the rows of a release are in the embedded database: neither gone nor in a warehouse."""
+    return not release.warehouse and (release.current or release.state is ReleaseState.PENDING)
+
+
 def _with_evidence(session: Session, release: Release, told: Told) -> Told:
     ledger, newest = session.ledger, "ORDER BY number DESC LIMIT 1"
     utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
@@ -101,7 +106,7 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
     )
-    if release.audience is not Audience.OWNER:
+    if release.audience is not Audience.OWNER or release.warehouse:
         return told
     read = [find_table(session, one, "source")[0] for one in release.source_tables or (release.source,)]
     if None in read:

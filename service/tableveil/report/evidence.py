@@ -9,7 +9,7 @@ from tableveil.report.facts import PublicColumn, PublicFacts
 from tableveil.report.model import Facts, Grid, Part, Points, Shares, Words
 from tableveil.report.public import labels, models
 from tableveil.report.reached import asked, reached
-from tableveil.report.words import ROLES, stated
+from tableveil.report.words import NOT_STATED, ROLES, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release
@@ -50,20 +50,26 @@ def _role(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
 
 
 def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
-    """Every column: role, reason, treatment, loss, effective k; columns that are not released, too."""
+    """Every column, also those that are not released; and the reasons for their roles."""
     policy = {attribute.column: attribute for attribute in release.policy.attributes}
     results = {result.column: result for result in release.attributes}
     effective = {one.column: one for one in release.guarantees if one.model.startswith("effective_k")}
     rows = [_column(one, policy.get(one.name), results.get(one.name), effective.get(one.name)) for one in facts.columns]
     hidden = [one for one in policy.values() if _role(one, release.policy) == "IDENTIFYING"]
-    rows += [(one.column, ROLES["IDENTIFYING"], stated(one.reason), "not released", "", "", "", "") for one in hidden]
-    names = ("column", "role", "reason for the role", "treatment", "loss", "different values", "effective k", "labels")
-    yield Grid("Columns of the source", names, tuple(rows), frozenset({4, 5, 6}))
+    rows += [(one.column, ROLES["IDENTIFYING"], "not released", "", "", "", "") for one in hidden]
+    names = ("column", "role", "treatment", "loss", "different values", "effective k", "labels")
+    yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4, 5}))
     yield Words(
         "Loss is the average share of a hierarchy that a record's label covers: 0 is nothing, 100 % everything. "
         "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
         "beside the labels. Labels are those of most records."
     )
+    reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
+    if reasons:
+        yield Words("Why columns have their roles:")
+        yield Facts(reasons)
+    if others := [one.column for one in policy.values() if not one.reason]:
+        yield Words(f"Why the others have theirs is {NOT_STATED}: {', '.join(others)}.")
 
 
 def _column(
@@ -85,7 +91,6 @@ def _column(
     return (
         told.name,
         ROLES.get(told.role, told.role),
-        stated(attribute.reason if attribute is not None else ""),
         treatment,
         "" if result is None else wording.share(result.loss),
         different,

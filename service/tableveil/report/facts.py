@@ -30,7 +30,7 @@ class PublicColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """The closed list; `records` are the released ones. `stands` is False once the public objects are gone."""
+    """The closed list; `records` are the released ones."""
 
     name: str
     target: str
@@ -48,7 +48,6 @@ class PublicFacts:
     objects: tuple[tuple[str, int], ...]
     versions: tuple[tuple[str, str], ...]
     checksum: str
-    stands: bool
 
 
 def public_facts(release: Release, told: Told, *, name: str, state: str) -> PublicFacts:
@@ -74,7 +73,6 @@ def public_facts(release: Release, told: Told, *, name: str, state: str) -> Publ
         objects=tuple((item.name, item.rows) for item in release.objects),
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
         checksum=told.checksum,
-        stands=bool(told.columns),
     )
 
 

@@ -13,7 +13,7 @@ from tableveil.report.evidence import columns, guarantees, source, suppressed, u
 from tableveil.report.facts import PublicFacts
 from tableveil.report.model import Blanks, Facts, Grid, Listing, Part, Points, Report, Section, Words
 from tableveil.report.policy import in_words, source_text
-from tableveil.report.reached import asked, reached
+from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
 from tableveil.report.words import INFERENCE, LINKABILITY, NOT_STATED, SINGLING_OUT, named, stated
 from tableveil.v1.classification_service_pb2 import ClassificationReport
@@ -47,7 +47,8 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
     """The report of a release or a dry run, made by a version of Tableveil."""
     release = evidence.release
     blindly = release.policy.search.choose == CHOOSE_QUASI_IDENTIFIERS_ONLY
-    situation = Situation.of(facts, by_values=not blindly)
+    repeating = any(one.model == "dominance" for one in release.guarantees)
+    situation = Situation.of(facts, by_values=not blindly, repeating=repeating)
     sections = (
         Section("purpose", "The release: for whom, and why", tuple(_purpose(facts, release.policy.documentation))),
         Section("source", "The source in figures", tuple(source(release))),
@@ -84,6 +85,13 @@ def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
         yield f"The policy accepts a risk of {threshold}: the highest risk is {place}."
     yield f"{public.suppression(facts)} The policy allows {_share(release.policy.suppression_limit)}."
     yield f"Loss: {wording.score(release.score)} ({release.quality_model}); {proof.verdict(release)}."
+    effective = [one for one in release.guarantees if one.model.startswith("effective_k") and one.HasField("after")]
+    if effective:
+        least = min(effective, key=lambda one: one.after)
+        yield (
+            f"Beside the labels, the column {least.column} can leave {reached(least.after)} of a class's rows to a "
+            "person: see effective k under Columns."
+        )
     if overruled := [one.column for one in release.policy.attributes if one.acknowledged]:
         yield f"The policy overrules the checks of {', '.join(overruled)}: see Columns."
     if release.warnings:
@@ -113,13 +121,11 @@ def _measured(release: Release) -> dict[str, tuple[str, ...]]:
         for one in release.guarantees
         if one.model.partition(" ")[0] == "k_map" and one.after
     ]
+    kinds = {model.WhichOneof("kind") for model in release.policy.privacy_models}
     of_values = [
         f"{one.model.replace('_', ' ')} of {one.column}: {one.parameter} = {reached(one.after)}."
         for one in release.guarantees
-        if one.column
-        and one.HasField("after")
-        and not one.model.startswith("effective_k")
-        and asked(one, release.policy)
+        if one.column and one.HasField("after") and one.model in kinds
     ]
     return {SINGLING_OUT: tuple(effective[:4]), LINKABILITY: tuple(journalist), INFERENCE: tuple(of_values[:6])}
 

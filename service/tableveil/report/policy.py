@@ -21,6 +21,12 @@ _NULLS = {
 }
 
 
+_LEFT_BEHIND = {
+    policy_pb2.LEFT_BEHIND_REQUIRE: "Fewer than k people who are left behind are suppressed with others.",
+    policy_pb2.LEFT_BEHIND_REPORT: "People who are left behind are counted.",
+}
+
+
 def in_words(policy: Policy) -> Iterator[str]:
     """The sentences."""
     if policy.person_column:
@@ -45,6 +51,9 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield from _attribute(attribute)
     if policy.HasField("population"):
         yield "Models of the population count the people that the policy names as the population."
+    if policy.release.left_behind:
+        earlier = ", ".join(policy.release.together_with) or "all earlier releases of the same people"
+        yield f"It is judged together with {earlier}. {_LEFT_BEHIND[policy.release.left_behind]}"
     if policy.repeat_reason:
         yield f"These people were released before. Reason: {' '.join(policy.repeat_reason.split())}"
     for target in policy.release.publish:

@@ -104,7 +104,7 @@ def _row(risk: str, situation: Situation, measured: tuple[str, ...]) -> tuple[st
     promised = [one for one in situation.facts.models if one.WhichOneof("kind") in AGAINST[risk]]
     holds = [f"{privacy_in_words(one)}." for one in promised] or ["The policy asks for no model against it."]
     if risk == SINGLING_OUT:
-        holds.append("Columns that name a person are not released.")
+        holds.append("Columns that the policy calls identifying are not released.")
     return risk, " ".join(holds), " ".join(measured) or "Nothing is measured here.", " ".join(_open(situation, risk))
 
 
@@ -144,8 +144,8 @@ def purpose(facts: PublicFacts) -> Iterator[tuple[str, str]]:
     yield "recipient", stated(stated_of.recipient)
     yield "release context", CONTEXTS.get(stated_of.context, NOT_STATED)
     yield "contact", stated(stated_of.contact)
-    for name, rows in facts.objects:
-        yield "written", f"{name}: {wording.count(rows)} rows"
+    if facts.objects:
+        yield "tables", ", ".join(f"{name} ({wording.count(rows)} rows)" for name, rows in facts.objects)
 
 
 def columns(facts: PublicFacts) -> Grid:
@@ -220,7 +220,7 @@ def versions(facts: PublicFacts) -> Iterator[tuple[str, str]]:
 def checksum(facts: PublicFacts) -> Iterator[Part]:
     """The checksum of the rows, and how a copy is compared with it."""
     if not facts.checksum:
-        yield Words("The rows are gone, and their checksum cannot be computed any more.")
+        yield Words("The checksum of the rows is not known: they are gone, or in a warehouse.")
         return
     yield Facts((("checksum of the rows", facts.checksum),))
     yield Words(

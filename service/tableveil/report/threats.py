@@ -23,10 +23,15 @@ class Situation:
     sensitive: tuple[str, ...]
     insensitive: tuple[str, ...]
     by_values: bool | None
+    repeating: bool | None
 
     @classmethod
-    def of(cls, facts: PublicFacts, *, by_values: bool | None = None) -> Situation:
-        """The situation of a release. Whether sensitive values took part in its choice is evidence: None is unknown."""
+    def of(cls, facts: PublicFacts, *, by_values: bool | None = None, repeating: bool | None = None) -> Situation:
+        """The situation of a release.
+
+        Whether sensitive values took part in its choice, and whether people have several records, is evidence: None is
+        unknown.
+        """
         protected = {column_of(model) for model in facts.models} - {""}
         sensitive = tuple(column.name for column in facts.columns if column.role == "SENSITIVE")
         return cls(
@@ -37,6 +42,7 @@ class Situation:
             sensitive,
             tuple(column.name for column in facts.columns if column.role == "INSENSITIVE"),
             by_values,
+            repeating,
         )
 
 
@@ -73,6 +79,14 @@ THREATS = (
         lambda found: (
             f"No privacy model looks at {listed(found.unprotected)}. If all records of a class have the same value "
             "there, everybody in the class is known to have it."
+        ),
+    ),
+    Threat(
+        "Several records of one person",
+        lambda found: found.repeating is not False,
+        lambda found: (
+            "Models hold of each row by itself. Where people have several rows, these can tell together what each "
+            "alone hides, and a person's share of a class can be above one in k."
         ),
     ),
     Threat(
@@ -127,8 +141,8 @@ THREATS = (
         "Several releases",
         _always,
         lambda found: (
-            "Two releases of the same people can isolate fewer of them together than each alone. So can "
-            "tables of these people that others publish."
+            "Two releases of the same people can isolate fewer of them together than each alone, unless they were "
+            "judged together. So can tables of these people that others publish."
         ),
     ),
     Threat(

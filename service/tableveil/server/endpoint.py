@@ -34,6 +34,7 @@ from tableveil.server.settings import (
     FILES_FOR_CONNECTIONS,
     LARGEST_MESSAGE,
     LOADS_AT_ONCE,
+    REPORTS_AT_ONCE,
     RESERVED_THREADS,
     STREAM_IDLE_SECONDS,
     UPLOADS_AT_ONCE,
@@ -144,7 +145,13 @@ class Endpoint:
             ReleaseService(jobs, stores.releases, stores.publishing), server
         )
         report_service_pb2_grpc.add_ReportServiceServicer_to_server(
-            ReportService(stores.releases, stores.results[JobKind.DRY_RUN], stores.reports), server
+            ReportService(
+                stores.releases,
+                stores.results[JobKind.DRY_RUN],
+                stores.reports,
+                Slots(REPORTS_AT_ONCE, "reports in the making"),
+            ),
+            server,
         )
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(stores.hierarchies, uploads, checks), server

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import grpc
 
+from tableveil.control import Control
 from tableveil.convert import release_number, release_to_proto, result_number
 from tableveil.convert.classifications import classification_to_proto
 from tableveil.convert.dry_runs import dry_run_to_proto
@@ -15,7 +16,7 @@ from tableveil.convert.enums import REPORT_AUDIENCES, REPORT_FORMATS
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lookups import Releases, Reports, Results
-from tableveil.lookups.reports import Told
+from tableveil.lookups.reports import Told, stands
 from tableveil.pages import as_pdf
 from tableveil.report.facts import public_facts
 from tableveil.report.html import as_html
@@ -23,6 +24,7 @@ from tableveil.report.model import Report
 from tableveil.report.owner import Evidence, owner_report
 from tableveil.report.public import public_report
 from tableveil.server.caller import caller, control_of
+from tableveil.server.slots import Slots
 from tableveil.server.version import installed_version
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.jobs import now
@@ -37,22 +39,28 @@ _NOTHING = Told(columns=(), checksum="", sizes_after=())
 _MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/pdf"}
 
 _STATES = {
-    ReleaseState.PENDING: "It waits for approval: its rows are private.",
-    ReleaseState.REJECTED: "It was rejected: its rows are gone.",
-    ReleaseState.WITHDRAWN: "It was withdrawn: its rows are gone from the database, not from those who have copies.",
+    ReleaseState.PENDING: "The release waits for approval: its rows are private.",
+    ReleaseState.REJECTED: "The release was rejected: its rows are gone.",
+    ReleaseState.WITHDRAWN: "The release was withdrawn: its rows are gone here, and may still be where copies are.",
 }
 
 
 class ReportService(report_service_pb2_grpc.ReportServiceServicer):
     """Gathers, renders, and keeps the digest."""
 
-    def __init__(self, releases: Releases, dry_runs: Results[DryRun], reports: Reports) -> None:
+    def __init__(self, releases: Releases, dry_runs: Results[DryRun], reports: Reports, slots: Slots) -> None:
+        """`slots` bounds how many reports are made at once."""
         self._releases = releases
         self._dry_runs = dry_runs
         self._reports = reports
+        self._slots = slots
 
     def GetReport(self, request: v1.GetReportRequest, context: grpc.ServicerContext) -> v1.Report:  # noqa: N802
         """The whole document in one message: it is at most some megabytes."""
+        with self._slots.taken():
+            return self._made(request, control_of(context))
+
+    def _made(self, request: v1.GetReportRequest, control: Control) -> v1.Report:
         asked = REPORT_AUDIENCES.from_proto(request.audience) or ReportAudience.OWNER
         form = REPORT_FORMATS.from_proto(request.format) or ReportFormat.HTML
         told, notes = _NOTHING, list[str]()
@@ -65,7 +73,7 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
             release = self._releases.get(release_number(request.name))
             if release.audience is Audience.PUBLIC:
                 asked = ReportAudience.PUBLIC
-            told = self._reports.told(release, control_of(context))
+            told = self._reports.told(release, control)
             report, notes = _of_release(release, told, asked), list(_notes(release, told, asked))
         html = as_html(report)
         content = as_pdf(html) if form is ReportFormat.PDF else html.encode()
@@ -85,7 +93,8 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
     known = release_to_proto(replace(release, audience=Audience.OWNER))
     state = _STATES.get(release.state)
     if state is None:
-        state = "It is public." if release.current else "It was public, until a later release replaced it."
+        replaced = "The release was public, until a later release replaced it."
+        state = "The release is public." if release.current else replaced
     facts = public_facts(known, told, name=known.name, state=state)
     if audience is ReportAudience.PUBLIC:
         return public_report(facts, installed_version())
@@ -108,16 +117,18 @@ def _of_dry_run(found: DryRun) -> Report:
 
 def _notes(release: Release, told: Told, audience: ReportAudience) -> Iterator[str]:
     """The parts of a report that can no longer be computed, and why."""
-    stands = release.current or release.state is ReleaseState.PENDING
-    if not stands:
+    name = f"releases/{release.number}"
+    if release.warehouse:
+        yield f"The rows of {name} are in a warehouse: examples of labels and a checksum cannot be told here."
+    elif not stands(release):
         kept = "The checksum is the one of an earlier report." if told.checksum else "Nor can their checksum."
-        yield f"The rows of releases/{release.number} are gone: examples of labels cannot be told any more. {kept}"
+        yield f"The rows of {name} are gone: examples of labels cannot be told any more. {kept}"
     if audience is ReportAudience.PUBLIC:
         return
     made, here = release.versions.get("tableveil", ""), installed_version()
     if made != here:
         yield f"It was made by Tableveil {made or 'of an unknown version'}: figures that it did not keep are left out."
-    if told.utility is None and stands:
+    if told.utility is None and stands(release):
         if told.source_gone:
             yield "The source is gone: utility was not measured, and cannot be any more."
         elif told.source_rows is not None and told.source_rows < release.records:

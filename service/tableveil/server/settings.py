@@ -31,6 +31,9 @@ CHECKS_AT_ONCE = 2
 UPLOADS_AT_ONCE = 4
 """Hierarchies that are being received, each up to the limits below."""
 
+REPORTS_AT_ONCE = 2
+"""Reports that are being made: the first of a release reads its rows, and a PDF takes seconds."""
+
 LOADS_AT_ONCE = 4
 """Tables that are being loaded."""
 

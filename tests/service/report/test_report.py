@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner, Result
 
 from tableveil.access import Role, Scope, Wanted
+from tableveil.cli.main import cli
 from tableveil.client.checksums import checksum_of_copy
 from tableveil.client.formats import ExportFormat
 from tableveil.errors import InvalidError, NotFoundError
 from tableveil.v1 import report_service_pb2 as v1
+from tests.file_modes import open_to_others
 from tests.service.access.house import ADMIN, Fields, House, opened, policy, submitted
 
 OWNER, PUBLIC = v1.REPORT_AUDIENCE_OWNER, v1.REPORT_AUDIENCE_PUBLIC
@@ -52,7 +56,15 @@ def text(found: v1.Report) -> str:
 def test_a_steward_gets_the_evidence(house: House) -> None:
     found = house.clients["bob"].get_report("2")
     assert (found.audience, found.media_type) == (OWNER, "text/html")
-    for part in (CANARY, "A study of wards", "contract:", "ABOVE it", "releases/1", "Risks before and after"):
+    for part in (
+        CANARY,
+        "A study of wards",
+        "contract:",
+        "ABOVE it",
+        "releases/1",
+        "Risks before and after",
+        "Why columns have",
+    ):
         assert part in text(found)
     assert found.content == house.clients["bob"].get_report("2").content
 
@@ -134,3 +146,35 @@ def test_the_ledger_keeps_each_document_once(house: House) -> None:
     with house.server._database.ledger() as ledger:
         query = "SELECT subject, audience, format, count(*) FROM tableveil.reports WHERE sha256 = ? GROUP BY ALL"
         assert ledger.rows(query, [made[0].sha256]) == [("releases/2", "PUBLIC", "HTML", 1)]
+
+
+def command(house: House, who: str, *arguments: str) -> Result:
+    """The outcome of the command, as a principal types it."""
+    place = ("--server", house.server.address, "--token-file", str(house.token_file(who)))
+    return CliRunner().invoke(cli, ["report", *arguments, *place])
+
+
+def test_the_command_writes_it_once(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    made = command(house, "bob", "2", "--output", str(path))
+    assert made.exit_code == 0, made.output
+    assert hashlib.sha256(path.read_bytes()).hexdigest() in made.stdout
+    assert not open_to_others(path)
+    refused = command(house, "bob", "2", "--output", str(path))
+    assert refused.exit_code != 0
+    assert "--overwrite" in refused.output
+    assert command(house, "bob", "2", "--output", str(path), "--overwrite").exit_code == 0
+    public = command(house, "rel", "2", "--output", str(path), "--overwrite")
+    assert "You may not see the evidence" in public.output
+    assert command(house, "bob", "2", "--output", str(tmp_path / "report.txt")).exit_code == 2
+    assert command(house, "bob", "2").exit_code == 2
+
+
+def test_the_command_compares_copies(house: House, tmp_path: Path) -> None:
+    house.clients["bob"].export("2", tmp_path / "copy", ExportFormat.PARQUET)
+    same = command(house, "bob", "2", "--check", str(tmp_path / "copy" / "released.parquet"))
+    assert same.exit_code == 0, same.output
+    assert "the rows of 2" in same.stdout
+    other = command(house, "bob", "2", "--check", str(tmp_path / "copy" / "released_classes.parquet"))
+    assert other.exit_code != 0
+    assert "ROWS_DIFFER" in other.output or "checksum" in other.output
