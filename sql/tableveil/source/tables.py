@@ -66,8 +66,10 @@ def _named_in_full(
 
 
 def recorded(session: WarehouseSession, tables: Iterable[TableReference]) -> list[TableReference]:
-    """The tables as rights and the ledger name them; see `scoped`."""
-    return [replace(found, schema=session.scope(found.schema)) for found in tables]
+    """The tables as rights and the ledger name them; see `scoped`. The schema has the name of a warehouse already."""
+    if session.embedded is session:
+        return list(tables)
+    return [replace(found, catalog="", schema=session.scope(found.schema)) for found in tables]
 
 
 def find_table(

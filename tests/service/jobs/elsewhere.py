@@ -44,12 +44,15 @@ POLICY = Policy(
     repeat_reason="a test",
 )
 
+SECONDS = 600.0
+"""How long a test waits for a job: over Spark it has a hundred statements of some tenths of a second."""
+
 
 def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> Job:
     """A job, on a manager of its own."""
     jobs = JobManager(database, 1, approval=approval)
     try:
-        return ended(jobs, jobs.submit(release_work(policy, json.dumps({}))).request.number)
+        return ended(jobs, jobs.submit(release_work(policy, json.dumps({}))).request.number, SECONDS)
     finally:
         jobs.close(10)
 

@@ -61,8 +61,8 @@ def submit(jobs: JobManager, policy: Policy, request_id: str = "", *, again: boo
     return jobs.submit(release_work(policy, json.dumps(document)), request_id, again=again)
 
 
-def ended(jobs: JobManager, number: int) -> Job:
-    deadline = time.monotonic() + SECONDS
+def ended(jobs: JobManager, number: int, seconds: float = SECONDS) -> Job:
+    deadline = time.monotonic() + seconds
     *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
     assert last.state.ended, last
     return last

@@ -85,7 +85,7 @@ def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckD
     there = done(database, policy)
     here = done(database, replace(policy, source=replace(policy.source, catalog="")))
     assert (there.failure, here.failure) == (None, None)
-    assert there.request.source == TableReference("lake", "lake.clinic", "patients")
+    assert str(there.request.source) == "lake.clinic.patients"
     releases = [Releases(database).get(job.result) for job in (there, here) if job.result]
     elsewhere, own = releases
     assert (elsewhere.warehouse, elsewhere.target_schema, own.target_schema) == ("lake", "lake.clinic", "clinic")
