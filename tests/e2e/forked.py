@@ -17,7 +17,8 @@ from tests.authenticated import use_one_token
 SECONDS_TO_END = 60
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tableveil.cli.serve", "tableveil.server"])
+# DuckDB looks for pandas, which takes a second to import, when it first gives out arrays.
+_CONTEXT.set_forkserver_preload(["tableveil.cli.serve", "tableveil.server", "pandas"])
 
 
 class Command:
