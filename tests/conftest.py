@@ -6,7 +6,11 @@ refusals must be due to the change, and must be reproducible for the developer w
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +18,15 @@ from hypothesis import HealthCheck, settings
 
 from tests.authenticated import use_one_token
 from tests.postgresql import Cluster, cluster
+
+if sys.dont_write_bytecode:
+    # Processes that tests start would compile all modules anew, which takes longer than most of these tests. Workers of
+    # xdist find the directory in their environment.
+    compiled = tempfile.mkdtemp(prefix="tableveil-bytecode-")
+    atexit.register(shutil.rmtree, compiled, ignore_errors=True)
+    sys.dont_write_bytecode, sys.pycache_prefix = False, compiled
+    os.environ["PYTHONPYCACHEPREFIX"] = compiled
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 use_one_token()
 
