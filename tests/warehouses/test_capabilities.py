@@ -1,0 +1,68 @@
+"""Wishes that Spark cannot fulfil are refused by the names of their fields, before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tableveil.policy import (
+    Aggregation,
+    AttributePolicy,
+    Game,
+    LeftBehind,
+    LocalRecoding,
+    Microaggregation,
+    Policy,
+    RecordLevel,
+    ReleaseKind,
+    Role,
+    SuppressedRecords,
+)
+from tableveil.spark.capabilities import unsupported
+from tests.service.jobs.elsewhere import POLICY
+
+RELEASE = POLICY.release
+MONEY = Decimal(1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "field"),
+    [
+        (replace(POLICY, microaggregation=Microaggregation()), "microaggregation"),
+        (replace(POLICY, local_recoding=LocalRecoding()), "local_recoding"),
+        (replace(POLICY, record_level=RecordLevel()), "record_level"),
+        (replace(POLICY, game=Game(MONEY, MONEY, MONEY, MONEY)), "game"),
+        (
+            replace(POLICY, attributes=(AttributePolicy("a", Role.QUASI_IDENTIFIER, aggregation=Aggregation()),)),
+            "attributes[0].aggregation",
+        ),
+        (replace(POLICY, attributes=(AttributePolicy("a", Role.INSENSITIVE),)), "attributes[0].role"),
+        (replace(POLICY, source_query="SELECT 1"), "source_query"),
+        (replace(POLICY, person_column="id"), "no_person_digests"),
+        (replace(POLICY, suppressed_records=SuppressedRecords.BLANK), "suppressed_records"),
+        (replace(POLICY, suppressed_records=SuppressedRecords.KEEP), "suppressed_records"),
+        (replace(POLICY, release=replace(RELEASE, kind=ReleaseKind.VIEW)), "release.kind"),
+        (replace(POLICY, release=replace(RELEASE, publish=("shelf",))), "release.publish"),
+        (replace(POLICY, release=replace(RELEASE, left_behind=LeftBehind.REPORT)), "release.left_behind"),
+        (replace(POLICY, release=replace(RELEASE, class_id=True)), "release.class_id"),
+    ],
+)
+def test_refused_by_name(policy: Policy, field: str) -> None:
+    (fault,) = unsupported(policy)
+    assert fault.field == field
+    assert fault.found
+    assert fault.expected
+    assert fault.hint
+
+
+def test_all_else_is_taken() -> None:
+    acknowledged = AttributePolicy("a", Role.INSENSITIVE, acknowledged=True)
+    person = replace(POLICY, person_column="id", no_person_digests=True, attributes=(acknowledged,))
+    assert unsupported(POLICY) == unsupported(person) == []
+
+
+def test_every_fault_at_once() -> None:
+    asked = replace(POLICY, source_query="SELECT 1", release=replace(RELEASE, class_id=True))
+    assert [fault.field for fault in unsupported(asked)] == ["source_query", "release.class_id"]
