@@ -86,11 +86,11 @@ def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
     yield f"{public.suppression(facts)} The policy allows {_share(release.policy.suppression_limit)}."
     yield f"Loss: {wording.score(release.score)} ({release.quality_model}); {proof.verdict(release)}."
     effective = [one for one in release.guarantees if one.model.startswith("effective_k") and one.HasField("after")]
-    if effective:
-        least = min(effective, key=lambda one: one.after)
+    least = min(effective, key=lambda one: one.after, default=None)
+    if least is not None and least.after < public.smallest(facts):
         yield (
-            f"Beside the labels, the column {least.column} can leave {reached(least.after)} of a class's rows to a "
-            "person: see effective k under Columns."
+            f"The largest open risk: a person who knows somebody's own values can be left with {reached(least.after)} "
+            f"of the rows of a class, by the column {least.column} (effective k, see Columns)."
         )
     if overruled := [one.column for one in release.policy.attributes if one.acknowledged]:
         yield f"The policy overrules the checks of {', '.join(overruled)}: see Columns."
@@ -131,10 +131,12 @@ def _measured(release: Release) -> dict[str, tuple[str, ...]]:
 
 
 def _purpose(facts: PublicFacts, documentation: Documentation) -> Iterator[Part]:
+    first, purpose, legal_basis, *others = public.purpose(facts)
     yield Facts(
         (
-            *public.purpose(facts),
+            *(first, purpose, legal_basis),
             ("necessity", stated(documentation.necessity)),
+            *others,
             ("accepted risk", documentation.risk_threshold or NOT_STATED),
             ("reason for it", stated(documentation.threshold_reason)),
             ("deliberate attack", stated(documentation.deliberate_attack)),

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from tableveil import wording
-from tableveil.convert import privacy_in_words
 from tableveil.document import to_yaml
-from tableveil.report.words import HANDLINGS, column_of, method_of, promise
+from tableveil.report.words import HANDLINGS, column_of, method_of, promise, titled
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import Policy
 
@@ -36,7 +35,7 @@ def in_words(policy: Policy) -> Iterator[str]:
     yield f"Method: {method_of(policy)}."
     yield "A class is all released records that share their quasi-identifiers."
     for model in policy.privacy_models:
-        yield f"{privacy_in_words(model)}: {promise(model)}"
+        yield f"{titled(model)}: {promise(model)}"
     limit = Decimal(policy.suppression_limit or "0")
     handling = HANDLINGS[policy.suppressed_records.handling]
     yield f"Up to {wording.share(limit)} of the records may be suppressed. Suppressed records are {handling}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tableveil import wording
-from tableveil.convert import privacy_in_words
 from tableveil.report.facts import PublicFacts
 from tableveil.report.model import Facts, Grid, Part, Report, Section, Shares, Words
 from tableveil.report.threats import Situation, threats
@@ -20,6 +19,7 @@ from tableveil.report.words import (
     named,
     promise,
     stated,
+    titled,
 )
 from tableveil.v1.policy_pb2 import PrivacyModel
 
@@ -102,7 +102,7 @@ def risks(situation: Situation, measured: dict[str, tuple[str, ...]] | None = No
 
 def _row(risk: str, situation: Situation, measured: tuple[str, ...]) -> tuple[str, ...]:
     promised = [one for one in situation.facts.models if one.WhichOneof("kind") in AGAINST[risk]]
-    holds = [f"{privacy_in_words(one)}." for one in promised] or ["The policy asks for no model against it."]
+    holds = [f"{titled(one)}." for one in promised] or ["The policy asks for no model against it."]
     if risk == SINGLING_OUT:
         holds.append("Columns that the policy calls identifying are not released.")
     return risk, " ".join(holds), " ".join(measured) or "Nothing is measured here.", " ".join(_open(situation, risk))
@@ -193,7 +193,7 @@ def _share(sizes: tuple[tuple[int, int], ...], low: int, high: int | None) -> in
 
 def models(asked: Iterable[PrivacyModel]) -> Grid:
     """The privacy models that hold."""
-    rows = tuple((privacy_in_words(one), promise(one)) for one in asked)
+    rows = tuple((titled(one), promise(one)) for one in asked)
     return Grid("Models that the policy asks for, and that hold", ("model", "promise"), rows)
 
 

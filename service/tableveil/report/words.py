@@ -96,6 +96,12 @@ def promise(model: PrivacyModel) -> str:
     return PROMISES[kind].format(**{field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields})
 
 
+def titled(model: PrivacyModel) -> str:
+    """The model's name with its parameters, at the beginning of a sentence."""
+    name = privacy_in_words(model)
+    return f"{name[0].upper()}{name[1:]}"
+
+
 def column_of(model: PrivacyModel) -> str:
     """The sensitive column that a model looks at; empty if it looks at quasi-identifiers."""
     kind = model.WhichOneof("kind")

@@ -93,8 +93,8 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
     known = release_to_proto(replace(release, audience=Audience.OWNER))
     state = _STATES.get(release.state)
     if state is None:
-        replaced = "The release was public, until a later release replaced it."
-        state = "The release is public." if release.current else replaced
+        replaced = f"{known.name} was public, until a later release replaced it."
+        state = f"{known.name} is public: analysts can read it." if release.current else replaced
     facts = public_facts(known, told, name=known.name, state=state)
     if audience is ReportAudience.PUBLIC:
         return public_report(facts, installed_version())
