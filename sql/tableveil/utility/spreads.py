@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, number, parameter
 from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.bounds import Point, read_bounds
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import QUANTILES, Bin, Spread
@@ -25,6 +26,15 @@ MOST_LABELS = 100_000
 """Up to this number of labels, the numbers they stand for are read from them."""
 
 OTHERS = "(others)"
+
+_BOUNDS = {
+    ValueKind.INTEGER: ValueKind.INTEGER,
+    ValueKind.DECIMAL: ValueKind.FLOAT,
+    ValueKind.FLOAT: ValueKind.FLOAT,
+    ValueKind.DATE: ValueKind.DATE,
+    ValueKind.TIMESTAMP: ValueKind.TIMESTAMP,
+}
+"""The kinds of bounds that labels have."""
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DIGITS = 12
@@ -60,6 +70,24 @@ class _Grid:
 
     def position(self, value: float) -> int:
         return min(max(math.floor((value / self.scale - self.start) / self.step), 0), self.bins - 1)
+
+    def shares(self, label: str, middle: float) -> NDArray[np.float64]:
+        """The share of each interval in the values under a label, which reaches as far as the grid if it is open."""
+        found = read_bounds(_BOUNDS[self.kind], label)
+        held = np.zeros(self.bins)
+        if found is None or found.low == found.high:
+            held[self.position(middle)] = 1.0
+            return held
+        edges = self.start + self.step * np.arange(self.bins + 1)
+        low = edges[0] if found.low is None else _as_number(found.low) / self.scale
+        high = edges[-1] if found.high is None else _as_number(found.high) / self.scale
+        if found.high is not None and found.high_included and self.kind in (ValueKind.INTEGER, ValueKind.DATE):
+            high += 1.0 / self.scale
+        within = np.clip(np.minimum(edges[1:], high) - np.maximum(edges[:-1], low), 0.0, None)
+        if not within.sum():
+            held[self.position(middle)] = 1.0
+            return held
+        return np.asarray(within / within.sum(), np.float64)
 
     def label(self, position: int) -> str:
         low, high = (_shown((self.start + i * self.step) * self.scale, self.kind) for i in (position, position + 1))
@@ -137,7 +165,7 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
 
 
 def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
-    """The spread of labels that stand for numbers; the labels themselves are the bins if they are few."""
+    """The spread of labels that stand for numbers: records spread evenly over the interval of their label."""
     read = middle_reader(compared.kind)
     assert read is not None
     label = column(compared.name, "rows")
@@ -148,26 +176,29 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
     records = sum(count for _, count in found)
     told = [(text, count) for text, count in found if text not in (None, TOP_LABEL)]
     missing = records - sum(count for _, count in told)
+    different = sum(text is not None for text, _ in found)
     middles = [(read(text), text, count) for text, count in told]
     known = sorted((middle, text, count) for middle, text, count in middles if middle is not None)
     unknown = [(text, count) for middle, text, count in middles if middle is None]
-    if len(told) <= MOST_BINS or grid is None:
-        ordered = [*((text, count) for _, text, count in known), *unknown]
-        bins = [Bin(text, count) for text, count in ordered]
+    if grid is None:
+        bins = [Bin(text, count) for _, text, count in known]
     else:
-        held = [0] * grid.bins
-        for middle, _, count in known:
-            held[grid.position(middle)] += count
-        bins = [Bin(grid.label(i), count) for i, count in enumerate(held)]
-        bins += [Bin(OTHERS, sum(count for _, count in unknown))] if unknown else []
+        held = np.zeros(grid.bins)
+        for middle, text, count in known:
+            held += count * grid.shares(text, middle)
+        # Whole records, as many in all as there are.
+        whole = np.diff(np.rint(np.cumsum(held)), prepend=0.0)
+        bins = [Bin(grid.label(i), int(records)) for i, records in enumerate(whole)]
+    shown = unknown if len(unknown) <= MOST_BINS else [(OTHERS, sum(count for _, count in unknown))]
+    bins += [Bin(text, count) for text, count in shown]
     bins += [Bin(None, missing)] if missing else []
     if unknown or not known:
-        return Spread(records, missing, len(told), None, None, (), tuple(bins))
+        return Spread(records, missing, different, None, None, (), tuple(bins))
     values = np.array([middle for middle, _, _ in known])
     weights = np.array([count for _, _, count in known], np.float64)
     mean = float(np.average(values, weights=weights))
     variance = float(np.average((values - mean) ** 2, weights=weights))
-    return Spread(records, missing, len(told), mean, variance, _quantiles(values, weights), tuple(bins))
+    return Spread(records, missing, different, mean, variance, _quantiles(values, weights), tuple(bins))
 
 
 def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, ...]:
@@ -197,7 +228,8 @@ def _of_categories(
         exp.Coalesce(
             this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=nothing)), expressions=[number(0)]
         ),
-        exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.Not(this=exp.paren(nothing.copy())))),
+        # `*` is one of the labels that an account of the release counts.
+        exp.Count(this=column("label")),
     )
     records, missing, distinct = map(int, session.row(totals.from_(counts)))
     most = (
@@ -215,6 +247,13 @@ def _of_categories(
     bins += [Bin(OTHERS, int(others))] if others else []
     bins += [Bin(None, missing)] if missing else []
     return Spread(records, missing, distinct, None, None, (), tuple(bins))
+
+
+def _as_number(point: Point) -> float:
+    """The number, or the days since 1970-01-01."""
+    if isinstance(point, datetime.datetime):
+        return (point - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1)
+    return float(point.toordinal() - _EPOCH if isinstance(point, datetime.date) else point)
 
 
 def _shown(value: float, kind: ValueKind) -> str:

@@ -36,13 +36,25 @@ def test_labels_stand_for_the_middle_of_their_interval(session: Session, sides: 
     compared = Compared("x", ValueKind.INTEGER, "VARCHAR", True)
     labels = "CASE WHEN i < 50 THEN '[0, 49]' WHEN i < 90 THEN '[50, 89]' ELSE '*' END"
     made = sides("SELECT i AS x FROM range(100) AS t(i)", f"SELECT {labels} AS x FROM range(100) AS t(i)")
-    _, after = spreads(session, made, compared)
-    assert bins(after) == {"[0, 49]": 50, "[50, 89]": 40, None: 10}
-    assert (after.records, after.missing, after.distinct) == (100, 10, 2)
+    before, after = spreads(session, made, compared)
+    assert list(bins(after)) == [*bins(before), None]
+    # Evenly over each interval: five tens of ages below 50, four from 50 to 89, none above.
+    assert [bin_.records for bin_ in after.bins] == [10] * 9 + [0, 10]
+    assert (after.records, after.missing, after.distinct) == (100, 10, 3)
     stood_for = np.repeat([24.5, 69.5], [50, 40])
     assert after.mean == pytest.approx(stood_for.mean())
     assert after.variance == pytest.approx(stood_for.var())
     assert after.quantiles == pytest.approx(np.quantile(stood_for, QUANTILES))
+
+
+def test_labels_are_spread_over_the_intervals_of_the_source(session: Session, sides: Make) -> None:
+    compared = Compared("x", ValueKind.DATE, "VARCHAR", True)
+    dates = "SELECT DATE '2024-01-01' + i::INTEGER AS x FROM range(366) AS t(i)"
+    labels = "SELECT '2024-Q' || (1 + i // 92) AS x FROM range(366) AS t(i) UNION ALL SELECT '>= 2024-12-31'"
+    before, after = spreads(session, sides(dates, labels), compared)
+    assert list(bins(before)) == list(bins(after))
+    assert sum(bins(after).values()) == 367
+    assert all(abs(bins(after)[label] - records) <= 3 for label, records in bins(before).items())
 
 
 def test_categories_keep_their_order_and_the_rest_is_one(session: Session, sides: Make) -> None:
@@ -67,6 +79,7 @@ def test_a_star_of_a_generalized_column_tells_nothing(session: Session, sides: M
     made = sides("SELECT '*' AS x", "SELECT '*' AS x")
     before, after = spreads(session, made, Compared("x", ValueKind.TEXT, "VARCHAR", True))
     assert (bins(before), bins(after)) == ({"*": 1}, {None: 1})
+    assert (after.missing, after.distinct) == (1, 1), "one label, as in the account of the release"
 
 
 def test_dates_are_shown_as_dates(session: Session, sides: Make) -> None:
