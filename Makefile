@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-scale \
-	campaign protos clean
+	campaign pages protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -88,6 +88,13 @@ bench-scale: $(VENV)/.dev
 SECONDS ?= 3600
 campaign: $(VENV)/.dev
 	$(BIN)/python -m tests.campaign --seconds $(SECONDS)
+
+# Chromium opens every page of a fixed set of releases; pages and pictures are in the folder `pages`.
+pages: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable '.[browser]'
+	npm install --silent --prefix $(VENV)/axe axe-core@4
+	rm -rf pages
+	$(BIN)/python -m tests.pages --axe $(VENV)/axe/node_modules/axe-core/axe.min.js --output pages
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

@@ -211,9 +211,12 @@ def _drawn(title: str, description: str, spec: Mapping[str, Any]) -> Markup:
     for element in root.iter():
         # HTML knows these elements without their namespace.
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
-        for name, value in element.attrib.items():
+        for name, value in list(element.attrib.items()):
+            # The drawing is one picture to a screen reader, whose parts have no names.
+            if name == "role" or name.startswith("aria-"):
+                del element.attrib[name]
             # The library counts them through all charts that the process has drawn.
-            if name == "id":
+            elif name == "id":
                 element.set(name, own.setdefault(value, f"{identity}-{len(own)}"))
             elif value.startswith("url(#"):
                 element.set(name, f"url(#{own.setdefault(value[5:-1], f'{identity}-{len(own)}')})")
