@@ -1,4 +1,4 @@
-"""What a browser shows of a page: measured in its document, at three widths, in light and dark, and in print."""
+"""A page as a browser shows it, measured in its document, at three widths, in light and dark, and in print."""
 
 from __future__ import annotations
 

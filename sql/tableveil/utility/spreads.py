@@ -72,7 +72,7 @@ class _Grid:
         return min(max(math.floor((value / self.scale - self.start) / self.step), 0), self.bins - 1)
 
     def shares(self, label: str, middle: float) -> NDArray[np.float64]:
-        """The share of each interval in the values under a label, which reaches as far as the grid if it is open."""
+        """The share of each interval in the values under a label, and an open one ends with the grid."""
         found = read_bounds(_BOUNDS[self.kind], label)
         held = np.zeros(self.bins)
         if found is None or found.low == found.high:
