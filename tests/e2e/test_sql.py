@@ -321,3 +321,10 @@ def test_nobody_uses_or_sees_the_privacy_of_tables_of_others(clinic: Clinic) -> 
 
     # Nothing tells the table from one that is not there.
     assert [text.replace("risky", "ghost") for text in refused("risky")] == refused("ghost")
+
+
+def test_a_request_id_names_one_job(clinic: Clinic) -> None:
+    asked = ("--request-id", "a risk", "--json", "-c", "SHOW RISK OF risky")
+    first, again = (clinic.sql(*asked).documents[-1] for _ in range(2))
+    assert first == again
+    assert clinic.sql("--request-id", "two", "-c", "SHOW RELEASES; SHOW RELEASES").exit_code == 2

@@ -15,7 +15,7 @@ from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.follow import follow
 from tableveil.cli.grants import in_words
-from tableveil.cli.policies import show_result_of
+from tableveil.cli.policies import REQUEST_ID, show_result_of
 from tableveil.cli.releases import listed
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import TableveilError
@@ -30,8 +30,9 @@ A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops w
 @click.command()
 @click.option("-c", "--command", "text", metavar="STATEMENTS", help="Statements, with semicolons between them.")
 @click.option("-f", "--file", type=click.File(encoding="utf-8"), help="A file of statements; - reads stdin.")
+@REQUEST_ID
 @verb
-def sql(session: Session, text: str | None, file: TextIO | None) -> None:
+def sql(session: Session, text: str | None, file: TextIO | None, request_id: str) -> None:
     """Execute statements, such as CREATE ANONYMIZED TABLE, one after the other until one fails.
 
     Jobs are waited for. Without -c and -f, a shell with a history asks for statements. With --json, one JSON object per
@@ -40,6 +41,8 @@ def sql(session: Session, text: str | None, file: TextIO | None) -> None:
     if text is not None and file is not None:
         raise click.UsageError("give either -c or -f")
     if text is None and file is None and sys.stdin.isatty():
+        if request_id:
+            raise click.UsageError("--request-id needs a statement, by -c or -f")
         _shell(session)
         return
     if text is None:
@@ -50,13 +53,16 @@ def sql(session: Session, text: str | None, file: TextIO | None) -> None:
     # It loads sqlglot.
     from tableveil.statements.split import split
 
-    statements, left = split(text)
-    for statement in filter(str.strip, (*statements, left)):
-        _execute(session, statement)
+    closed, left = split(text)
+    statements = list(filter(str.strip, (*closed, left)))
+    if request_id and len(statements) != 1:
+        raise click.UsageError(f"--request-id names one job: give one statement, not {len(statements)}")
+    for statement in statements:
+        _execute(session, statement, request_id)
 
 
-def _execute(session: Session, statement: str) -> None:
-    answer, output = session.client.execute(statement), session.output
+def _execute(session: Session, statement: str, request_id: str = "") -> None:
+    answer, output = session.client.execute(statement, request_id), session.output
     result = answer.WhichOneof("result") or ""
     if result == "job":
         show_result_of(session, follow(session, answer.job.name, output.err))

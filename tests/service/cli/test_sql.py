@@ -42,7 +42,7 @@ def test_a_shell_executes_what_was_typed(
             raise line
         return line
 
-    def execute(statement: str) -> ExecuteStatementResponse:
+    def execute(statement: str, request_id: str) -> ExecuteStatementResponse:
         if "nonsense" in statement:
             raise InvalidError.of("STATEMENT_INVALID", "line 1, column 1", "'nonsense'", "SHOW")
         return ExecuteStatementResponse(statement="shown")
