@@ -25,6 +25,7 @@ from tableveil.client.formats import ExportFormat
 from tableveil.client.token import DEMO
 from tableveil.demo.discharges import create_discharges
 from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, REPORT, TABLE, clear
+from tableveil.demo.visits import create_visits
 from tableveil.document import read_policy
 from tableveil.errors import InternalError
 from tableveil.identity.secret import token_file
@@ -97,6 +98,7 @@ def demo(rows: int, seed: int, directory: Path) -> None:
 def _generate(database: Path, rows: int, seed: int) -> None:
     with duckdb.connect(str(database)) as connection:
         create_discharges(connection, TABLE, rows, seed)
+        create_visits(connection, seed)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ TABLE = "discharges"
 
 TABLES = {
     TABLE,
+    "visits",
     *(
         f"{TABLE}_released{part}"
         for part in ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
