@@ -42,6 +42,7 @@ from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
 from benchmarks.people.repeating import doubled, visits
+from benchmarks.people.together import digests, together
 from benchmarks.privacy.effective import cost as cost_of_effective_k
 from benchmarks.privacy.effective import strictness
 from benchmarks.privacy.ordered import ordered
@@ -114,6 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cost_of_effective_k,
             visits,
             lambda: doubled(options.shared),
+            digests,
+            together,
         ],
         "sql": [reading, analysts, agreement, publishing],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],

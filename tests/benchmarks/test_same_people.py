@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.operate import same_people
+from benchmarks.people import together
 
 
 def test_the_same_are_known_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +20,9 @@ def test_the_same_are_known_and_others_are_not(tmp_path: Path, monkeypatch: pyte
 def test_the_cost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(same_people, "CACHE", tmp_path)
     assert "of the scan" in str(same_people.cost((1_000,)))
+
+
+def test_the_ledger_of_people_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "CACHE", tmp_path)
+    assert "of a plain scan" in str(together.digests(1_000))
+    assert "REPORT" in str(together.together(1_000))

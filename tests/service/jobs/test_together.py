@@ -14,9 +14,11 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
+from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, LeftBehind, Policy, ReleaseTarget, Role, SuppressedRecords, TableReference
 from tableveil.release import joint_figures
 from tableveil.release.together import MOST_SIZE
+from tableveil.state import persons
 from tableveil.state.releases import Release
 from tests.service.jobs.managed import POLICY
 
@@ -215,3 +217,39 @@ def test_sets_that_tell_nothing(database: Database, run: Run, numbers: list[int]
     run(database, policy("second", repeat_reason="a test", no_person_digests=True))
     with database.session() as session, pytest.raises((InvalidError, NotFoundError), match="releases"):
         joint_figures(session, numbers)
+
+
+def test_earlier_releases_of_other_columns_and_a_table_that_is_gone(
+    database: Database, session: Session, run: Run
+) -> None:
+    """The ledger keeps classes, whatever they are of: the earlier table is needed no more."""
+    session.execute("CREATE TABLE others AS SELECT id, id % 4 AS size, illness FROM register")
+    attributes = (
+        AttributePolicy("id", Role.IDENTIFYING),
+        AttributePolicy("size", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("illness", Role.SENSITIVE),
+    )
+    others = policy("of_others", attributes=attributes)
+    first = run(database, replace(others, source=TableReference("", "main", "others"))).number
+    session.execute("DROP TABLE others")
+    second = run(database, policy("second", LeftBehind.REQUIRE, first)).number
+    assert min(chains(session, first, second).values()) >= K
+
+
+def test_fifty_earlier_releases(session: Session) -> None:
+    """All at once: the people of fifty releases have the combinations that counting in Python finds."""
+    people = range(40)
+    session.execute("CREATE TABLE numbered AS SELECT range AS id FROM range(40)")
+    classes = [[(person * (release + 3)) % 3 - 1 for person in people] for release in range(50)]
+    for release, of_people in enumerate(classes, 1):
+        rows = ", ".join(f"({person}, {class_})" for person, class_ in zip(people, of_people, strict=True))
+        values = exp.select("*").from_(f"(VALUES {rows}) AS given(person, class)")
+        persons.remember(session.ledger, release, values.subquery("people"))
+    found = persons.combinations(session.ledger, range(1, 51))
+    counted = Counter(zip(*classes, strict=True))
+    expected = {chain: number for chain, number in counted.items() if set(chain) != {-1}}
+    keys = zip(*(found[f"r{r}"].tolist() for r in range(50)), strict=True)
+    assert dict(zip(keys, found["people"].tolist(), strict=True)) == expected
+    assert persons.recognize(session.ledger, range(1, 51), "known", exp.table_("numbered"), "id") == sum(
+        expected.values()
+    )

@@ -1,0 +1,147 @@
+"""Sections: the digests of people in the ledger, and a job that is judged together with an earlier release."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from sqlglot import exp
+
+from benchmarks.discharges import CACHE
+from benchmarks.markdown import table, times
+from benchmarks.section import Section, verdict
+from tableveil.backend import Database, Session, Settings
+from tableveil.backend import table as named
+from tableveil.control import Control
+from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.job import JobContext
+from tableveil.policy import AttributePolicy, KAnonymity, LeftBehind, Policy, ReleaseTarget, Role, TableReference
+from tableveil.source import find_source, fingerprint
+from tableveil.state import jobs, persons
+from tableveil.state.migrate import fingerprint_key, migrate
+
+PEOPLE, REGISTERED = 10_000_000, 1_000_000
+MOST_BYTES, MOST_SCANS, MOST_JOBS = 220_000_000, 2, 2
+CLASSES = 50_000
+
+_REGISTER = """
+CREATE OR REPLACE TABLE register AS
+SELECT i AS id, 1930 + hash(i, 2) % 90 AS birth_year, 'a' || hash(i, 3) % 100 AS area, hash(i, 4) % 2 AS sex,
+    hash(i, 5) % 3 AS insurance, 1 + hash(i, 6, {month}) % 24 AS month, 'w' || hash(i, 7) % 12 AS ward
+FROM range({people}) AS numbers(i) WHERE hash(i, 8) % 50 <> {month}
+"""
+"""Each month another fiftieth of the people is away."""
+
+
+def digests(people: int = PEOPLE) -> Section:
+    """The bytes that the ledger keeps of people, and the time to recognize them, beside a plain scan of their table."""
+    with _opened() as (_, session):
+        session.execute(_REGISTER.format(people=people, month=0))
+        source, *_ = find_source(session, TableReference("", "main", "register"), "", "source")
+        assert source is not None
+        session.execute("CHECKPOINT")
+        before = _bytes(session)
+        classes = exp.select("id AS person", f"(hash(id) % {CLASSES} + 1)::INTEGER AS class").from_("register")
+        persons.remember(session.ledger, 1, classes.subquery("people"))
+        session.execute("CHECKPOINT")
+        kept = _bytes(session) - before
+        scanned = _seconds(lambda: fingerprint(session, source, fingerprint_key(session.ledger)))
+        read = _seconds(lambda: persons.combinations(session.ledger, [1]))
+        recognized = _seconds(
+            lambda: persons.recognize(session.ledger, [1], "recognized_again", named("register"), "id")
+        )
+    ratio = read / scanned
+    rows = [
+        ("kept, MB", f"{kept / 1e6:.0f}", f"{MOST_BYTES / 1e6:.0f}", verdict(kept <= MOST_BYTES)),
+        ("read, of a plain scan", times(ratio), times(MOST_SCANS), verdict(ratio <= MOST_SCANS)),
+        ("people of the table recognized, of a plain scan", times(recognized / scanned), "", ""),
+    ]
+    told = (
+        f"{people:,} people. The scan ({scanned:.1f} s) hashes every row of the table, as each job does. Recognizing "
+        "people takes their SHA-256."
+    )
+    return Section("Classes of people in the ledger", (told, table(("", "found", "goal", ""), rows)))
+
+
+def together(people: int = REGISTERED) -> Section:
+    """A second release of people, judged alone, together with the first, and together with nobody left behind."""
+    found = []
+    with _opened() as (database, session):
+        session.execute(_REGISTER.format(people=people, month=0))
+        _released(database, _policy("first"))
+        session.execute(_REGISTER.format(people=people, month=1))
+        alone = _seconds(lambda: _released(database, replace(_policy("alone"), repeat_reason="a benchmark")))
+        for mode in LeftBehind:
+            policy = _policy(mode.lower())
+            target = replace(policy.release, left_behind=mode, together_with=(1,))
+            asked = replace(policy, release=target, repeat_reason="a benchmark")
+            seconds = _seconds(lambda asked=asked: _released(database, asked))  # type: ignore[misc]
+            found.append((mode, f"{seconds:.1f}", times(seconds / alone), mode is LeftBehind.REQUIRE, seconds / alone))
+    rows = [
+        (name, seconds, ratio, "" if required else f"at most {times(MOST_JOBS)}: {verdict(share <= MOST_JOBS)}")
+        for name, seconds, ratio, required, share in found
+    ]
+    told = f"{people:,} people, six quasi-identifiers, a fiftieth of them away. The job alone took {alone:.1f} s."
+    return Section(
+        "Together with one earlier release", (told, table(("", "seconds", "of the job alone", "goal"), rows))
+    )
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _bytes(session: Session) -> int:
+    block, used = session.row("SELECT block_size, used_blocks FROM pragma_database_size()")
+    return int(block) * int(used)
+
+
+@contextmanager
+def _opened() -> Iterator[tuple[Database, Session]]:
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        database = Database(Settings(Path(directory) / "people.duckdb", threads=2))
+        with database.session() as session:
+            migrate(session.ledger)
+            yield database, session
+        database.close()
+
+
+def _released(database: Database, policy: Policy) -> int:
+    with database.session() as own:
+        own.control = Control()
+        number, target = jobs.next_number(own.ledger), policy.release
+        request = jobs.Request(number, "", "{}", "", policy.source, target.schema, target.name, jobs.now())
+        jobs.insert_request(own.ledger, request)
+        return anonymize(JobContext(number, "{}", database, own, own.control), policy)
+
+
+def _policy(name: str) -> Policy:
+    areas = InlineLevels(tuple((f"a{i}", f"region {i // 10}", f"half {i // 50}", "*") for i in range(100)))
+    wards = InlineLevels(tuple((f"w{i}", f"department {i // 3}", "*") for i in range(12)))
+    hierarchies: dict[str, HierarchyDefinition] = {
+        "birth_year": Intervals("1930", "2019", ("5", "10", "30")),
+        "area": areas,
+        "sex": SuppressionOnly(),
+        "insurance": SuppressionOnly(),
+        "month": Intervals("1", "24", ("3", "6", "12")),
+        "ward": wards,
+    }
+    attributes = tuple(AttributePolicy(of, Role.QUASI_IDENTIFIER, each) for of, each in hierarchies.items())
+    return Policy(
+        source=TableReference("", "main", "register"),
+        attributes=(AttributePolicy("id", Role.IDENTIFYING), *attributes),
+        person_column="id",
+        privacy_models=(KAnonymity(5),),
+        release=ReleaseTarget("main", name, label_columns=False),
+        suppression_limit=Decimal("0.5"),
+    )
