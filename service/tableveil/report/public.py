@@ -63,6 +63,10 @@ def verdict(facts: PublicFacts) -> Iterator[str]:
     """The result in sentences, for everybody."""
     yield facts.state
     yield f"It has {wording.count(facts.records)} records, made on {facts.day} by {facts.method}."
+    found = facts.statements
+    context = CONTEXTS.get(found.context, NOT_STATED)
+    recipient, purpose = stated(found.recipient).rstrip("."), stated(found.purpose).rstrip(".")
+    yield f"Recipient: {recipient}. Purpose: {purpose}. Release context: {context}."
     if not facts.records:
         yield "No record is released: all of them are suppressed."
         return
