@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tableveil.backend import Session, column, table
 from tableveil.errors import BusyError, ConflictError, InvalidError
@@ -107,6 +109,39 @@ def test_a_table_that_goes_away(lake: SparkWarehouse, embedded: Session) -> None
         with pytest.raises(ConflictError):
             session.rows(read)
         session.execute(tree("DROP TABLE lake.faults.people"))
+
+
+def test_files_with_another_schema(lake: SparkWarehouse, embedded: Session) -> None:
+    """One partition was written by somebody else: its text is not read as numbers, and no row is left out."""
+    with lake.session(embedded) as session:
+        session.execute(tree("CREATE TABLE lake.faults.parts AS SELECT 1 AS i"))
+        first = Path(session.value("SELECT min(_metadata.file_path) FROM lake.faults.parts").removeprefix("file:"))
+        parquet.write_table(pa.table({"i": ["Smith"]}), first.with_name("part-9.parquet"))
+    with lake.session(embedded) as session:
+        with pytest.raises(ConflictError) as raised:
+            session.rows(query("SELECT i FROM lake.faults.parts"))
+        session.execute(tree("DROP TABLE lake.faults.parts"))
+    assert raised.value.code == "WAREHOUSE_TABLE_CHANGED"
+    assert "Smith" not in str(raised.value)
+
+
+def test_files_that_are_added_meanwhile_are_not_read(lake: SparkWarehouse, embedded: Session) -> None:
+    """A session keeps the list of a table's files, so that a job reads one state of it to its end."""
+    count = query("SELECT count(*) FROM lake.faults.growing")
+    with lake.session(embedded) as session:
+        session.execute(tree("CREATE TABLE lake.faults.growing AS SELECT CAST(1 AS BIGINT) AS i"))
+        first = Path(session.value("SELECT min(_metadata.file_path) FROM lake.faults.growing").removeprefix("file:"))
+    with lake.session(embedded) as session:
+        assert session.value(count) == 1
+        parquet.write_table(pa.table({"i": [2]}), first.with_name("part-9.parquet"))
+        assert session.value(count) == 1
+    with lake.session(embedded) as session:
+        assert session.value(count) == 2
+        first.unlink()
+        with pytest.raises(ConflictError) as raised:
+            session.value(query("SELECT sum(i) FROM lake.faults.growing"))
+        assert raised.value.code == "WAREHOUSE_TABLE_CHANGED"
+        session.execute(tree("DROP TABLE lake.faults.growing"))
 
 
 def test_more_than_may_be_collected(lake: SparkWarehouse, embedded: Session, spark_url: str) -> None:
