@@ -103,7 +103,7 @@ def _job(service: LocalService) -> Measured:
         if job.phase is not None and job.phase.value.lower() != phase:
             clock.ended(phase)
             phase = job.phase.value.lower()
-        stillness.saw((phase, job.progress))
+        stillness.saw((phase, job.progress, job.step))
 
     run = service.run(policy(), watch)
     clock.ended(phase)

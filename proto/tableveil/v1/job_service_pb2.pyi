@@ -353,6 +353,8 @@ class Job(_message.Message):
     FAILURE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     QUEUE_POSITION_FIELD_NUMBER: _builtins.int
+    STATEMENTS_FIELD_NUMBER: _builtins.int
+    STATEMENT_PERCENT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
@@ -364,6 +366,12 @@ class Job(_message.Message):
     """The name of the result, once succeeded, such as releases/3."""
     queue_position: _builtins.int
     """Jobs ahead of this one in the queue."""
+    statements: _builtins.int
+    """While it runs: the statements that it has sent to the database so far, the running one included. They grow in every
+    phase, also where `progress` stands still.
+    """
+    statement_percent: _builtins.int
+    """The percentage that is done of the last one, by the database's estimate; 0 where it has none."""
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -402,10 +410,12 @@ class Job(_message.Message):
         failure: _faults_pb2.Failure | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         queue_position: _builtins.int = ...,
+        statements: _builtins.int = ...,
+        statement_percent: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "statement_percent", b"statement_percent", "statements", b"statements", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

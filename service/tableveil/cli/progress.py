@@ -131,7 +131,7 @@ class Bars:
         measured = proven is not None and job.phase == job_service_pb2.JOB_PHASE_SEARCHING
         self._bar.update(
             self._task,
-            description=f"{job.name} {activity(job)}",
+            description=f"{job.name} {activity(job)}{_step(job)}",
             # Without a total the bar pulses.
             total=1.0 if succeeded or measured else None,
             completed=1.0 if succeeded else proven or 0.0,
@@ -139,6 +139,13 @@ class Bars:
         )
         numbers = Text(f"  {findings(job)}", style="dim", overflow="ellipsis", no_wrap=True)
         self._live.update(Group(self._bar, numbers))
+
+
+def _step(job: job_service_pb2.Job) -> str:
+    """The running statement, in words; lines do not show it: it moves all the time."""
+    if job.state != job_service_pb2.JOB_STATE_RUNNING or not job.statements:
+        return ""
+    return f", step {wording.count(job.statements)}: {job.statement_percent} %"
 
 
 def _proven(progress: job_service_pb2.SearchProgress) -> float | None:

@@ -36,6 +36,8 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         queue_position=job.queue_position,
+        statements=job.step[0],
+        statement_percent=job.step[1],
     )
 
 

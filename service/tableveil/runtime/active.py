@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Look, Session, present_look, scoped
@@ -16,12 +16,17 @@ from tableveil.state import jobs as store
 from tableveil.state.releases import Release
 
 
+def no_step() -> tuple[int, int]:
+    """The step of a job that does not run."""
+    return 0, 0
+
+
 @dataclass(slots=True)
 class Active:
     """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted.
 
-    Its principal, who sees as `look` gives, has to own the tables in `owned`. Once it has run, `phases` are the seconds
-    that it took in each.
+    Its principal, who sees as `look` gives, has to own the tables in `owned`. While it runs, `step` tells where; once
+    it has run, `phases` are the seconds that it took in each.
     """
 
     job: Job
@@ -32,6 +37,7 @@ class Active:
     look: Look
     granted: int = 0
     control: Control = field(default_factory=Control)
+    step: Callable[[], tuple[int, int]] = no_step
     phases: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -109,7 +109,10 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and its state; once it succeeded, `result` is the number of its result. Times are UTC without a zone."""
+    """A job and its state; once it succeeded, `result` is the number of its result. Times are UTC without a zone.
+
+    While it runs, `step` is the number of its statements so far, and the percentage that is done of the last one.
+    """
 
     request: Request
     state: JobState
@@ -121,6 +124,7 @@ class Job:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     queue_position: int = 0
+    step: tuple[int, int] = (0, 0)
 
     def without_contents(self) -> Job:
         """The job for those who run the server: its state, without names of tables and texts about them."""

@@ -159,8 +159,10 @@ class JobQueue:
         return queued
 
     def _view(self, number: int) -> Job:
-        job = self._active[number].job
-        return replace(job, queue_position=self._queued.position(number)) if number in self._queued else job
+        active = self._active[number]
+        if number in self._queued:
+            return replace(active.job, queue_position=self._queued.position(number))
+        return active.job if active.job.state.ended else replace(active.job, step=active.step())
 
     def _moved(self, job: Job) -> bool:
         active = self._active.get(job.number)

@@ -15,7 +15,7 @@ from tableveil.backend import Database, looking
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
-from tableveil.runtime.active import Active, check_permitted
+from tableveil.runtime.active import Active, check_permitted, no_step
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.runtime.observer import Observer
@@ -113,6 +113,8 @@ class Workers:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
             with looking(active.look), self._database.session() as session, self._database.ledger() as journal:
                 session.control, session.memory = active.control, active.granted
+                session.measure_steps()
+                active.step = lambda: session.step
                 recorder = Recorder(journal, number, partial(self._queue.change, active))
                 active.control.raise_if_cancelled()
                 # It may have waited for long.
@@ -133,7 +135,7 @@ class Workers:
         except Exception as error:
             return failure_of(error, f"jobs/{number}")
         finally:
-            active.phases = report.seconds()
+            active.phases, active.step = report.seconds(), no_step
             self._queue.free(active)
         return None
 

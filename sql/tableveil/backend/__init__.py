@@ -20,7 +20,15 @@ from tableveil.backend.expressions import (
     try_cast,
 )
 from tableveil.backend.file_names import file_name
-from tableveil.backend.functions import in_composed_form, is_finite, replaced, row_hash, rows_of_query, time_of_format
+from tableveil.backend.functions import (
+    in_composed_form,
+    is_finite,
+    listed,
+    replaced,
+    row_hash,
+    rows_of_query,
+    time_of_format,
+)
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
 from tableveil.backend.sight import (
@@ -65,6 +73,7 @@ __all__ = [
     "in_composed_form",
     "in_one_spelling",
     "is_finite",
+    "listed",
     "look_from_now_on",
     "looking",
     "number",

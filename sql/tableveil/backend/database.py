@@ -213,6 +213,7 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         allowed = [f"{directory.resolve()}/" for directory in settings.directories]
         connection.execute("SET GLOBAL allowed_directories = ?", [allowed])
         connection.execute("SET GLOBAL enable_external_access = false")
+        connection.execute("SET GLOBAL allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']")
         connection.execute("SET GLOBAL lock_configuration = true")
         return connection
     except duckdb.Error as error:

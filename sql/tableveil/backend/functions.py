@@ -30,6 +30,11 @@ def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
     return _call("try_strptime", value, wanted)
 
 
+def listed(entries: exp.Expr, position: exp.Expr) -> exp.Expr:
+    """The entry of a list at a position, from 1 on; NULL if there is none."""
+    return _call("list_extract", entries, position)
+
+
 def rows_of_query() -> exp.Table:
     """The rows of a query in a FROM clause; its text is bound, so that no log has it."""
     return exp.Table(this=_call("query", exp.Placeholder()))

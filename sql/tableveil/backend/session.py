@@ -54,6 +54,7 @@ class Session:
         self.sight = sight
         self.control: Control | None = None
         self.memory: int | None = None
+        self._statements = 0
 
     def close(self) -> None:
         """Closes the cursor; its temporary tables go with it."""
@@ -64,6 +65,23 @@ class Session:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def measure_steps(self) -> None:
+        """From now on `step` has a share: DuckDB measures it for its bar, which it must not print."""
+        self.execute("SET enable_progress_bar_print = false")
+        self.execute("SET enable_progress_bar = true")
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """How many statements have begun, and the percentage that is done of the last one; any thread may ask.
+
+        DuckDB estimates it; it is 0 where DuckDB does not know.
+        """
+        try:
+            share = self._cursor.query_progress()
+        except duckdb.Error:
+            share = 0.0
+        return self._statements, max(0, int(share))
 
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         """Runs a statement without reading its result."""
@@ -229,6 +247,7 @@ class Session:
         text = _text(statement)
         control = self.control
         guard = self._interrupter.guard(self._cursor, control) if control is not None else nullcontext()
+        self._statements += 1
         try:
             with guard:
                 self._cursor.execute(text, list(parameters))

@@ -324,8 +324,12 @@ def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:
     """An attribute's group number, taken out of the key words `w0`, `w1`, …, in the smallest type that holds it."""
     radix = max(layout.radices[attribute], 1)
     shifted = exp.IntDiv(this=column(f"w{layout.word[attribute]}"), expression=number(layout.stride[attribute]))
-    type_ = "UTINYINT" if radix <= 2**8 else "USMALLINT" if radix <= 2**16 else "UINTEGER"
-    return cast(exp.Mod(this=exp.paren(shifted), expression=number(radix)), type_)
+    return cast(exp.Mod(this=exp.paren(shifted), expression=number(radix)), code_type(radix))
+
+
+def code_type(codes: int) -> str:
+    """The smallest type for codes from 0 to one below their number."""
+    return "UTINYINT" if codes <= 2**8 else "USMALLINT" if codes <= 2**16 else "UINTEGER"
 
 
 def summed(parts: Sequence[exp.Expr]) -> exp.Expr:

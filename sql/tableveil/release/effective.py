@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, conjunction, number, row_hash, table
-from tableveil.counting.base import joined_code, joined_value, summed
+from tableveil.counting.base import code_type, joined_code, joined_value, summed
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import AttributePolicy, Role, Scale
 from tableveil.release.aggregated import split
@@ -48,6 +48,7 @@ MOST_TRIPLES = 20_000_000
 """The most triples of class, own value and row; beyond it, only an even part of the classes is looked at."""
 
 _ROWS = "effective_rows"
+_SIZES = "effective_sizes"
 _KEPT, _POOL = range(2)
 
 _PAIRS = (
@@ -143,6 +144,7 @@ def effective_ks(
     if not measured or not plan.kept_records + pool or not (any(hides) or pool):
         return [], None
     _stage_rows(session, plan, measured)
+    session.stage(_SIZES, f"SELECT class, shown, count(*) AS size FROM {_ROWS} GROUP BY ALL")
     joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
     singly: dict[int, EffectiveK] = {}
     together: EffectiveK | None = None
@@ -161,7 +163,8 @@ def effective_ks(
             together = _lesser(together, EffectiveK(tuple(measured[i] for i in joint), least, released.name))
         for made in ("people", "own", *(f"fits_{i}" for i in range(len(measured)))):
             session.execute(f"DROP TABLE temp.main.effective_{made}")
-    session.execute(f"DROP TABLE temp.main.{_ROWS}")
+    for made in (_ROWS, _SIZES):
+        session.execute(f"DROP TABLE temp.main.{made}")
     return list(singly.values()), together
 
 
@@ -239,15 +242,19 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
     released = conjunction([kept, *(exp.Not(this=condition) for condition in withheld)])
     # Suppressed records are one more class.
     class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))], default=cast(number(0), "UBIGINT"))
-    shown = exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL))
+    shown = cast(exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL)), "UTINYINT")
     return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own, under))
 
 
 def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr], under: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
     """The own values, and the labels that they are under in the release; 0 where they are under none."""
     for j, released in enumerate(plan.quasi_identifiers()):
-        yield alias(cast(own[released.name].copy(), "DOUBLE"), f"q{j}")
-        yield alias(cast(under.get(released.name, number(0)), "BIGINT"), f"l{j}")
+        type_ = "DOUBLE" if _ordered(released) else "INTEGER"
+        if released.dictionary is not None:
+            # The table of rows spills: wide codes would be most of it.
+            type_ = code_type(len(released.dictionary.levels.groups[0]))
+        yield alias(cast(own[released.name].copy(), type_), f"q{j}")
+        yield alias(cast(under.get(released.name, number(0)), type_), f"l{j}")
 
 
 def _clustered(
@@ -278,9 +285,16 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> int:
     Returns the number of values of a column of which one has to be looked at, so that work is bounded.
     """
     session.stage("effective_own", f"SELECT l{j} AS l, q{j} AS p, count(*) AS own FROM {_ROWS} GROUP BY ALL")
+    # A class has at least as many triples as rows, or half of the most: no part goes beyond these classes.
+    before = f"sum(least(size, {MOST_TRIPLES // 2})) OVER (ORDER BY class ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)"
+    session.stage(
+        "effective_first",
+        f"SELECT class, size FROM {_SIZES} WHERE shown IN {shown} QUALIFY coalesce({before}, 0) <= {MOST_TRIPLES}",
+    )
     session.stage(
         "effective_everybody",
-        f"SELECT class, q{j} AS p, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL",
+        f"SELECT class, q{j} AS p, count(*) AS n FROM {_ROWS} SEMI JOIN effective_first USING (class) "
+        f"WHERE shown IN {shown} GROUP BY ALL",
     )
     session.stage(
         "effective_people",
@@ -292,12 +306,15 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> int:
         "SELECT class, p, p - half AS low, p + half AS high FROM effective_everybody JOIN part USING (class) "
         "WHERE hash(class, p) % share::UBIGINT = 0",
     )
-    triples = session.value(
-        "SELECT coalesce(sum(triples), 0) FROM "
+    triples, looked_at, size = session.row(
+        "SELECT coalesce(sum(triples), 0), (SELECT coalesce(sum(size), 0) FROM effective_first), "
+        f"(SELECT coalesce(sum(size), 0) FROM {_SIZES} WHERE shown IN {shown}) FROM "
         "(SELECT count(*) * sum(n) AS triples FROM effective_everybody GROUP BY class)"
     )
-    session.execute("DROP TABLE temp.main.effective_everybody")
-    return 1 + int(triples) // MOST_TRIPLES
+    for made in ("first", "everybody"):
+        session.execute(f"DROP TABLE temp.main.effective_{made}")
+    # All classes have about as many triples per row as the first ones.
+    return 1 + int(triples) * int(size) // max(int(looked_at), 1) // MOST_TRIPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +360,7 @@ def _stage_fits(session: Session, j: int, i: int, shown: str, share: int, ordere
     least, tells = session.row(
         f"SELECT min(greatest(1, {left})), bool_or({left} < size) "
         f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS found FROM effective_fits_{i} GROUP BY ALL) "
-        f"USING (class, p) JOIN (SELECT class, count(*) AS size FROM {_ROWS} WHERE shown IN {shown} GROUP BY class) "
-        "USING (class)"
+        f"USING (class, p) JOIN (SELECT class, size FROM {_SIZES} WHERE shown IN {shown}) USING (class)"
     )
     return _Fits(int(least or 1), bool(tells), independent)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -48,9 +48,18 @@ def stage_labels(session: WarehouseSession, plan: ReleasePlan, rows: str) -> Non
         together = kept.select(*labels, alias(records, "n")).group_by(*(label.copy() for label in labels))
         kept = exp.select().from_(collected(session, "labels_together", together))
         records = cast(exp.Sum(this=column("n")), "BIGINT")
-    for j, columns in enumerate(plan.label_columns):
-        counted = kept.select(column(columns.name), records.copy())
-        found = session.embedded.rows(counted.group_by(column(columns.name)))
+    counted = [
+        session.embedded.rows(kept.select(column(c.name), records.copy()).group_by(column(c.name)))
+        for c in plan.label_columns
+    ]
+    stage_counted_labels(session, plan, counted)
+
+
+def stage_counted_labels(
+    session: WarehouseSession, plan: ReleasePlan, counted: Sequence[Sequence[tuple[str | None, int]]]
+) -> None:
+    """Makes the tables as `stage_labels` does, from the labels of each column with their numbers of records."""
+    for j, (columns, found) in enumerate(zip(plan.label_columns, counted, strict=True)):
         staged = _table(columns, {label: count for label, count in found if label is not None})
         nothing = [count for label, count in found if label is None]
         with session.embedded.relation("staged", staged):
@@ -58,8 +67,8 @@ def stage_labels(session: WarehouseSession, plan: ReleasePlan, rows: str) -> Non
             if nothing:
                 alone = exp.select(alias(exp.null(), "label"), alias(number(nothing[0]), "records"))
                 query = exp.Union(this=query, expression=alone, distinct=False, by_name=True)
-            session.embedded.stage(_name(j), query)
-        session.lend(_name(j))
+            session.embedded.stage(label_table(j), query)
+        session.lend(label_table(j))
 
 
 def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
@@ -68,7 +77,7 @@ def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     beside: dict[str, list[exp.Expr]] = {}
     for j, columns in enumerate(plan.label_columns):
         same = exp.EQ(this=column(columns.name, "r"), expression=column("label", f"l{j}"))
-        query = query.join(table(_name(j), alias=f"l{j}"), on=same, join_type="LEFT")
+        query = query.join(table(label_table(j), alias=f"l{j}"), on=same, join_type="LEFT")
         ends = [("low", columns.low), ("high", columns.high)] if columns.bounds is not None else []
         beside[columns.name] = [alias(column(own, f"l{j}"), name) for own, name in (*ends, ("place", columns.rank))]
     for released in plan.columns():
@@ -94,16 +103,17 @@ def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table
         embedded.execute(
             f"INSERT INTO {_ALL} SELECT {render(text(labelled.name))}, label, place, records, "
             f"{', '.join(ends['number'])}, {', '.join(ends['time'])}, high_included "
-            f"FROM {_name(j)} ORDER BY place NULLS LAST"
+            f"FROM {label_table(j)} ORDER BY place NULLS LAST"
         )
-        embedded.execute(drop("TABLE", table(_name(j))))
+        embedded.execute(drop("TABLE", table(label_table(j))))
     session.create(target, exp.select("*").from_(table(_ALL)))
     written: int = embedded.value(exp.select(exp.Count(this=exp.Star())).from_(table(_ALL)))
     embedded.execute(drop("TABLE", table(_ALL)))
     return written
 
 
-def _name(j: int) -> str:
+def label_table(j: int) -> str:
+    """The temporary table of a column's released labels."""
     return f"released_labels_{j}"
 
 

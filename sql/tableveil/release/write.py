@@ -27,6 +27,7 @@ from tableveil.policy import SuppressedRecords
 from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
 from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.labels import stage_labels, with_labels
+from tableveil.release.listed_rows import listable, write_listed_rows
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -63,6 +64,11 @@ def stage(session: WarehouseSession, plan: ReleasePlan) -> None:
 
 def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
+    if session.embedded is session and listable(plan):
+        kept, groups = _kept_of_groups(plan, with_groups=True)
+        values = {released.name: _label(released, 0, {}) for released in plan.columns()}
+        write_listed_rows(session.embedded, plan, kept, groups, values, target)
+        return
     rows = _rows(session, plan)
     ranks: dict[str, str] = {}
     if plan.label_columns:
@@ -266,19 +272,23 @@ def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
     """The released rows; `numbered` if records with equal values may be in different classes."""
     if plan.aggregated is not None and plan.aggregated.members is not None:
         return _clustered_rows(plan, plan.aggregated.members, numbered)
+    query, _ = _kept_of_groups(plan, with_groups=False)
+    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
+    return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
+
+
+def _kept_of_groups(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
+    """The released rows without a select list yet, and their groups: see `joined_rows`."""
     suppresses = bool((~plan.kept).any())
-    query, groups = joined_rows(
-        plan, with_groups=suppresses or plan.own_levels is not None or plan.aggregated is not None
-    )
+    with_groups = with_groups or suppresses or plan.own_levels is not None or plan.aggregated is not None
+    query, groups = joined_rows(plan, with_groups)
     if plan.own_levels is not None:
         query = with_own_levels(query, groups)
     elif plan.aggregated is not None:
         query = of_classes(plan, query, groups, AGGREGATES, "INNER")
     elif suppresses:
         query = of_classes(plan, query, groups, SUPPRESSED, "ANTI")
-    query = query.where(*(exp.Not(this=condition) for condition in withheld(plan)))
-    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
-    return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
+    return query.where(*(exp.Not(this=condition) for condition in withheld(plan))), groups
 
 
 def clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> tuple[exp.Select, dict[str, int]]:

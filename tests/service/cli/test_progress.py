@@ -112,6 +112,12 @@ def test_bars_end_with_how_the_job_ended(screen: io.StringIO) -> None:
     assert "jobs/1 succeeded" in shown.rpartition("--frame--")[2]
 
 
+def test_bars_show_the_step(screen: io.StringIO) -> None:
+    job = running(job_service_pb2.JOB_PHASE_WRITING)
+    job.statements, job.statement_percent = 1200, 43
+    assert "jobs/1 writing, step 1,200: 43 %" in frames(screen, job)
+
+
 def test_bars_fit_a_narrow_terminal(screen: io.StringIO) -> None:
     console = Console(file=screen, force_terminal=True, width=30, color_system=None, legacy_windows=False)
     with Bars(console) as view:

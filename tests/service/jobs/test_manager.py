@@ -111,8 +111,11 @@ def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.M
                 0.25,
                 0.01,
             )
+            # It reads before it searches, and each statement is a step.
+            assert seen.step[0] > 0
             shown.set()
     assert shown.is_set()
+    assert jobs.get(job.number).step == (0, 0)
 
 
 def test_warnings_are_kept(jobs: JobManager) -> None:

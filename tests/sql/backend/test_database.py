@@ -183,6 +183,17 @@ def test_sql_reaches_no_other_file_and_changes_no_setting(tmp_path: Path, statem
     assert {path.name for path in tmp_path.iterdir()} <= {"secret.csv", "clinic.duckdb"}
 
 
+def test_steps_are_measured_and_no_bar_is_printed(tmp_path: Path) -> None:
+    with opened(Settings(tmp_path / "data.duckdb")) as database:
+        with database.session() as session:
+            session.measure_steps()
+            begun, _ = session.step
+            settings = "SELECT current_setting('enable_progress_bar'), current_setting('enable_progress_bar_print')"
+            assert session.row(settings) == (True, False)
+            assert session.step == (begun + 1, 0)
+        assert session.step == (begun + 1, 0)
+
+
 def test_times_are_in_utc_in_every_session(tmp_path: Path) -> None:
     with opened(Settings(tmp_path / "clinic.duckdb")) as database:
         for _ in range(2):
