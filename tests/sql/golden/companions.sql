@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "class_size", "source"."risk" AS "risk", "source"."recounted" AS "recounted", FALSE AS "released_classes?" FROM "memory"."main"."suppressed_classes" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."class_size" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."risk" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."risk" IS NULL UNION ALL BY NAME SELECT TRUE AS "released_classes?" FROM RANGE(4);
 SELECT "class_size", COUNT(*) FROM "unranked_rows" WHERE NOT "released_classes?" GROUP BY "class_size";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "risk", COUNT(*) FROM "unranked_rows" WHERE NOT "released_classes?" GROUP BY "risk";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."released_classes" AS SELECT * FROM (SELECT "r"."class_size", "l0"."place" AS "class_size_rank", "r"."risk", "l1"."place" AS "risk_rank", "r"."recounted", "r"."released_classes?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."class_size" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."risk" = "l1"."label") AS released ORDER BY "released_classes?", "class_size_rank", "risk_rank", "recounted";
 DROP TABLE "unranked_rows";

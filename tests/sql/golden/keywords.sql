@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "from", "source"."group" AS "group", "source"."where" AS "where", FALSE AS "table?" FROM "memory"."main"."select" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."from" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."group" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."group" IS NULL UNION ALL BY NAME SELECT TRUE AS "table?" FROM RANGE(4);
 SELECT "from", COUNT(*) FROM "unranked_rows" WHERE NOT "table?" GROUP BY "from";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "group", COUNT(*) FROM "unranked_rows" WHERE NOT "table?" GROUP BY "group";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."table" AS SELECT * FROM (SELECT "r"."from", "l0"."place" AS "from_rank", "r"."group", "l1"."place" AS "group_rank", "r"."where", "r"."table?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."from" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."group" = "l1"."label") AS released ORDER BY "table?", "from_rank", "group_rank", "where";
 DROP TABLE "unranked_rows";

@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "value", "source"."code" AS "code", "source"."c0" AS "c0", FALSE AS "r?" FROM "memory"."main"."base_histogram" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."value" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."code" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."code" IS NULL UNION ALL BY NAME SELECT TRUE AS "r?" FROM RANGE(4);
 SELECT "value", COUNT(*) FROM "unranked_rows" WHERE NOT "r?" GROUP BY "value";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "code", COUNT(*) FROM "unranked_rows" WHERE NOT "r?" GROUP BY "code";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."r" AS SELECT * FROM (SELECT "r"."value", "l0"."place" AS "value_rank", "r"."code", "l1"."place" AS "code_rank", "r"."c0", "r"."r?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."value" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."code" = "l1"."label") AS released ORDER BY "r?", "value_rank", "code_rank", "c0";
 DROP TABLE "unranked_rows";

@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "d0", "source"."n" AS "n", "source"."w0" AS "w0", FALSE AS "source?" FROM "memory"."main"."released" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."d0" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."n" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."n" IS NULL UNION ALL BY NAME SELECT TRUE AS "source?" FROM RANGE(4);
 SELECT "d0", COUNT(*) FROM "unranked_rows" WHERE NOT "source?" GROUP BY "d0";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "n", COUNT(*) FROM "unranked_rows" WHERE NOT "source?" GROUP BY "n";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."source" AS SELECT * FROM (SELECT "r"."d0", "l0"."place" AS "d0_rank", "r"."n", "l1"."place" AS "n_rank", "r"."w0", "r"."source?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."d0" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."n" = "l1"."label") AS released ORDER BY "source?", "d0_rank", "n_rank", "w0";
 DROP TABLE "unranked_rows";

@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS """", "source"."'" AS "'", "source"."""""" AS """""", FALSE AS "it's ""quoted"" ?" FROM "memory"."main"."a ""table"" of 'quotes'" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."""" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."'" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."'" IS NULL UNION ALL BY NAME SELECT TRUE AS "it's ""quoted"" ?" FROM RANGE(4);
 SELECT """", COUNT(*) FROM "unranked_rows" WHERE NOT "it's ""quoted"" ?" GROUP BY """";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "'", COUNT(*) FROM "unranked_rows" WHERE NOT "it's ""quoted"" ?" GROUP BY "'";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."it's ""quoted"" " AS SELECT * FROM (SELECT "r"."""", "l0"."place" AS """_rank", "r"."'", "l1"."place" AS "'_rank", "r"."""""", "r"."it's ""quoted"" ?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."""" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."'" = "l1"."label") AS released ORDER BY "it's ""quoted"" ?", """_rank", "'_rank", """""";
 DROP TABLE "unranked_rows";

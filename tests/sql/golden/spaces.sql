@@ -11,8 +11,8 @@ CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "a b", "source"."	" 
 " AS "
 ", FALSE AS " ?" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."	" IS NULL UNION ALL BY NAME SELECT TRUE AS " ?" FROM RANGE(4);
 SELECT "a b", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "a b";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "	", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "	";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"." " AS SELECT * FROM (SELECT "r"."a b", "l0"."place" AS "a b_rank", "r"."	", "l1"."place" AS "	_rank", "r"."
 ", "r"." ?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."a b" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."	" = "l1"."label") AS released ORDER BY " ?", "a b_rank", "	_rank", "

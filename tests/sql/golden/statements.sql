@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "a;b", "source"."--" AS "--", "source"."/* c */" AS "/* c */", FALSE AS "x; DROP TABLE y; --?" FROM "memory"."main"."y /* */" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a;b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."--" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."--" IS NULL UNION ALL BY NAME SELECT TRUE AS "x; DROP TABLE y; --?" FROM RANGE(4);
 SELECT "a;b", COUNT(*) FROM "unranked_rows" WHERE NOT "x; DROP TABLE y; --?" GROUP BY "a;b";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "--", COUNT(*) FROM "unranked_rows" WHERE NOT "x; DROP TABLE y; --?" GROUP BY "--";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."x; DROP TABLE y; --" AS SELECT * FROM (SELECT "r"."a;b", "l0"."place" AS "a;b_rank", "r"."--", "l1"."place" AS "--_rank", "r"."/* c */", "r"."x; DROP TABLE y; --?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."a;b" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."--" = "l1"."label") AS released ORDER BY "x; DROP TABLE y; --?", "a;b_rank", "--_rank", "/* c */";
 DROP TABLE "unranked_rows";

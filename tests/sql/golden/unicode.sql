@@ -9,8 +9,8 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "é", "source"."é" AS "é", "source"."‮" AS "‮", FALSE AS "größe 漢字?" FROM "memory"."main"."☃" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."é" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."é" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."é" IS NULL UNION ALL BY NAME SELECT TRUE AS "größe 漢字?" FROM RANGE(4);
 SELECT "é", COUNT(*) FROM "unranked_rows" WHERE NOT "größe 漢字?" GROUP BY "é";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "é", COUNT(*) FROM "unranked_rows" WHERE NOT "größe 漢字?" GROUP BY "é";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TABLE "main"."größe 漢字" AS SELECT * FROM (SELECT "r"."é", "l0"."place" AS "é_rank", "r"."é", "l1"."place" AS "é_rank", "r"."‮", "r"."größe 漢字?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."é" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."é" = "l1"."label") AS released ORDER BY "größe 漢字?", "é_rank", "é_rank", "‮";
 DROP TABLE "unranked_rows";

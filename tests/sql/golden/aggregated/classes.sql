@@ -5,10 +5,10 @@ CREATE TEMPORARY TABLE class_aggregates AS SELECT "staged"."w0", CAST("staged"."
 -- released rows
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "class_aggregates"."a0" AS "place", "class_aggregates"."a1" AS "c0", "source"."i" AS "i", "class_aggregates"."a3" AS "v0", "class_aggregates"."a2" AS "rows", "source"."g" AS "g", "source"."s" AS "s", FALSE AS "gone" FROM (SELECT * FROM "test"."main"."people" WHERE NOT "place" IS NULL AND NOT "c0" IS NULL AND NOT "rows" IS NULL AND NOT "v0" IS NULL) AS source LEFT JOIN "dictionary_60" AS "d0" ON "source"."g" = "d0"."value" INNER JOIN "class_aggregates" ON "class_aggregates"."w0" = CAST(0 AS BIGINT) + CAST("d0"."code" AS BIGINT) * 1 UNION ALL BY NAME SELECT TRUE AS "gone" FROM RANGE(18);
 SELECT "v0", COUNT(*) FROM "unranked_rows" WHERE NOT "gone" GROUP BY "v0";
-CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 SELECT "rows", COUNT(*) FROM "unranked_rows" WHERE NOT "gone" GROUP BY "rows";
-CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 SELECT "g", COUNT(*) FROM "unranked_rows" WHERE NOT "gone" GROUP BY "g";
+CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
+CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_2 AS SELECT * FROM "staged";
 CREATE TABLE "main"."again" AS SELECT * FROM (SELECT "r"."place", "r"."c0", "r"."i", "r"."v0", "l0"."place" AS "v0_rank", "r"."rows", "l1"."low" AS "rows_from", "l1"."high" AS "rows_to", "l1"."place" AS "rows_rank", "r"."g", "l2"."place" AS "g_rank", "r"."s", "r"."gone" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."v0" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."rows" = "l1"."label" LEFT JOIN "released_labels_2" AS "l2" ON "r"."g" = "l2"."label") AS released ORDER BY "gone", "place", "c0", "i", "v0_rank", "rows_rank", "g_rank", "s";
 DROP TABLE "unranked_rows";
