@@ -23,6 +23,7 @@ def listable(plan: ReleasePlan) -> bool:
     return (
         bool(labelled)
         and not plan.repeating
+        and plan.earlier is None
         and not plan.marker
         and not plan.policy.release.class_id
         and plan.own_levels is None

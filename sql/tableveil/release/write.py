@@ -26,7 +26,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
 from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
 from tableveil.release.label_columns import CLASS_ID
-from tableveil.release.labels import stage_labels, with_labels
+from tableveil.release.labels import label_table, stage_labels, with_labels
 from tableveil.release.listed_rows import listable, write_listed_rows
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
@@ -129,17 +129,27 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
     """
     labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
+    # Ranks are counted many times as fast as texts, and each is of one label.
+    ranks = {columns.name: (columns.rank, j) for j, columns in enumerate(plan.label_columns)}
+    keys = [ranks[label][0] if label in ranks else label for label in labels]
+    places = enumerate(labels)
+    shown = [column("label", f"l{ranks[n][1]}") if n in ranks else column(f"c{i}", "counted") for i, n in places]
     size = alias(exp.Count(this=exp.Star()), names.size)
-    counted = _by_labels(plan, rows, labels, "c").select(size)
+    counted = _by_keys(plan, rows, keys, "c").select(size)
     risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size, "counted"))
     query = exp.select(
-        *(alias(column(f"c{i}", "counted"), label) for i, label in enumerate(labels)),
+        *(alias(label, name) for label, name in zip(shown, labels, strict=True)),
         column(names.size, "counted"),
         alias(risk, names.risk),
     ).from_(collected(session, "counted", counted))
+    for i, label in enumerate(labels):
+        if label in ranks:
+            of = f"l{ranks[label][1]}"
+            ranked = exp.EQ(this=column(f"c{i}", "counted"), expression=column("place", of))
+            query = query.join(table(label_table(ranks[label][1]), alias=of), on=ranked, join_type="LEFT")
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}"
-        diversity = _diversity(session, plan, rows, labels, sensitive, f"spread{s}")
+        diversity = _diversity(session, plan, rows, keys, sensitive, f"spread{s}")
         same = [
             exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
         ]
@@ -149,14 +159,14 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
                 for found, name in (("different", distinct), ("achieved", entropy))
             )
         )
-    order = [exp.Ordered(this=column(f"c{i}", "counted"), nulls_first=False) for i in range(len(labels))]
+    order = [exp.Ordered(this=label.copy(), nulls_first=False) for label in shown]
     if names.id:
         query = query.select(alias(row_number(order), names.id))
     session.create(target, query.order_by(*(key.copy() for key in order)))
 
 
 def _diversity(
-    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str, name: str
+    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, columns: list[str], sensitive: str, name: str
 ) -> exp.Select:
     """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
 
@@ -164,9 +174,9 @@ def _diversity(
     of a class does not spill. Rows that have to be collected for it are collected under the `name`.
     """
     present = column(sensitive, "r").is_(exp.null()).not_()
-    spread = _by_labels(plan, rows, labels, "v").select(alias(exp.Count(this=exp.Star()), "n"))
+    spread = _by_keys(plan, rows, columns, "v").select(alias(exp.Count(this=exp.Star()), "n"))
     spread = spread.where(present).group_by(column(sensitive, "r"))
-    keys = [column(f"v{i}") for i in range(len(labels))]
+    keys = [column(f"v{i}") for i in range(len(columns))]
     of = plan.source.column(sensitive)
     if of.kind is ValueKind.TEXT:
         # Spellings are read off the different values: rows are many more.
@@ -187,14 +197,14 @@ def _diversity(
     return query.from_(found).group_by(*(key.copy() for key in keys))
 
 
-def _by_labels(plan: ReleasePlan, rows: exp.Table, labels: list[str], prefix: str) -> exp.Select:
-    """The released rows grouped by their labels, which are named by prefix and position."""
+def _by_keys(plan: ReleasePlan, rows: exp.Table, keys: list[str], prefix: str) -> exp.Select:
+    """The released rows grouped by columns that identify their class, which are named by prefix and position."""
     # Qualified: columns may have these names.
-    named = [alias(column(label, "r"), f"{prefix}{i}") for i, label in enumerate(labels)]
+    named = [alias(column(key, "r"), f"{prefix}{i}") for i, key in enumerate(keys)]
     query = exp.select(*named).from_(exp.alias_(rows.copy(), "r", table=True))
     if plan.marker:
         query = query.where(exp.Not(this=column(plan.marker, "r")))
-    return query.group_by(*(column(label, "r") for label in labels))
+    return query.group_by(*(column(key, "r") for key in keys))
 
 
 def class_columns(plan: ReleasePlan) -> ClassColumns:
