@@ -112,8 +112,8 @@ def lines(
     """Lines over common axes, which differ in dash and marker, not in colour alone; parts outside the spans are cut."""
     names = [line.label for line in drawn]
     points = [
-        {"series": name, "x": x, "y": y, "marked": i % math.ceil(len(line.points) / _MOST_MARKERS) == 0}
-        for name, line in zip(names, drawn, strict=True)
+        {"line": number, "series": name, "x": x, "y": y, "marked": i % math.ceil(len(line.points) / _MOST_MARKERS) == 0}
+        for number, (name, line) in enumerate(zip(names, drawn, strict=True))
         for i, (x, y) in enumerate(line.points)
     ]
     dashes = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3])
@@ -126,24 +126,31 @@ def lines(
         return {"field": field, "type": "quantitative", "axis": {"title": title, "tickCount": 6}, "scale": domain}
 
     legend = {"orient": "bottom", "columns": 1, "symbolSize": 1200, "symbolType": "stroke"}
-    color = scale([_PALETTE[line.group % len(_PALETTE)] for line in drawn]) | {"legend": legend}
+    colors = [_PALETTE[line.group % len(_PALETTE)] for line in drawn]
+    color = scale(colors) | {"legend": legend}
     dash = scale([dashes[line.variant % len(dashes)] for line in drawn]) | {"legend": legend}
-    shape = scale([_SHAPES[line.group % len(_SHAPES)] for line in drawn]) | {"legend": None}
+    # A layer for each line: a legend that knew of the markers would show them alone, and no dash.
+    markers: list[dict[str, Any]] = [
+        {
+            "mark": {
+                **{"type": "point", "clip": True, "filled": True, "opacity": 1, "size": 45},
+                **{"shape": _SHAPES[line.group % len(_SHAPES)], "color": shade},
+            },
+            "transform": [{"filter": f"datum.marked && datum.line === {i}"}],
+        }
+        for i, (line, shade) in enumerate(zip(drawn, colors, strict=True))
+    ]
     spec = {
         "height": 300,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "data": {"values": points},
-        "encoding": {"x": axis("x", x_label, x_span), "y": axis("y", y_label, y_span), "color": color},
+        "encoding": {"x": axis("x", x_label, x_span), "y": axis("y", y_label, y_span)},
         "layer": [
             {
                 "mark": {"type": "line", "clip": True},
-                "encoding": {"strokeDash": dash, "order": {"field": "x", "type": "quantitative"}},
+                "encoding": {"color": color, "strokeDash": dash, "order": {"field": "x", "type": "quantitative"}},
             },
-            {
-                "mark": {"type": "point", "clip": True, "filled": True, "opacity": 1, "size": 45},
-                "transform": [{"filter": "datum.marked"}],
-                "encoding": {"shape": shape},
-            },
+            *markers,
         ],
     }
     return _drawn(title, f"{y_label} against {x_label}: {', '.join(names)}.", spec)
