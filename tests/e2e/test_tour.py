@@ -146,9 +146,9 @@ def test_all_pages_are_walked() -> None:
     assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES} <= texts
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
     with_some = {page for page in pages if {"console", "python", "sql"} & {found.language for found in snippets(page)}}
-    # These need root, Docker, or a head, or have a test of their own (`tests/service/jobs/test_local_recoding.py`,
-    # `test_labels.py`).
-    elsewhere = {"docs/audit.md", "docs/operations.md", "docs/local_recoding.md", "docs/analysts.md"}
+    # These need root, Docker, Spark, or a head, or have a test of their own
+    # (`tests/service/jobs/test_local_recoding.py`, `test_labels.py`).
+    elsewhere = {"docs/audit.md", "docs/operations.md", "docs/local_recoding.md", "docs/analysts.md", "docs/scale.md"}
     assert with_some - {*PAGES} == elsewhere | {"docs/statements.md"}
     assert not [found.place for page in pages for found in snippets(page) if found.language in ("sh", "bash")]
 
