@@ -24,9 +24,7 @@ test-dagster:
 	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
 
 # Spark has an environment of its own: PySpark with its server is large. The tests are skipped where there is no Java.
-test-spark:
-	$(PYTHON) -m venv $(VENV)-spark
-	$(VENV)-spark/bin/pip install --quiet --editable '.[test]' 'pyspark[connect]>=4.0,<5'
+test-spark: $(VENV)-spark/.ready
 	$(VENV)-spark/bin/python -m pytest tests/warehouses
 
 lint: $(VENV)/.dev
@@ -108,6 +106,11 @@ clean:
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)-spark/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/pip install --quiet --editable '.[test]' 'pyspark[connect]>=4.0,<5'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
