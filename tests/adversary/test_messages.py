@@ -65,9 +65,7 @@ JOBS = {
         "POLICY_INVALID",
         at(4, hierarchy={"redaction": {"length": 3, "alphabet_size": 10}}, minimum_level=0, maximum_level=None),
     ),
-    "several records of one person": Job(
-        "POLICY_INVALID", statements=("INSERT INTO patients FROM patients ORDER BY id LIMIT 1",)
-    ),
+    "several records of one person": Job("", statements=("INSERT INTO patients FROM patients ORDER BY id LIMIT 1",)),
     "records of nobody": Job("POLICY_INVALID", statements=("UPDATE patients SET id = NULL WHERE age > 40",)),
     "a NULL that must not be": Job(
         "POLICY_INVALID", at(4, nulls="ERROR"), ("UPDATE patients SET city = NULL WHERE age > 40",)
