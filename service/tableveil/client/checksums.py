@@ -11,11 +11,13 @@ from tableveil.backend import render, table
 from tableveil.errors import InvalidError, shortened
 from tableveil.release.checksum import ROWS_PER_BATCH, combined, row_digests
 
+# Directories called `year=2020` are no columns.
 _READ = {
-    ".parquet": "SELECT * FROM read_parquet(?)",
-    # As DuckDB writes it. An empty text is quoted, NULL is not.
+    ".parquet": "SELECT * FROM read_parquet(?, hive_partitioning = false)",
+    # As DuckDB writes it. An empty text is quoted, NULL is not. No line is passed over as a comment or a preamble: to
+    # other readers of the copy it is a row.
     ".csv": "SELECT * FROM read_csv(?, header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', "
-    "nullstr = '', allow_quoted_nulls = false)",
+    "nullstr = '', allow_quoted_nulls = false, comment = '', skip = 0, hive_partitioning = false)",
 }
 
 

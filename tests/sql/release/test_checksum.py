@@ -98,3 +98,28 @@ def test_what_cannot_be_read_is_no_copy(tmp_path: Path) -> None:
             checksum_of_copy(path)
         assert found.value.code == "COPY_UNREADABLE"
         assert "secret" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "more"), [(0, "# made by us"), (0, "a preamble"), (50, "# this,is,no row"), (101, "#x,y,z")]
+)
+def test_no_line_of_a_copy_is_passed_over(tmp_path: Path, line: int, more: str) -> None:
+    lines = ["a,b,c", *(f"{i},v{i},{i}" for i in range(100))]
+    whole, longer = tmp_path / "whole.csv", tmp_path / "longer.csv"
+    whole.write_text("\n".join(lines))
+    longer.write_text("\n".join([*lines[:line], more, *lines[line:]]))
+    try:
+        found = checksum_of_copy(longer)
+    except InvalidError:
+        return
+    assert found != checksum_of_copy(whole)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_directories_are_no_columns(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    with duckdb.connect() as connection:
+        for path in (tmp_path, folder):
+            connection.execute(f"COPY (SELECT 1 AS a) TO '{path}/copy.{kind}' (FORMAT {kind})")
+    assert checksum_of_copy(folder / f"copy.{kind}") == checksum_of_copy(tmp_path / f"copy.{kind}")
