@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+
 from tableveil.backend import Session
 from tableveil.policy import LeftBehind, Policy
+from tableveil.state.migrate import fingerprint_key
+from tableveil.verification.text import quoted
 from tableveil.verification.written import Written
 
 _ROWS = (
@@ -12,11 +17,11 @@ _ROWS = (
 )
 
 
-def check_classes_of_people(session: Session, written: Written) -> list[str]:
-    """Whether the ledger's classes of people are as large as those of the rows; `recounted` has these."""
+def check_classes_of_people(session: Session, policy: Policy, written: Written) -> list[str]:
+    """Whether the ledger's classes of people are those of the rows; `recounted` has the latter."""
     of_release = "FROM tableveil.release_persons WHERE release = ?"
     complete = session.value(f"SELECT count(*) > 0 AND count(*) = count(class) {of_release}", [written.release])
-    if not complete:
+    if policy.person_column is None or not complete:
         return []
     sizes = f"SELECT count(*) {of_release} AND class > 0 GROUP BY class"
     both = (sizes, "SELECT recounted_size FROM recounted")
@@ -24,7 +29,26 @@ def check_classes_of_people(session: Session, written: Written) -> list[str]:
         session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})", [written.release])
         for left, right in (both, both[::-1])
     )
-    return [f"{differing} classes of people in the ledger are not as large as the rows'"] if differing else []
+    if differing:
+        return [f"{differing} classes of people in the ledger are not as large as the rows'"]
+    return _check_labels_of_people(session, policy.person_column, written)
+
+
+def _check_labels_of_people(session: Session, person: str, written: Written) -> list[str]:
+    """Whether people have one class in the ledger if, and only if, their records have the same labels in the rows."""
+    labels, joins, condition = written.released_labels("p")
+    secret = hmac.new(fingerprint_key(session.ledger), b"persons", hashlib.sha256).hexdigest()
+    digest = f"('0x' || left(sha256(? || p.{quoted(person)}::VARCHAR), 14))::UBIGINT"
+    same = " AND ".join(f"r.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
+    people, *different = session.row(
+        "SELECT count(*), count(DISTINCT (k.class, r.rowid)), count(DISTINCT k.class), count(DISTINCT r.rowid) "
+        f"FROM (SELECT {', '.join(labels)}, {digest} AS digest FROM {written.source_rows} AS p {joins} "
+        f"WHERE {condition}) AS o JOIN tableveil.release_persons AS k ON k.release = ? AND k.digest = o.digest "
+        f"AND k.class >= 0 JOIN recounted AS r ON {same}",
+        [secret, written.release],
+    )
+    right = people == written.kept and len(set(different)) == 1
+    return [] if right else ["the classes of people in the ledger are not those of their labels"]
 
 
 def check_together(session: Session, policy: Policy, written: Written) -> list[str]:

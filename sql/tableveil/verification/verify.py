@@ -35,7 +35,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
-        *check_classes_of_people(session.embedded, written),
+        *check_classes_of_people(session.embedded, policy, written),
         *check_together(session.embedded, policy, written),
         *_check_risks(session, policy, source_records, written),
     ]
