@@ -182,7 +182,7 @@ def test_blank_rows(database: Database, session: Session, run: Run) -> None:
     ("wrong", "found"),
     [
         ("class % 2", "as large as"),
-        # Of the same sizes, but each person has the class of another one.
+        # Sizes are the same, but each person has the class of another one.
         ("coalesce(lag(class) OVER (ORDER BY person), max_by(class, person) OVER ())", "of their labels"),
         ("CASE person WHEN 0 THEN -1 WHEN 61 THEN max(class) FILTER (person = 0) OVER () ELSE class END", "labels"),
     ],
