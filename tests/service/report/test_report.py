@@ -97,8 +97,9 @@ def test_no_times_paths_or_users_are_in_it(house: House) -> None:
 def test_others_find_nothing(house: House) -> None:
     with pytest.raises(NotFoundError):
         house.clients["eve"].get_report("2")
-    with pytest.raises(NotFoundError):
-        house.clients["ann"].get_report("dryRuns/1")
+    for who in ("ann", "aud", "app", "rel"):
+        with pytest.raises(NotFoundError):
+            house.clients[who].get_report("dryRuns/1")
 
 
 def test_a_dry_run_has_the_owners_edition_only(house: House) -> None:
