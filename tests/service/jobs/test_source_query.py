@@ -217,10 +217,11 @@ def test_microaggregation_and_subsets_are_of_the_querys_rows(database: Database,
     assert run(database, clustered).records == session.value(f"SELECT count(*) FROM ({QUERY})")
 
 
-def test_several_rows_of_a_person_are_refused(database: Database, run: Run) -> None:
+def test_people_with_several_rows_are_counted(database: Database, run: Run) -> None:
     query = "SELECT person, age, city, illness FROM visits JOIN people USING (person) JOIN wards USING (ward)"
-    with pytest.raises(InvalidError, match="150 people in 450 rows"):
-        run(database, replace(POLICY, source_query=query))
+    release = run(database, replace(POLICY, source_query=query))
+    assert release.records == 450
+    assert any("One person has" in warning for warning in release.warnings), release.warnings
 
 
 def test_a_query_without_rows_has_nothing_to_release(database: Database, run: Run) -> None:
@@ -255,8 +256,8 @@ def test_the_example_releases_the_latest_visit_of_everybody(database: Database, 
     assert released <= adults
     assert len(released) == release.records - release.suppressed_records
     session.execute("INSERT INTO visits SELECT 89, max(admitted), 50, true, 1, 'twice' FROM visits")
-    with pytest.raises(InvalidError, match="people in"):
-        run(database, replace(policy, repeat_reason="again", release=ReleaseTarget("main", "again")))
+    again = run(database, replace(policy, repeat_reason="again", release=ReleaseTarget("main", "again")))
+    assert any("One person has" in warning for warning in again.warnings), again.warnings
 
 
 # --- tables that change between counting and writing ----------------------------------------------------------------
