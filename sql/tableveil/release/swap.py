@@ -17,6 +17,7 @@ from tableveil.backend import Database, Ledger, WarehouseSession, drop, scoped, 
 from tableveil.control import Stopped
 from tableveil.errors import ConflictError, TableveilError, shortened
 from tableveil.policy import ReleaseTarget
+from tableveil.release.marks import mark
 from tableveil.release.target import objects_called
 from tableveil.state import jobs
 from tableveil.state.jobs import Outcome
@@ -60,17 +61,22 @@ def complete(session: WarehouseSession, number: int) -> None:
     """Renames the objects of a release whose intent is in the ledger, and ends its job; may be called again.
 
     Raises:
-        ConflictError: something foreign took a name meanwhile.
+        ConflictError: something foreign took a name meanwhile, or an object has other rows than were verified.
     """
     ledger = session.ledger
     # Not as the principal of a job sees it: it may be another's.
     (release,), (swap,) = RELEASES.where(ledger, "number = ?", [number]), SWAPS.of(ledger, [number])[number]
     schema = release.place
     written = {item.name: swap.staged + item.name[len(release.target_name) :] for item in release.objects}
+    marks = {item.name: item.mark for item in release.objects}
     there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
     for name, own in written.items():
         if own.casefold() not in map(str.casefold, there):
             continue
+        if mark(session, schema, own) != marks[name]:
+            found = f"{shortened(own)}, which has other rows than were verified"
+            hint = "Somebody else writes to the schema of releases: take that right away, and withdraw the release."
+            raise ConflictError.of("RELEASE_CHANGED", "release.name", found, "the rows that were written", hint)
         taken = next((found for found in there if found.casefold() == name.casefold()), None)
         if taken is not None and taken not in swap.replaced:
             found = f"{shortened(name)}, which was made while releases/{number} was written"

@@ -184,6 +184,24 @@ def run_killed(database: Database, lake: AnotherDuckDB) -> Callable[[Policy, int
     return run
 
 
+def test_rows_that_nobody_verified_are_not_released(
+    database: Database, lake: AnotherDuckDB, run_killed: Callable[[Policy, int], bool]
+) -> None:
+    policy = replace(POLICY, attributes=POLICY.attributes[:4], default_role=Role.IDENTIFYING)
+    with database.ledger() as ledger, lake.database.session() as session:
+        for step in itertools.count():
+            assert run_killed(policy, step)
+            if open_swaps(ledger, "lake"):
+                break
+            JobManager(database, 1).close(10)
+        for name in tables(session):
+            if name.startswith("tableveil_staged_"):
+                session.execute(f"CREATE OR REPLACE TABLE clinic.{name} AS FROM clinic.patients")
+        JobManager(database, 1).close(10)
+        assert "released" not in tables(session)
+        assert open_swaps(ledger, "lake")
+
+
 def test_refuses_to_collect_too_much(database: Database, lake: AnotherDuckDB) -> None:
     lake.most_collected = 5_000
     failure = done(database, POLICY).failure
