@@ -207,8 +207,9 @@ class Session:
         self.execute(drop("TABLE", table(name)))
 
     def collect(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
-        """See `stage`: the rows are here already."""
-        return self.stage(name, query, parameters)
+        """See `stage`: the rows are here already. A table that was collected under that name is replaced."""
+        collected: int = self.value(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {_text(query)}", parameters)
+        return collected
 
     def lend(self, name: str) -> None:
         """Does nothing: the table is here."""

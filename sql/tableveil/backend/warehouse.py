@@ -101,7 +101,10 @@ class WarehouseSession(Protocol):
         """Drops the rows of a `view`."""
 
     def collect(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
-        """Keeps the rows of a query in a temporary table of the embedded session, and returns their number."""
+        """Keeps the rows of a query in a temporary table of the embedded session, and returns their number.
+
+        A table that was collected under that name is replaced.
+        """
 
     def lend(self, name: str) -> None:
         """Makes a temporary table of the embedded session readable here under its name."""
