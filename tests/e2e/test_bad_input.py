@@ -278,8 +278,8 @@ BAD: dict[str, Bad] = {
     ),
     "a level below 0": invalid({f"{QI}.minimum_level": -1}, f"{QI}.minimum_level", "-1 at least 0"),
     # --- People ---
-    "several records of one person": invalid(
-        {"source.table": "visits"}, "person_column", "80 people in 240 rows source_query GROUP BY QUALIFY"
+    "several records of one person, judged together": invalid(
+        {"source.table": "visits", "release.left_behind": "REPORT"}, "release.left_behind", "people several records"
     ),
     "records of nobody": invalid({"source.table": "partly_nobody"}, "person_column", "1 rows without a person"),
     "nothing said about people": invalid({"person_column": GONE}, "person_column", "nothing rows_are_people"),
