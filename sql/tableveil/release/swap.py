@@ -70,13 +70,16 @@ def complete(session: WarehouseSession, number: int) -> None:
     written = {item.name: swap.staged + item.name[len(release.target_name) :] for item in release.objects}
     marks = {item.name: item.mark for item in release.objects}
     there = objects_called(session, schema, [*written, *written.values(), *swap.replaced])
+    known = {found.casefold() for found in there}
     for name, own in written.items():
-        if own.casefold() not in map(str.casefold, there):
-            continue
-        if mark(session, schema, own) != marks[name]:
-            found = f"{shortened(own)}, which has other rows than were verified"
+        # An interruption may have come between the renaming of two.
+        stands = next((place for place in (own, name) if place.casefold() in known), own)
+        if stands.casefold() not in known or mark(session, schema, stands) != marks[name]:
+            found = f"{shortened(stands)}, which is gone or has other rows than were verified"
             hint = "Somebody else writes to the schema of releases: take that right away, and withdraw the release."
             raise ConflictError.of("RELEASE_CHANGED", "release.name", found, "the rows that were written", hint)
+        if stands == name:
+            continue
         taken = next((found for found in there if found.casefold() == name.casefold()), None)
         if taken is not None and taken not in swap.replaced:
             found = f"{shortened(name)}, which was made while releases/{number} was written"

@@ -20,6 +20,7 @@ from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.release_swaps import SWAPS
 from tableveil.state.releases import Release
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
@@ -47,6 +48,8 @@ def withdraw(
         with ExitStack() as until_committed, changing_rights(database.path, session.ledger):
             kept = drop_written(session, release)
             WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
+            # A release that could not come to its names would else be tried again at every start.
+            SWAPS.delete(session.ledger, release.number)
             until_committed.enter_context(unused())
         if not WITHDRAWALS.of(session.ledger, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"

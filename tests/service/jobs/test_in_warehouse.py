@@ -184,8 +184,11 @@ def run_killed(database: Database, lake: AnotherDuckDB) -> Callable[[Policy, int
     return run
 
 
+@pytest.mark.parametrize(
+    "meddle", ["CREATE OR REPLACE TABLE clinic.{} AS FROM clinic.patients", "DROP TABLE clinic.{}"]
+)
 def test_rows_that_nobody_verified_are_not_released(
-    database: Database, lake: AnotherDuckDB, run_killed: Callable[[Policy, int], bool]
+    database: Database, lake: AnotherDuckDB, run_killed: Callable[[Policy, int], bool], meddle: str
 ) -> None:
     policy = replace(POLICY, attributes=POLICY.attributes[:4], default_role=Role.IDENTIFYING)
     with database.ledger() as ledger, lake.database.session() as session:
@@ -196,10 +199,14 @@ def test_rows_that_nobody_verified_are_not_released(
             JobManager(database, 1).close(10)
         for name in tables(session):
             if name.startswith("tableveil_staged_"):
-                session.execute(f"CREATE OR REPLACE TABLE clinic.{name} AS FROM clinic.patients")
+                session.execute(meddle.format(name))
         JobManager(database, 1).close(10)
         assert "released" not in tables(session)
-        assert open_swaps(ledger, "lake")
+        (number,) = open_swaps(ledger, "lake")
+        jobs = JobManager(database, 1)
+        jobs.withdraw(number, "somebody meddled")
+        jobs.close(10)
+        assert not open_swaps(ledger, "lake")
 
 
 def test_refuses_to_collect_too_much(database: Database, lake: AnotherDuckDB) -> None:
