@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,18 +22,32 @@ class EarlierClasses:
 
     `classes[c, r]` is the class of combination c in `releases[r]`; `WITHOUT_ROW` if its people have no row there. One
     more combination, of code `len(people)`, is of those without a row in any of the releases. `present` of the people
-    are in the source.
+    are in the source. `together` has the positions of releases that were judged with each other, for every set of them
+    but that of all.
     """
 
     releases: tuple[int, ...]
     classes: NDArray[np.int64]
     people: NDArray[np.int64]
     present: int
+    together: tuple[tuple[int, ...], ...] = ()
 
     @property
     def combinations(self) -> int:
         """The number of codes."""
         return len(self.people) + 1
+
+    def among(self, positions: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The combinations of classes in the releases at these positions alone.
+
+        Returns their classes, the code that each of all codes becomes, and their numbers of people.
+        """
+        classes = self.classes[:, list(positions)]
+        there = (classes != WITHOUT_ROW).any(axis=1)
+        known, code = np.unique(classes[there], axis=0, return_inverse=True)
+        codes = np.full(self.combinations, len(known), np.int64)
+        codes[:-1][there] = code.reshape(-1)
+        return known, codes, np.bincount(codes[:-1], self.people, len(known) + 1)[:-1].astype(np.int64)
 
 
 WITHOUT_ROW = -1
@@ -106,14 +121,12 @@ def without_release(
     earlier: EarlierClasses, joint: EquivalenceClasses, position: int
 ) -> tuple[EarlierClasses, EquivalenceClasses]:
     """The earlier and the joint classes as if there were no release at a position; all labels are one attribute."""
-    others = np.delete(earlier.classes, position, axis=1)
-    there = (others != WITHOUT_ROW).any(axis=1)
-    known, code = np.unique(others[there], axis=0, return_inverse=True)
-    codes = np.full(earlier.combinations, len(known), np.int64)
-    codes[:-1][there] = code.reshape(-1)
-    people = np.bincount(codes[:-1], earlier.people, len(known) + 1)[:-1].astype(np.int64)
-    releases = tuple(release for r, release in enumerate(earlier.releases) if r != position)
-    merged = EarlierClasses(releases, known, people, earlier.present)
+    others = [r for r in range(len(earlier.releases)) if r != position]
+    known, codes, people = earlier.among(others)
+    sets = {tuple(others.index(r) for r in some if r != position) for some in earlier.together} - {(), tuple(others)}
+    merged = EarlierClasses(
+        tuple(earlier.releases[r] for r in others), known, people, earlier.present, tuple(sorted(sets))
+    )
     labels = np.stack([joint.groups(j) for j in range(len(joint.at))], axis=1)
     different, label = np.unique(labels, axis=0, return_inverse=True)
     layout = KeyLayout.of([len(different), merged.combinations])

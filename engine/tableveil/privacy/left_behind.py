@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ class LeftBehindRule(ReleaseRule):
     belong to the people of the combination who left or are suppressed: if they are fewer than k, fewer than k people
     could be each of them. All of a combination are not told apart by being left. Where too few are left behind, the
     smallest class of the combination is suppressed as well: it has at least k people, so that one suffices.
+
+    Each set of earlier releases that were judged with each other is judged alone as well, for its readers: people who
+    are all of a combination of all releases may be a few of a larger one there.
     """
 
     k: int
@@ -29,21 +33,40 @@ class LeftBehindRule(ReleaseRule):
     monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """All classes except the smallest, and of equal ones the first, of combinations that leave too few behind."""
-        combination = combinations_of(classes)
-        too_few = np.append(self.too_few(classes), False)
-        order = np.lexsort((np.arange(len(combination)), classes.counts, combination))
-        _, first = np.unique(combination[order], return_index=True)
-        smallest = order[first]
-        kept = np.ones(len(combination), np.bool_)
-        kept[smallest[too_few[combination[smallest]]]] = False
+        """All classes except the smallest, and of equal ones the first, of combinations that leave too few behind.
+
+        A class that is suppressed leaves at least k people behind in every set of releases, so that one pass suffices.
+        """
+        kept = np.ones(len(classes.counts), np.bool_)
+        for codes, people in self._sets:
+            combination = codes[combinations_of(classes)]
+            few = self._few(combination[kept], classes.counts[kept], people)
+            places = np.flatnonzero(kept)
+            order = places[np.lexsort((places, classes.counts[places], combination[places]))]
+            _, first = np.unique(combination[order], return_index=True)
+            smallest = order[first]
+            kept[smallest[few[combination[smallest]]]] = False
         return kept
 
     def too_few(self, released: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Per combination, whether it leaves some of its people behind, but fewer than k and not all."""
-        left = left_behind(self.earlier, released)
-        few: NDArray[np.bool_] = (left > 0) & (left < np.minimum(self.k, self.earlier.people))
-        return few
+        """Per combination of all releases, whether some of its people are left behind where too few are."""
+        few = np.zeros(len(self.earlier.people), np.bool_)
+        for codes, people in self._sets:
+            few |= self._few(codes[combinations_of(released)], released.counts, people)[codes[:-1]]
+        return few & (left_behind(self.earlier, released) > 0)
+
+    @cached_property
+    def _sets(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Per set of releases the code that each combination becomes, and the people of each of these."""
+        every = (np.arange(self.earlier.combinations), self.earlier.people)
+        return [every, *(self.earlier.among(some)[1:] for some in self.earlier.together)]
+
+    def _few(
+        self, combination: NDArray[np.int64], counts: NDArray[np.int64], people: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Per combination, whether it leaves some of its people behind, but fewer than k and not all; last: none."""
+        left = people - np.bincount(combination, counts, len(people) + 1).astype(np.int64)[:-1]
+        return np.append((left > 0) & (left < np.minimum(self.k, people)), False)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
         """Offers nothing: k is another model's."""

@@ -30,6 +30,7 @@ PARTS = (
     "release_samples",
     "release_sources",
     "release_suppressions",
+    "release_together",
     "row_checksums",
     "sensitive_distributions",
     "withdrawals",

@@ -244,6 +244,7 @@ def _written(
     )
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
         persons.remember(session.ledger, number, people_with_classes(session, plan, plan.policy.person_column))
+        persons.remember_together(session.ledger, number, plan.together_with)
     verifying()
     written = replace(written_objects(session, plan, number), score=evidence.score)
     verify(session, plan.policy, plan.records, written)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, table
+from tableveil.backend import Ledger, Session, WarehouseSession, alias, cast, collected, column, table
 from tableveil.classes import WITHOUT_ROW, EarlierClasses
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
@@ -48,7 +48,8 @@ def find_earlier(
     present = persons.recognize(session.ledger, together_with, EARLIER, rows, person)
     session.lend(EARLIER)
     classes = np.stack([combinations[f"r{r}"] for r in range(len(together_with))], axis=1).astype(np.int64)
-    known = EarlierClasses(tuple(together_with), classes, combinations["people"].astype(np.int64), present)
+    sets = _judged_sets(session.ledger, together_with)
+    known = EarlierClasses(tuple(together_with), classes, combinations["people"].astype(np.int64), present, sets)
     counted = session.embedded.arrays(
         exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
         .from_(table(EARLIER))
@@ -64,6 +65,16 @@ def find_earlier(
         found = f"{_shown(session.embedded, strangers)}, in which nobody has a {shortened(person)} of the source"
         raise _refused("TOGETHER_UNRECOGNIZED", found, "releases of the same people, by the same person_column")
     return Earlier(known, person)
+
+
+def _judged_sets(ledger: Ledger, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The positions of each release and of those that it was judged together with; without the set of all."""
+    judged = persons.judged_together(ledger, together_with)
+    sets = {
+        tuple(r for r, other in enumerate(together_with) if other == release or other in judged[release])
+        for release in together_with
+    }
+    return tuple(sorted(sets - {tuple(range(len(together_with)))}))
 
 
 MOST_SIZE = 20

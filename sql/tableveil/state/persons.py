@@ -43,9 +43,24 @@ def remember(ledger: Ledger, release: int, rows: exp.Expr) -> None:
     ledger.execute(insert, [_secret(ledger)])
 
 
+def remember_together(ledger: Ledger, release: int, others: Sequence[int]) -> None:
+    """Stores which earlier releases a release was judged together with, in its transaction."""
+    for other in others:
+        ledger.execute("INSERT INTO tableveil.release_together VALUES (?, ?)", [release, other])
+
+
+def judged_together(ledger: Ledger, releases: Collection[int]) -> dict[int, set[int]]:
+    """Per release, the earlier ones that it was judged together with."""
+    query = "SELECT release, other FROM tableveil.release_together WHERE list_contains(?::BIGINT[], release)"
+    found: dict[int, set[int]] = {release: set() for release in releases}
+    for release, other in ledger.rows(query, [list(releases)]):
+        found[release].add(other)
+    return found
+
+
 def forget(ledger: Ledger, release: int) -> None:
     """Deletes the digests of a release that nobody may see any more; call it in a transaction."""
-    for name in ("release_persons", "release_erased_persons"):
+    for name in ("release_persons", "release_erased_persons", "release_together"):
         ledger.execute(f"DELETE FROM tableveil.{name} WHERE release = ?", [release])
 
 

@@ -52,29 +52,42 @@ def _check_labels_of_people(session: Session, person: str, written: Written) -> 
 
 
 def check_together(session: Session, policy: Policy, written: Written) -> list[str]:
-    """Whether joint classes have k people, and where required nobody, k or all of a combination are left behind."""
+    """Whether joint classes have k people, and where required nobody, k or all of a combination are left behind.
+
+    The latter has to hold of each earlier release and those that it was judged together with, too.
+    """
     if not written.together_with:
         return []
-    k, releases = policy.k or 1, [*written.together_with, written.release]
+    every, problems = sorted(written.together_with), []
+    judged = session.rows("SELECT release, other FROM tableveil.release_together")
+    parts = [[other for other in every if other == one or (one, other) in judged] for one in every]
+    small, few = _counted(session, policy.k or 1, written.release, every)
+    if small:
+        problems.append(f"{small} joint classes have fewer than {policy.k} people")
+    if policy.release.left_behind is LeftBehind.REQUIRE:
+        few += sum(_counted(session, policy.k or 1, written.release, part)[1] for part in parts if part != every)
+        problems += [f"{few} combinations of earlier classes leave fewer than {policy.k} people behind"] if few else []
+    return problems
+
+
+def _counted(session: Session, k: int, release: int, earlier: list[int]) -> tuple[int, int]:
+    """The joint classes of fewer than k people, and the combinations that leave too few of their people behind."""
     session.stage(
         "joint_people",
         "SELECT string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
         f"max(class) FILTER (release = ?1) AS now FROM ({_ROWS}) WHERE list_contains(?2::BIGINT[], release) "
         "GROUP BY digest",
-        [written.release, releases],
+        [release, [*earlier, release]],
     )
-    small = session.value(
+    small: int = session.value(
         "SELECT count(*) FROM (SELECT count(*) AS people FROM joint_people WHERE now IS NOT NULL "
         "GROUP BY earlier, now) WHERE people < ?",
         [k],
     )
-    few = session.value(
+    few: int = session.value(
         "SELECT count(*) FROM (SELECT count(*) AS people, count(*) FILTER (now IS NULL) AS behind FROM joint_people "
         "WHERE earlier IS NOT NULL GROUP BY earlier) WHERE behind > 0 AND behind < least(people, ?)",
         [k],
     )
     session.execute("DROP TABLE joint_people")
-    problems = [f"{small} joint classes have fewer than {k} people"] if small else []
-    if few and policy.release.left_behind is LeftBehind.REQUIRE:
-        problems.append(f"{few} combinations of earlier classes leave fewer than {k} people behind")
-    return problems
+    return small, few

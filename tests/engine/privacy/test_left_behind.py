@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -148,3 +149,30 @@ def test_joint_classes_alone_single_out() -> None:
     """The promise needs its second part: without it, many sequences isolate somebody."""
     found = [max(posterior, of_method) > 1 / k + 1e-9 for posterior, of_method, k in sequences(1, 400, require=False)]
     assert sum(found) > len(found) / 10
+
+
+def test_sets_of_releases_that_were_judged_with_each_other() -> None:
+    """For each set, nobody, k or all of a combination of its releases are left behind."""
+    suppressed = 0
+    for seed in range(100):
+        random, k = Random(seed), 3
+        people = random.randint(10, 40)
+        earlier = [tuple(random.choice((WITHOUT_ROW, 0, 0, 0, 1)) for _ in range(people)) for _ in range(3)]
+        known, codes = earlier_classes(earlier)
+        sets = ((0,), (0, 1), (2,))
+        register = tuple(random.choice((ABSENT, *range(VALUES), *range(VALUES))) for _ in range(people))
+        classes = joint_classes(register, codes, known.combinations, 2)
+        rules = (KAnonymityRule(KAnonymity(k)), LeftBehindRule(k, replace(known, together=sets)))
+        kept = Conjunction(rules).releasable(classes)
+        suppressed += int((~kept[classes.counts >= k]).sum())
+        released = set(zip(classes.groups(0)[kept].tolist(), classes.groups(1)[kept].tolist(), strict=True))
+        rows = [
+            value != ABSENT and (value >> SHIFTS[2], code) in released
+            for value, code in zip(register, codes, strict=True)
+        ]
+        for some in (*sets, (0, 1, 2)):
+            chains = [tuple(earlier[r][person] for r in some) for person in range(people)]
+            every = Counter(chain for chain in chains if set(chain) != {WITHOUT_ROW})
+            left = Counter(chain for chain, row in zip(chains, rows, strict=True) if chain in every and not row)
+            assert all(number >= k or number == every[chain] for chain, number in left.items()), (seed, some)
+    assert suppressed > 0

@@ -178,6 +178,23 @@ def test_blank_rows(database: Database, session: Session, run: Run) -> None:
     assert min(chains(session, first, second).values()) >= K
 
 
+def test_readers_who_lack_a_release(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two leave before a release that declines. A reader of the first and the third alone must not see two leave."""
+    first = run(database, policy("first", LeftBehind.REQUIRE)).number
+    month(session)
+    second = run(database, policy("second", repeat_reason="a test")).number
+    module = import_module("tableveil.release.together")
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "_judged_sets", lambda *_: ())
+        with pytest.raises(InternalError, match="leave fewer than"):
+            run(database, policy("third", LeftBehind.REQUIRE))
+    third = run(database, policy("third", LeftBehind.REQUIRE)).number
+    assert min(chains(session, first, third).values()) >= K
+    assert min(chains(session, second, third).values()) >= K
+
+
 @pytest.mark.parametrize(
     ("wrong", "found"),
     [

@@ -303,6 +303,12 @@ CREATE TABLE tableveil.release_erased_persons (
     class INTEGER NOT NULL
 );
 
+-- The earlier releases that a release was judged together with.
+CREATE TABLE tableveil.release_together (
+    release BIGINT NOT NULL,
+    other BIGINT NOT NULL
+);
+
 -- The mark tells whether an object is as it was written.
 CREATE TABLE tableveil.release_objects (
     release BIGINT NOT NULL,
