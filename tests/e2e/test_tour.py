@@ -62,7 +62,7 @@ ELSEWHERE = {
 
 EXIT_CODES = {
     "tableveil submit tableveil-demo/policy.yaml --wait": 6,
-    "tableveil check-policy visits.yaml": 2,
+    "tableveil check-policy stays.yaml": 2,
     "tableveil check-policy draft.yaml": 2,
     "tableveil submit strict.yaml --wait": 3,
 }

@@ -333,8 +333,11 @@ def test_many_of_anything_stay_in_the_database(session: Session, monkeypatch: py
     assert isinstance(open_counter(session, base), NumpyCounter)
     monkeypatch.setattr(choose, limit, most - 1)
     assert isinstance(open_counter(session, base), DuckDBCounter)
-    # With people, memory decides.
-    base = base_of(session, detailed)
+
+
+def test_people_are_counted_where_memory_suffices(session: Session) -> None:
+    table = random_table(rows=50, width=2, values=20, seed=4)
+    base = base_of(session, with_details(table, values=[30], seed=4))
     assert isinstance(open_counter(session, base), NumpyCounter)
     session.memory = 1000
     assert isinstance(open_counter(session, base), DuckDBCounter)

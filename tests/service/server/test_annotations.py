@@ -71,4 +71,5 @@ def test_names_of_requests_are_required_and_refer_to_resources() -> None:
                 assert not reference or reference in known, field.full_name
     for method in UNARY.values():
         if method.name.startswith(("Get", "Cancel", "Delete", "Withdraw")) and method.input_type.fields:
-            assert "name" in [field.name for field in required(method.input_type)], method.full_name
+            names = {field.name for field in required(method.input_type)}
+            assert names & {"name", "releases"}, method.full_name
