@@ -49,11 +49,8 @@ class LeftBehindRule(ReleaseRule):
         return kept
 
     def too_few(self, released: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Per combination of all releases, whether some of its people are left behind where too few are."""
-        few = np.zeros(len(self.earlier.people), np.bool_)
-        for codes, people in self._sets:
-            few |= self._few(codes[combinations_of(released)], released.counts, people)[codes[:-1]]
-        return few & (left_behind(self.earlier, released) > 0)
+        """Per combination of all releases, whether it leaves some people behind, but fewer than k and not all."""
+        return self._few(combinations_of(released), released.counts, self.earlier.people)[:-1]
 
     @cached_property
     def _sets(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
