@@ -94,6 +94,8 @@ class Connection:
             Stopped: the control said to stop. Work that Spark does not end soon is given up.
             TableveilError: the work failed.
         """
+        if control is not None and control.must_stop:
+            raise Stopped
         done: Future[T] = Future()
 
         def run() -> None:
@@ -130,10 +132,16 @@ class Connection:
             now = time.monotonic()
             given_up = given_up or now + SECONDS_TO_STOP
             if now >= given_up:
+                # Given up here, it must not go on there.
+                threading.Thread(target=self._stop, args=(done,), name="tableveil-stop", daemon=True).start()
                 raise Stopped
             interrupting = threading.Thread(target=self._interrupt, name="tableveil-interrupt", daemon=True)
             interrupting.start()
             interrupting.join(given_up - now)
+
+    def _stop(self, done: Future[T]) -> None:
+        while not wait([done], SECONDS_TO_STOP).done:
+            self._interrupt()
 
     def _interrupt(self) -> None:
         with suppress(Exception):
