@@ -60,6 +60,7 @@ def sight(grants: Collection[Grant], caller: Caller, roles: Collection[Role]) ->
         principal=caller.name,
         owned=ALL if runs_server else on(Role.STEWARD),
         reviewed=on(Role.APPROVER, Role.AUDITOR),
+        judged=on(Role.APPROVER),
         published=on(Role.ANALYST),
         every_job=on(Role.OPERATOR).everything,
     )

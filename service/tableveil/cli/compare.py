@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ from tableveil.cli.files import require_free, write_text
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.client.names import RELEASES, resource_name
+from tableveil.errors import DeniedError
+from tableveil.v1.release_service_pb2 import Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
 
 
@@ -37,12 +40,8 @@ def compare(session: Session, first: str, second: str, html: Path | None, overwr
     if session.output.as_json:
         session.output.json({"first": releases[0], "second": releases[1]})
         return
-    newest: dict[str, UtilityReport] = {}
-    for report in session.client.list_results(UtilityReport) if all(map(wording.has_evidence, releases)) else ():
-        newest.setdefault(report.release, report)
-        if all(release.name in newest for release in releases):
-            break
-    sides = [Side(release, _whole(session, newest.get(release.name))) for release in releases]
+    measured = _measured(session, releases) if all(map(wording.has_evidence, releases)) else {}
+    sides = [Side(release, measured.get(release.name)) for release in releases]
     comparison = compared(*sides)
     if html is not None:
         write_text(html, as_html(comparison), "html", overwrite)
@@ -57,6 +56,19 @@ def compare(session: Session, first: str, second: str, html: Path | None, overwr
     session.output.show(Group(*parts))
 
 
-def _whole(session: Session, listed: UtilityReport | None) -> UtilityReport | None:
-    """The report with its columns, which lists leave out."""
-    return None if listed is None else session.client.get_result(UtilityReport, listed.name)
+def _measured(session: Session, releases: Sequence[Release]) -> dict[str, UtilityReport]:
+    """The newest utility report of each release, with its columns; auditors may see none."""
+    newest: dict[str, str] = {}
+    try:
+        for report in session.client.list_results(UtilityReport):
+            newest.setdefault(report.release, report.name)
+            if all(release.name in newest for release in releases):
+                break
+    except DeniedError:
+        return {}
+    # Lists leave the columns out.
+    return {
+        release.name: session.client.get_result(UtilityReport, newest[release.name])
+        for release in releases
+        if release.name in newest
+    }

@@ -81,14 +81,12 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         public = release_service_pb2.Release()
         _PUBLIC.MergeMessage(message, public)
         return public
-    if release.audience is Audience.REVIEWER:
-        _clear_values(message)
     return message
 
 
 def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> release_service_pb2.Release:
-    """A release's message with the evidence alone, which dry runs have, too."""
-    return release_service_pb2.Release(
+    """A release's message with the evidence alone, which dry runs have, too; reviewers get no values of the source."""
+    message = release_service_pb2.Release(
         job=job_name(found.job),
         create_time=timestamp(found.created_at),
         source=table_to_proto(found.source),
@@ -108,6 +106,9 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
         suppressed_labels=[copied(one, release_service_pb2.SuppressedLabel) for one in found.suppressed_labels],
     )
+    if found.audience is Audience.REVIEWER:
+        _clear_values(message)
+    return message
 
 
 def _clear_values(message: release_service_pb2.Release) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, column, number, table, text
+from tableveil.backend import Database, Ledger, Session, column, number, table, text
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.release import place_of
@@ -16,8 +16,9 @@ from tableveil.source.tables import find_table
 from tableveil.state import release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
 from tableveil.state.release_objects import ObjectKind
-from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target
+from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target, seen_among
 from tableveil.state.reports import MadeReport
+from tableveil.state.seen import Seen, results, waiting
 from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
 
 MOST_EXAMPLES = 4
@@ -39,13 +40,15 @@ class Told:
     """The facts about a release that are not in its ledger entry.
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
-    The rest is evidence. The source has `source_rows` now, None if it is a query's, gone, or not the caller's.
+    The rest is evidence. `measured` is False for callers who may not see what was measured of the release. The source
+    has `source_rows` now, None if it is a query's, gone, or not the caller's.
     """
 
     columns: tuple[ToldColumn, ...]
     checksum: str
     sizes_after: tuple[tuple[int, int], ...]
     sizes_before: tuple[tuple[int, int], ...] = ()
+    measured: bool = True
     utility: Stored | None = None
     classification: Classification | None = None
     earlier: Release | None = None
@@ -71,6 +74,8 @@ class Reports:
             try:
                 with session.transaction():
                     columns = tuple(_columns(session, release)) if stand else ()
+                    if release.state is ReleaseState.PENDING and not _is_seen(session.ledger, release, waiting):
+                        columns = tuple(replace(one, labels=()) for one in columns)
                     found = reports.row_checksum(session.ledger, release.number)
                     if not found and stand:
                         found = checksum(session, _object(session, release, release.target_name))
@@ -102,6 +107,7 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
     earlier = earlier_of_target(ledger, release)
     told = replace(
         told,
+        measured=_is_seen(ledger, release, results),
         utility=next(iter(utility), None),
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
@@ -115,6 +121,10 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         return told
     rows = table(release.source.table, release.source.schema, session.catalog)
     return replace(told, source_rows=session.value(exp.select(exp.Count(this=exp.Star())).from_(rows)))
+
+
+def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:
+    return release.number in seen_among(ledger, [release.number], by(ledger.sight))
 
 
 def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:

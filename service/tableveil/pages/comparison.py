@@ -73,7 +73,10 @@ def _notes(first: Side, second: Side) -> Iterator[str]:
             yield f"The evidence of {side.release.name} is its owner's: levels, risks and loss are not compared."
         elif side.utility is None:
             name = side.release.name
-            yield f"The usefulness of {name} was not measured: run `tableveil utility {name}` to have it compared."
+            yield (
+                f"The usefulness of {name} is not compared: it was not measured (`tableveil utility {name}` does it), "
+                "or you may not see it."
+            )
 
 
 def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:

@@ -30,12 +30,13 @@ Sizes = tuple[tuple[int, int], ...]
 class Evidence:
     """Everything that the owner's edition tells beyond the public facts.
 
-    `refusals` are the reasons why the release of a dry run would be refused. `has_values` is False for readers who may
-    not see values of the source.
+    `refusals` are the reasons why the release of a dry run would be refused. `measured` is False for readers who may
+    not see what was measured of the release.
     """
 
     release: Release
     sizes_before: Sizes = ()
+    measured: bool = True
     utility: UtilityReport | None = None
     classification: ClassificationReport | None = None
     earlier: Release | None = None
@@ -57,7 +58,7 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
         Section("risk", "Risk of being recognized", tuple(_risk(facts, evidence))),
         Section("models", "Privacy models", tuple(guarantees(release))),
         Section("suppression", "Suppression", (Words(_suppression(facts, release)), *suppressed(release))),
-        Section("utility", "Utility", tuple(utility(release, evidence.utility, evidence.classification))),
+        Section("utility", "Utility", tuple(_utility(evidence))),
         Section("proof", "Proof and verification", tuple(_proof(release))),
         Section("earlier", "Difference from the earlier release", tuple(_earlier(evidence))),
         Section("limits", "Warnings and limits", (*_warnings(evidence), *public.limits(situation))),
@@ -187,6 +188,16 @@ def _part(part: int, risk: Risk) -> str:
 
 def _suppression(facts: PublicFacts, release: Release) -> str:
     return f"{public.suppression(facts)} The policy allows {_share(release.policy.suppression_limit)}."
+
+
+def _utility(evidence: Evidence) -> Iterator[Part]:
+    if not evidence.measured:
+        yield Words("Utility and classifiers are for stewards and approvers: they show values of the source.")
+        return
+    if evidence.is_dry_run:
+        yield Words("Nothing was released: there are no rows to measure.")
+        return
+    yield from utility(evidence.release, evidence.utility, evidence.classification)
 
 
 def _proof(release: Release) -> Iterator[Part]:

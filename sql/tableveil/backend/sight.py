@@ -43,13 +43,15 @@ class Sight:
     """The view of one principal, by the roles that count for the running work.
 
     Tables, and the evidence made of them, are seen where they are `owned`; releases also where they are `reviewed`,
-    without values, or `published`, as their public objects alone. Jobs are the principal's own unless `every_job` is
+    without values, or `published`, as their public objects alone. Results of other jobs, and the rows of releases that
+    wait for approval, are also seen where releases are `judged`. Jobs are the principal's own unless `every_job` is
     seen.
     """
 
     principal: str = ""
     owned: Scopes = Scopes()
     reviewed: Scopes = Scopes()
+    judged: Scopes = Scopes()
     published: Scopes = Scopes()
     every_job: bool = False
 

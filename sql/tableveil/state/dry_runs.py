@@ -15,15 +15,15 @@ from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_risks import AFTER, BEFORE, RiskMeasure, risk_measures, risk_of
 from tableveil.state.release_suppressions import SuppressedLabel
-from tableveil.state.releases import Proof, Release
-from tableveil.state.seen import results
+from tableveil.state.releases import Audience, Proof, Release
+from tableveil.state.seen import by_reads, results
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
     """The evidence of a release that was taken back; `refusals` say why one would be refused at the moment.
 
-    `policy` is the document as JSON. The proof has no runners-up.
+    `policy` is the document as JSON. The proof has no runners-up. The audience is that of the ledger's principal.
     """
 
     number: int
@@ -46,6 +46,7 @@ class DryRun:
     refusals: tuple[str, ...]
     policy: str
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
+    audience: Audience = Audience.OWNER
 
     @classmethod
     def of(cls, release: Release, number: int, refusals: tuple[str, ...]) -> DryRun:
@@ -71,8 +72,15 @@ class _DryRuns(NumberedTable[DryRun]):
         """The dry runs with a condition."""
         found = super().where(ledger, condition, parameters, order)
         risks = _RISKS.of(ledger, [one.number for one in found])
+        owned, values = by_reads(ledger.sight.owned)
+        mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.dry_runs WHERE {owned}", values)}
         return [
-            replace(one, risk_before=risk_of(risks[one.number, BEFORE]), risk_after=risk_of(risks[one.number, AFTER]))
+            replace(
+                one,
+                risk_before=risk_of(risks[one.number, BEFORE]),
+                risk_after=risk_of(risks[one.number, AFTER]),
+                audience=Audience.OWNER if one.number in mine else Audience.REVIEWER,
+            )
             for one in found
         ]
 
@@ -84,7 +92,7 @@ DRY_RUNS = _DryRuns(
     names={
         "proof.seconds": "search_seconds",
         "proof.searched.runners_up": None,
-        **dict.fromkeys(("risk_before", "risk_after")),
+        **dict.fromkeys(("risk_before", "risk_after", "audience")),
     },
     parts={
         "attributes": Table(

@@ -36,8 +36,8 @@ def by_owner(sight: Sight) -> Condition:
 
 
 def results(sight: Sight) -> Condition:
-    """Results of jobs whose tables are owned, or may be reviewed."""
-    return either(by_reads(sight.owned), by_reads(sight.reviewed))
+    """Results of jobs whose tables are owned, or whose releases are judged: auditors see releases alone."""
+    return either(by_reads(sight.owned), by_reads(sight.judged))
 
 
 def evidence(sight: Sight) -> Condition:
@@ -48,6 +48,11 @@ def evidence(sight: Sight) -> Condition:
 def reviewed(sight: Sight) -> Condition:
     """Releases whose evidence may be reviewed: as if owned, or by what they wrote."""
     return either(by_reads(sight.reviewed), _by_target(sight.reviewed))
+
+
+def waiting(sight: Sight) -> Condition:
+    """Releases whose rows may be seen before they are public: owned or judged ones."""
+    return either(evidence(sight), by_reads(sight.judged), _by_target(sight.judged))
 
 
 def releases(sight: Sight) -> Condition:

@@ -15,8 +15,10 @@ from tableveil.access import Role, Scope, Wanted
 from tableveil.cli.main import cli
 from tableveil.client.checksums import checksum_of_copy
 from tableveil.client.formats import ExportFormat
-from tableveil.errors import InvalidError, NotFoundError
+from tableveil.errors import DeniedError, InvalidError, NotFoundError
 from tableveil.v1 import report_service_pb2 as v1
+from tableveil.v1.dry_run_service_pb2 import DryRun
+from tableveil.v1.utility_service_pb2 import UtilityReport
 from tests.file_modes import open_to_others
 from tests.service.access.house import ADMIN, Fields, House, opened, policy, submitted
 
@@ -38,13 +40,21 @@ STATED: Fields = {
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Two releases of one name, the second with canaries; a dry run; an analyst of the second release alone."""
-    with opened(tmp_path_factory.mktemp("reports")) as house:
+    with opened(tmp_path_factory.mktemp("reports"), needs_approval=("ward_a",)) as house:
         submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b"))
         again = policy("ward_b", **STATED)
         again["attributes"][0]["reason"] = CANARY
         again["release"]["if_exists"] = "IF_EXISTS_REPLACE"
         assert submitted(house, "bob", "JobService/SubmitJob", policy=again).result == "releases/2"
-        submitted(house, "bob", "DryRunService/SubmitDryRun", policy=policy("ward_b", "other"))
+        submitted(
+            house,
+            "bob",
+            "DryRunService/SubmitDryRun",
+            policy={**again, "release": policy("ward_b", "other")["release"]},
+        )
+        submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/2"})
+        assessed = {"release": "releases/2", "classes": ["illness"]}
+        submitted(house, "bob", "ClassificationService/AssessClassifiers", classification=assessed)
         house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
         yield house
 
@@ -85,6 +95,44 @@ def test_reviewers_see_no_values_of_the_source(house: House) -> None:
         found = house.clients[who].get_report("2")
         assert found.audience == OWNER
         assert "SELECT" not in text(found)
+        assert "hierarchy" not in text(found).partition("policy.yaml")[2]
+
+
+def test_auditors_see_nothing_that_was_measured(house: House) -> None:
+    """The methods that get it are for stewards and approvers."""
+    for who, seen in (("bob", True), ("app", True), ("aud", False)):
+        report = text(house.clients[who].get_report("2"))
+        for part in ("utilityReports/1", "classifications/1", "Accuracy of classifiers"):
+            assert (part in report) is seen, (who, part)
+        assert ("for stewards and approvers" in report) is not seen
+    with pytest.raises(DeniedError):
+        list(house.clients["aud"].list_results(UtilityReport))
+    arguments = ("--server", house.server.address, "--token-file", str(house.token_file("aud")))
+    compared = CliRunner().invoke(cli, ["compare", "1", "2", *arguments])
+    assert compared.exit_code == 0, compared.output
+    assert "you may not see it" in " ".join(compared.stdout.split())
+
+
+def test_auditors_see_no_labels_of_a_release_that_waits(house: House) -> None:
+    submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a"))
+    waiting = next(iter(house.clients["ann"].list_releases())).name
+    for who, role, seen in (("aud", Role.AUDITOR, False), ("app", Role.APPROVER, True)):
+        grant = house.access.add(ADMIN, Wanted(who, False, role, Scope("ward_a")))
+        for asked in (OWNER, PUBLIC):
+            assert ("20; 21; 22" in text(house.clients[who].get_report(waiting, asked))) is seen
+        house.access.remove(ADMIN, grant.number)
+    assert "20; 21; 22" in text(house.clients["ann"].get_report(waiting))
+
+
+def test_approvers_see_dry_runs_without_values(house: House) -> None:
+    for who, seen in (("bob", True), ("app", False)):
+        found = house.clients[who].get_result(DryRun, "dryRuns/1")
+        listed = next(iter(house.clients[who].list_results(DryRun)))
+        for one in (found.release.policy, listed.release.policy):
+            assert (bool(one.source_query), one.attributes[0].HasField("hierarchy")) == (seen, seen)
+        assert found.release.risk_after == listed.release.risk_after
+        report = text(house.clients[who].get_report("dryRuns/1"))
+        assert ("SELECT" in report, "suppression_only" in report) == (seen, seen)
 
 
 def test_no_times_paths_or_users_are_in_it(house: House) -> None:
@@ -97,7 +145,7 @@ def test_no_times_paths_or_users_are_in_it(house: House) -> None:
 def test_others_find_nothing(house: House) -> None:
     with pytest.raises(NotFoundError):
         house.clients["eve"].get_report("2")
-    for who in ("ann", "aud", "app", "rel"):
+    for who in ("ann", "aud", "rel"):
         with pytest.raises(NotFoundError):
             house.clients[who].get_report("dryRuns/1")
 
