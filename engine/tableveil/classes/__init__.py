@@ -3,7 +3,7 @@
 from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
-from tableveil.classes.joint import WITHOUT_ROW, EarlierClasses, JointCounter, combinations_of, without_release
+from tableveil.classes.joint import WITHOUT_ROW, EarlierClasses, JointCounter, Owners, combinations_of, without_release
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
@@ -25,6 +25,7 @@ __all__ = [
     "Marginals",
     "NestedClasses",
     "NumpyCounter",
+    "Owners",
     "RememberingCounter",
     "SensitiveColumn",
     "SensitiveRows",

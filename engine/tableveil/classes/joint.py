@@ -17,41 +17,59 @@ from tableveil.lattice import Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EarlierClasses:
-    """The combinations of classes that people had in earlier releases, each with its number of people.
+class Owners:
+    """Whose the records with earlier classes are: `records[i]` of combination `combinations[i]` are of `people[i]`.
 
-    `classes[c, r]` is the class of combination c in `releases[r]`; `WITHOUT_ROW` if its people have no row there. One
-    more combination, of code `len(people)`, is of those without a row in any of the releases. `present` of the people
+    People of the source have the code that they are counted by there, others a larger one.
+    """
+
+    combinations: NDArray[np.int64]
+    people: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+    @property
+    def codes(self) -> int:
+        """A number above all codes of people."""
+        return int(self.people.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierClasses:
+    """The combinations of classes that records had in earlier releases, each with its number of records.
+
+    `classes[c, r]` is the class of combination c in `releases[r]`; `WITHOUT_ROW` if its records have no row there. One
+    more combination, of code `len(records)`, is of those without a row in any of the releases. `present` of the records
     are in the source. `together` has the positions of releases that were judged with each other, for every set of them
-    but that of all.
+    but that of all. Every record is another person's, unless there are `owners`.
     """
 
     releases: tuple[int, ...]
     classes: NDArray[np.int64]
-    people: NDArray[np.int64]
+    records: NDArray[np.int64]
     present: int
     together: tuple[tuple[int, ...], ...] = ()
+    owners: Owners | None = None
 
     @property
     def combinations(self) -> int:
         """The number of codes."""
-        return len(self.people) + 1
+        return len(self.records) + 1
 
     def among(self, positions: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The combinations of classes in the releases at these positions alone.
 
-        Returns their classes, the code that each of all codes becomes, and their numbers of people.
+        Returns their classes, the code that each of all codes becomes, and their numbers of records.
         """
         classes = self.classes[:, list(positions)]
         there = (classes != WITHOUT_ROW).any(axis=1)
         known, code = np.unique(classes[there], axis=0, return_inverse=True)
         codes = np.full(self.combinations, len(known), np.int64)
         codes[:-1][there] = code.reshape(-1)
-        return known, codes, np.bincount(codes[:-1], self.people, len(known) + 1)[:-1].astype(np.int64)
+        return known, codes, np.bincount(codes[:-1], self.records, len(known) + 1)[:-1].astype(np.int64)
 
 
 WITHOUT_ROW = -1
-"""Stands for the class of a person who was absent from a release, or suppressed in it."""
+"""Stands for the class of a record that was absent from a release, or suppressed in it."""
 
 
 class JointCounter:
@@ -122,10 +140,10 @@ def without_release(
 ) -> tuple[EarlierClasses, EquivalenceClasses]:
     """The earlier and the joint classes as if there were no release at a position; all labels are one attribute."""
     others = [r for r in range(len(earlier.releases)) if r != position]
-    known, codes, people = earlier.among(others)
+    known, codes, records = earlier.among(others)
     sets = {tuple(others.index(r) for r in some if r != position) for some in earlier.together} - {(), tuple(others)}
     merged = EarlierClasses(
-        tuple(earlier.releases[r] for r in others), known, people, earlier.present, tuple(sorted(sets))
+        tuple(earlier.releases[r] for r in others), known, records, earlier.present, tuple(sorted(sets))
     )
     labels = np.stack([joint.groups(j) for j in range(len(joint.at))], axis=1)
     different, label = np.unique(labels, axis=0, return_inverse=True)

@@ -255,8 +255,9 @@ class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
     The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. If `person_column` is
-    None, each row is one person. With `record_level`, combinations of values have transformations of their own; with
-    `microaggregation`, clusters replace the transformation.
+    None, each row is one person; `record_column` identifies a record where people have several. With `record_level`,
+    combinations of values have transformations of their own; with `microaggregation`, clusters replace the
+    transformation.
     """
 
     source: TableReference
@@ -279,6 +280,7 @@ class Policy:
     microaggregation: Microaggregation | None = None
     source_query: str = ""
     no_person_digests: bool = False
+    record_column: str = ""
     documentation: Documentation = field(default_factory=Documentation)
 
     @property

@@ -96,18 +96,34 @@ def _check_person(policy: Policy) -> Iterator[Fault]:
     if policy.person_column is None:
         if policy.no_person_digests:
             yield Fault("no_person_digests", "true without a person_column", "a person_column whose values are kept")
+        if policy.record_column:
+            found = f"{shortened(policy.record_column)} without a person_column"
+            yield Fault("record_column", found, "a person_column beside it", "The ledger keeps whose each record is.")
         return
     if not policy.person_column:
         yield Fault("person_column", "nothing", "the name of a column, or rows_are_people: true")
         return
+    yield from _check_identifying(policy, "person_column", policy.person_column, "the person column")
+    if not policy.record_column:
+        return
+    if policy.record_column == policy.person_column:
+        hint = "Leave record_column out where every row is another person."
+        yield Fault("record_column", "the person_column", "a column that identifies records", hint)
+    else:
+        yield from _check_identifying(policy, "record_column", policy.record_column, "the record column")
+    if policy.no_person_digests:
+        yield Fault("record_column", "a column beside no_person_digests", "one of them", "Nothing is kept of it then.")
+
+
+def _check_identifying(policy: Policy, field: str, column: str, called: str) -> Iterator[Fault]:
     for i, attribute in enumerate(policy.attributes):
-        if attribute.column == policy.person_column and attribute.role is not Role.IDENTIFYING:
+        if attribute.column == column and attribute.role is not Role.IDENTIFYING:
             hint = "Identifying columns are never released."
-            yield Fault(f"attributes[{i}].role", f"{attribute.role} for the person column", "IDENTIFYING", hint)
-    listed = any(attribute.column == policy.person_column for attribute in policy.attributes)
+            yield Fault(f"attributes[{i}].role", f"{attribute.role} for {called}", "IDENTIFYING", hint)
+    listed = any(attribute.column == column for attribute in policy.attributes)
     if not listed and policy.default_role not in (None, Role.IDENTIFYING):
         hint = "List the column with the role IDENTIFYING."
-        yield Fault("person_column", f"the default role {policy.default_role}", "the role IDENTIFYING", hint)
+        yield Fault(field, f"the default role {policy.default_role}", "the role IDENTIFYING", hint)
 
 
 def _check_suppressed_records(policy: Policy) -> Iterator[Fault]:

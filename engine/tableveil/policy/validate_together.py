@@ -9,6 +9,7 @@ from tableveil.policy.model import Policy, SuppressedRecords
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
     AverageRisk,
+    Dominance,
     KAnonymity,
     SafeHarbor,
     SampleUniqueness,
@@ -18,8 +19,11 @@ from tableveil.policy.quality import FIELDS, WITH_PARTS
 
 FIELD = "release.left_behind"
 
-_JUDGED = (KAnonymity, AverageRisk, SampleUniqueness, SafeHarbor, *SensitiveModel.__args__)
+_JUDGED = (KAnonymity, Dominance, AverageRisk, SampleUniqueness, SafeHarbor, *SensitiveModel.__args__)
 """The models that joint classes can meet by their own records: nobody counts a population by its earlier classes."""
+
+_COUNT_RECORDS = (AverageRisk, SampleUniqueness)
+"""The models among them that take every record for another person."""
 
 
 def check_together(policy: Policy) -> Iterator[Fault]:
@@ -48,9 +52,10 @@ def check_together(policy: Policy) -> Iterator[Fault]:
         yield Fault(FIELD, f"{asked} no_person_digests", "one of them", hint)
     if policy.k is None:
         yield Fault("privacy_models", f"no k_anonymity with {FIELD}", "k_anonymity, which judges those left behind")
+    judged = tuple(kind for kind in _JUDGED if not policy.record_column or kind not in _COUNT_RECORDS)
     for i, model in enumerate(policy.privacy_models):
-        if not isinstance(model, _JUDGED):
-            known = ", ".join(PRIVACY_FIELDS[kind] for kind in _JUDGED)
+        if not isinstance(model, judged):
+            known = ", ".join(PRIVACY_FIELDS[kind] for kind in judged)
             found = f"{PRIVACY_FIELDS[type(model)]} with {FIELD}"
             yield Fault(f"privacy_models[{i}]", found, f"models that judge classes by their records: {known}")
     if policy.suppressed_records is SuppressedRecords.KEEP:

@@ -2,7 +2,7 @@
 
 from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.facts import Facts
-from tableveil.privacy.left_behind import LeftBehindRule, left_behind
+from tableveil.privacy.left_behind import LeftBehindRule, left_behind, left_behind_rule
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.pool import suppressed_pool, with_pool
 from tableveil.privacy.registry import privacy_of
@@ -13,6 +13,7 @@ __all__ = [
     "LeftBehindRule",
     "ReleaseRule",
     "left_behind",
+    "left_behind_rule",
     "privacy_of",
     "suppressed_pool",
     "with_pool",

@@ -2,75 +2,143 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EarlierClasses, EquivalenceClasses, combinations_of
+from tableveil.classes import EarlierClasses, EquivalenceClasses, Owners, combinations_of
+from tableveil.policy import Dominance, KAnonymity, PrivacyModel
+from tableveil.privacy.exact import floored
+from tableveil.privacy.facts import Facts
 from tableveil.privacy.model import ReleaseRule
 
 
 @dataclass(frozen=True, eq=False)
 class LeftBehindRule(ReleaseRule):
-    """Nobody, at least k people, or all of each combination of earlier classes are left without a row.
+    """None, all, or the records of at least k people of each combination of earlier classes are left without a row.
 
     An adversary who links the rows of all releases sees which rows of a combination have none in the new one. These
-    belong to the people of the combination who left or are suppressed: if they are fewer than k, fewer than k people
-    could be each of them. All of a combination are not told apart by being left. Where too few are left behind, the
-    smallest class of the combination is suppressed as well: it has at least k people, so that one suffices.
+    belong to people of the combination who left or are suppressed: if they are fewer than k, fewer than k people could
+    be the owner of each. Nor may anybody have more than a `share` of them. All of a combination are not told apart by
+    being left. Where too few are left behind, the smallest class of the combination is suppressed as well, until they
+    are enough: its own people are, so that what meets the rule goes on to meet it.
 
     Each set of earlier releases that were judged with each other is judged alone as well, for its readers: people who
     are all of a combination of all releases may be a few of a larger one there.
+
+    If the earlier records have owners, `people` is the position of people among the counted columns.
     """
 
     k: int
     earlier: EarlierClasses
+    share: Fraction = Fraction(1)
+    people: int | None = None
 
     by_sample = True
     # A finer transformation may leave all classes that a coarser one has to suppress.
     monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """All classes except the smallest, and of equal ones the first, of combinations that leave too few behind.
+        """All classes but the smallest of each combination, while it leaves too few behind; of equal ones the first.
 
-        A class that is suppressed leaves at least k people behind in every set of releases, so that one pass suffices.
+        What is enough in one set of releases stays enough while another is judged: one pass over the sets suffices.
         """
         kept = np.ones(len(classes.counts), np.bool_)
-        for codes, people in self._sets:
+        for codes, records in self._sets:
             combination = codes[combinations_of(classes)]
-            few = self._few(combination[kept], classes.counts[kept], people)
-            places = np.flatnonzero(kept)
-            order = places[np.lexsort((places, classes.counts[places], combination[places]))]
-            _, first = np.unique(combination[order], return_index=True)
-            smallest = order[first]
-            kept[smallest[few[combination[smallest]]]] = False
+            while (few := self._few(codes, records, classes, kept)).any():
+                places = np.flatnonzero(kept & few[combination])
+                order = places[np.lexsort((places, classes.counts[places], combination[places]))]
+                _, first = np.unique(combination[order], return_index=True)
+                kept[order[first]] = False
         return kept
 
-    def too_few(self, released: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Per combination of all releases, whether it leaves some people behind, but fewer than k and not all."""
-        return self._few(combinations_of(released), released.counts, self.earlier.people)[:-1]
+    def too_few(self, released: EquivalenceClasses) -> tuple[int, int]:
+        """How many combinations of all releases leave some, but too few people behind, and how many people these do."""
+        codes, records = self._sets[0]
+        kept = np.ones(len(released.counts), np.bool_)
+        few = self._few(codes, records, released, kept)
+        if self.earlier.owners is None:
+            return int(few.sum()), int(left_behind(self.earlier, released)[few[:-1]].sum())
+        left = self._owners_left(self.earlier.owners, codes, few, released, kept)
+        return int(few.sum()), len(np.unique(left.people))
 
     @cached_property
     def _sets(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Per set of releases the code that each combination becomes, and the people of each of these."""
-        every = (np.arange(self.earlier.combinations), self.earlier.people)
+        """Per set of releases the code that each combination becomes, and the records of each of these."""
+        every = (np.arange(self.earlier.combinations), self.earlier.records)
         return [every, *(self.earlier.among(some)[1:] for some in self.earlier.together)]
 
     def _few(
-        self, combination: NDArray[np.int64], counts: NDArray[np.int64], people: NDArray[np.int64]
+        self,
+        codes: NDArray[np.int64],
+        records: NDArray[np.int64],
+        classes: EquivalenceClasses,
+        kept: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Per combination, whether it leaves some of its people behind, but fewer than k and not all; last: none."""
-        left = people - np.bincount(combination, counts, len(people) + 1).astype(np.int64)[:-1]
-        return np.append((left > 0) & (left < np.minimum(self.k, people)), False)
+        """Per combination, whether it leaves some, but not enough people behind, and not all; last: none."""
+        number = len(records)
+        there = np.bincount(codes[combinations_of(classes)[kept]], classes.counts[kept], number + 1)
+        left = records - there.astype(np.int64)[:-1]
+        some = np.append((left > 0) & (left < records), False)
+        if self.earlier.owners is None:
+            # Everybody has one record: the share is 1 by their number.
+            least = max(self.k, math.ceil(1 / self.share))
+            few: NDArray[np.bool_] = some & np.append(left < least, False)
+            return few
+        if some.any():
+            owned = self._owners_left(self.earlier.owners, codes, some, classes, kept)
+            people = np.bincount(owned.combinations, minlength=number + 1)
+            most = np.zeros(number + 1, np.int64)
+            np.maximum.at(most, owned.combinations, owned.records)
+            beyond = most > np.append(floored(self.share, (left,)), 0)
+            some = some & ((people < self.k) | beyond)
+        return some
+
+    def _owners_left(
+        self,
+        owners: Owners,
+        codes: NDArray[np.int64],
+        some: NDArray[np.bool_],
+        classes: EquivalenceClasses,
+        kept: NDArray[np.bool_],
+    ) -> Owners:
+        """Whose the records are that some combinations leave behind; the codes are those of the set of releases."""
+        assert self.people is not None, "people who have several records are counted in classes"
+        combination = codes[combinations_of(classes)]
+        there = kept & some[combination]
+        before = codes[owners.combinations]
+        of = some[before]
+        keys = [(before[of], owners.people[of], owners.records[of])]
+        if there.any():
+            values = classes.selected(there).values(self.people)
+            keys.append((combination[there][values.classes], values.values.astype(np.int64), -values.counts))
+        combinations, people, records = (np.concatenate(parts) for parts in zip(*keys, strict=True))
+        most = int(people.max(initial=0)) + 1
+        key, place = np.unique(combinations * most + people, return_inverse=True)
+        left = np.bincount(place.reshape(-1), records, len(key)).astype(np.int64)
+        key, left = key[left > 0], left[left > 0]
+        return Owners(key // most, key % most, left)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
         """Offers nothing: k is another model's."""
         return None
 
 
+def left_behind_rule(models: Iterable[PrivacyModel], facts: Facts, earlier: EarlierClasses) -> LeftBehindRule:
+    """The rule of the largest k and the least share of dominance among the models."""
+    known = tuple(models)
+    k = max((model.k for model in known if isinstance(model, KAnonymity)), default=1)
+    share = min((Fraction(model.share) for model in known if isinstance(model, Dominance)), default=Fraction(1))
+    return LeftBehindRule(k, earlier, share, None if facts.people is None else facts.people[0])
+
+
 def left_behind(earlier: EarlierClasses, released: EquivalenceClasses) -> NDArray[np.int64]:
-    """Per combination of earlier classes, its people without a row among the released classes."""
+    """Per combination of earlier classes, its records without a row among the released classes."""
     rows = np.bincount(combinations_of(released), released.counts, earlier.combinations).astype(np.int64)
-    return earlier.people - rows[:-1]
+    return earlier.records - rows[:-1]

@@ -909,6 +909,7 @@ class Policy(_message.Message):
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     LOCAL_RECODING_FIELD_NUMBER: _builtins.int
     NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
+    RECORD_COLUMN_FIELD_NUMBER: _builtins.int
     DOCUMENTATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
@@ -938,6 +939,12 @@ class Policy(_message.Message):
     no_person_digests: _builtins.bool
     """`true`: the ledger keeps no keyed digests of the person column. Then `tableveil erase` cannot tell whether the release
     holds a person. Default: it keeps them. Refused: `true` without a `person_column`.
+    """
+    record_column: _builtins.str
+    """Column that identifies a record where people have several, the same in every table that has the record. The ledger
+    finds records' classes in earlier releases by it (docs/together.md). It is never released. Default: none, and a record
+    is found by its person, where that does not repeat. Refused: without a `person_column`, or equal to it;
+    `no_person_digests`; a column of another role than `IDENTIFYING`; NULLs and values that repeat.
     """
     @_builtins.property
     def source(self) -> Global___TableReference:
@@ -1046,11 +1053,12 @@ class Policy(_message.Message):
         source_query: _builtins.str = ...,
         local_recoding: Global___LocalRecoding | None = ...,
         no_person_digests: _builtins.bool = ...,
+        record_column: _builtins.str = ...,
         documentation: Global___Documentation | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
@@ -3604,7 +3612,8 @@ class ReleaseTarget(_message.Message):
     left_behind: Global___LeftBehind.ValueType
     """The treatment of fewer than k people of the same earlier classes who have no row in this release. Required with
     `together_with`; default: the release is not judged together with others, and a second one of the same people needs a
-    `repeat_reason`. Refused: without a `person_column` and `k_anonymity`; `no_person_digests`; `KEEP`; local recoding,
+    `repeat_reason`. Refused: without a `person_column` and `k_anonymity`; several rows of a person without a
+    `record_column`; `no_person_digests`; `KEEP`; local recoding,
     `record_level`, microaggregation and aggregated columns; models of a population or of the game; quality models other
     than `loss`, `entropy`, `precision` and `height`.
     """

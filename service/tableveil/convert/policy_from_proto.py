@@ -139,6 +139,7 @@ class _Reader:
             source=table_from_proto(message.source),
             source_query=message.source_query,
             no_person_digests=message.no_person_digests,
+            record_column=message.record_column,
             attributes=tuple(
                 attribute_from_proto(
                     attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload

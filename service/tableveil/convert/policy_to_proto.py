@@ -40,6 +40,7 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         source=None if policy.source_query else table_to_proto(policy.source),
         source_query=policy.source_query,
         no_person_digests=policy.no_person_digests,
+        record_column=policy.record_column,
         attributes=map(attribute_to_proto, policy.attributes),
         default_role=ROLES.to_proto(policy.default_role),
         privacy_models=map(privacy_to_proto, policy.privacy_models),

@@ -23,7 +23,7 @@ from tableveil.policy import (
     Success,
     TCloseness,
 )
-from tableveil.privacy import Conjunction, Facts, LeftBehindRule, privacy_of
+from tableveil.privacy import Conjunction, Facts, left_behind_rule, privacy_of
 from tableveil.source import Source, estimated_values
 
 LARGEST_UNASKED = 1_000_000
@@ -58,7 +58,8 @@ def privacy_for(
         rules = privacy_of(models, counter, population_size(policy, base), policy.game)
         if base.earlier is None or policy.release.left_behind is not LeftBehind.REQUIRE:
             return rules
-        return Conjunction((*rules.rules, LeftBehindRule(policy.k or 1, base.earlier.known)))
+        left_behind = left_behind_rule(policy.privacy_models, Facts(counter), base.earlier.known)
+        return Conjunction((*rules.rules, left_behind))
     except UncountableError as error:
         counting = next(str(model) for model in models if isinstance(model, Profitability))
         hint = "Or ask for no_attack, which looks at the sizes of classes only."

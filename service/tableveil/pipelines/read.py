@@ -148,11 +148,11 @@ def read_dictionaries(
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger))
     together_with = check_ledger(session, policy, source, mark)
     found = dictionaries_of(session, source, policy, hierarchies)
-    if found.people is not None and policy.release.left_behind is not None:
-        several = f"{policy.release.left_behind}, although people have several records"
-        hint = "Nobody has proven yet what the rows of one person tell together. A source_query can make one of them."
-        raise _invalid([Fault("release.left_behind", several, "one row per person, or nothing", hint)])
-    return mark, replace(found, earlier=find_earlier(session, policy, source, together_with))
+    if found.people is not None and policy.release.left_behind is not None and not policy.record_column:
+        several = f"{policy.release.left_behind}, although people have several records, without a record_column"
+        hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
+        raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
+    return mark, replace(found, earlier=find_earlier(session, policy, source, together_with, found.people))
 
 
 def dictionaries_of(
@@ -199,7 +199,9 @@ def dictionaries_of(
     if faults or lattice is None:
         raise _invalid(faults)
     people = None
-    if facts.people is not None and policy.person_column is not None:
+    # Records that an earlier release has may be several of one person, although those that are left are not.
+    numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
+    if numbered and policy.person_column is not None:
         people = build_people(session, source, policy.person_column)
     return Dictionaries(
         source,

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
+
 from tableveil.classes import EarlierClasses, EquivalenceClasses, without_release
 from tableveil.counting import open_counter, without_earlier
 from tableveil.errors import Fault
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.privacy import choosing_models, facts_for, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted
 from tableveil.pipelines.relaxing import seconds_for
-from tableveil.policy import KAnonymity, LeftBehind, Policy
-from tableveil.privacy import Conjunction, LeftBehindRule, left_behind, privacy_of
+from tableveil.policy import Dominance, KAnonymity, LeftBehind, Policy
+from tableveil.privacy import Conjunction, LeftBehindRule, left_behind_rule, privacy_of
 from tableveil.release import ReleasePlan
 from tableveil.search import Candidate, Infeasible, Problem, search
 
@@ -32,23 +34,39 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     if earlier is None:
         return
     known, k = earlier.known, policy.k or 1
+    counted_as = "people" if known.owners is None else "records"
     yield (
-        f"Judged together with {_named(known.releases)}: {known.present:,} of {int(known.people.sum()):,} people with "
-        f"a row there are in the source. Every joint class has at least k = {k} people. No model but k is judged of "
-        "earlier values, nor of people who are left behind."
+        f"Judged together with {_named(known.releases)}: {known.present:,} of {int(known.records.sum()):,} "
+        f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
+        f"{_unjudged(policy)}"
     )
-    kept = plan.classes.selected(plan.kept)
-    left = left_behind(known, kept)
-    few = LeftBehindRule(k, known).too_few(kept)
-    if few.any():
+    rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), known)
+    combinations, people = rule.too_few(plan.classes.selected(plan.kept))
+    if combinations:
+        fewer = f"fewer than k = {k}" if rule.share == 1 else f"fewer than k = {k}, or by more than their share"
         yield (
-            f"Left behind are {int(left[few].sum()):,} people, in {int(few.sum()):,} combinations of earlier classes, "
-            f"by fewer than k = {k}: fewer than k people could be each of their earlier rows."
+            f"Left behind are {people:,} people, in {combinations:,} combinations of earlier classes, "
+            f"by {fewer}: fewer than k people could be each of their earlier rows."
         )
-    gone = int(known.people[known.people < k].sum())
+    gone = _told_apart(known, k)
     if gone:
         yield f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
     yield from _costs(job, counted, problem, best)
+
+
+def _unjudged(policy: Policy) -> str:
+    kept = any(isinstance(model, Dominance) for model in policy.privacy_models)
+    judged = "k and dominance" if kept else "k"
+    return f"No model but {judged} is judged of earlier values, nor of people who are left behind."
+
+
+def _told_apart(known: EarlierClasses, k: int) -> int:
+    """How many people have a record in a combination of earlier classes with records of fewer than k people."""
+    if known.owners is None:
+        return int(known.records[known.records < k].sum())
+    owners = known.owners
+    people = np.bincount(owners.combinations, minlength=known.combinations)
+    return len(np.unique(owners.people[people[owners.combinations] < k]))
 
 
 def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Iterator[str]:
@@ -91,10 +109,11 @@ def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | 
 def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
     """The fault of earlier releases for which too many records would be suppressed at the most general transformation.
 
-    Only k and the people left behind are judged: other models do not depend on which releases there are.
+    Only k and the people left behind are judged: other models do not depend on which releases there are. Where people
+    have several records nothing is named: who owns a joint class of fewer releases was not counted.
     """
     earlier, policy = counted.base.earlier, counted.policy
-    if earlier is None:
+    if earlier is None or earlier.known.owners is not None:
         return
     joint = problem.counter.classes(problem.lattice.top)
     withheld, require = problem.counter.withheld, policy.release.left_behind is LeftBehind.REQUIRE

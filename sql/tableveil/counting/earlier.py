@@ -1,4 +1,4 @@
-"""The classes that a source's people had in earlier releases, as one more counted attribute."""
+"""The classes that a source's records had in earlier releases, as one more counted attribute."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tableveil.backend import column, number, table
 from tableveil.classes import EarlierClasses
 
 EARLIER = "earlier_people"
-"""The temporary table of a source's people with a row in the earlier releases: `person`, and the `code` of `known`."""
+"""The temporary table of a source's records with a row in the earlier releases, by `identifier`, with their `code`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The combinations of earlier classes that people had; the source's column `person` finds them."""
+    """The combinations of earlier classes that records had; the source's column `identifier` finds them."""
 
     known: EarlierClasses
-    person: str
+    identifier: str
 
     def joined(self, query: exp.Select, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
         """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""
-        same = exp.EQ(this=column(self.person, of), expression=column("person", as_))
-        without_row = number(len(self.known.people))
+        same = exp.EQ(this=column(self.identifier, of), expression=column("identifier", as_))
+        without_row = number(len(self.known.records))
         joined = query.join(table(EARLIER, alias=as_), on=same, join_type="LEFT")
         return joined, exp.Coalesce(this=column("code", as_), expressions=[without_row])

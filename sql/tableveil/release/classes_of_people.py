@@ -19,15 +19,17 @@ CLASSES = "numbered_classes"
 def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: str) -> exp.Expr:
     """The `person` and the `class` of each of the source's records, for the FROM clause of a statement of the ledger.
 
-    It is NULL for other methods than full-domain generalization without aggregates: their classes are not those of
-    labels alone.
+    With a record column, each has its `record` as well. The class is NULL for other methods than full-domain
+    generalization without aggregates: their classes are not those of labels alone.
     """
     found: exp.Expr
     if plan.own_levels is not None or plan.aggregated is not None:
         records, found = exp.select().from_(plan.source.with_all().table("source")), exp.null()
     else:
         records, found = _with_classes(session, plan)
-    wanted = (alias(column(person, "source"), "person"), alias(cast(found, "INTEGER"), "class"))
+    wanted = [alias(column(person, "source"), "person"), alias(cast(found, "INTEGER"), "class")]
+    if plan.policy.record_column:
+        wanted.append(alias(column(plan.policy.record_column, "source"), "record"))
     return collected(session, "people_with_classes", records.select(*wanted))
 
 

@@ -107,6 +107,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         explained=(catalog, schema, target.labels_name) if target.label_columns else None,
         class_id=CLASS_ID if target.class_id else "",
         person=(plan.policy.person_column or "") if plan.repeating else "",
+        record=plan.policy.record_column,
     )
 
 

@@ -243,7 +243,8 @@ def _written(
         guarantees=(*evidence.guarantees, *told.guarantees),
     )
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
-        persons.remember(session.ledger, number, people_with_classes(session, plan, plan.policy.person_column))
+        rows = people_with_classes(session, plan, plan.policy.person_column)
+        persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
     verifying()
     written = replace(written_objects(session, plan, number), score=evidence.score)

@@ -1,4 +1,4 @@
-"""The earlier releases that a new one is judged together with, and the classes that its people had there."""
+"""The earlier releases that a new one is judged together with, and the classes that its records had there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import Ledger, Session, WarehouseSession, alias, cast, collected, column, table
-from tableveil.classes import WITHOUT_ROW, EarlierClasses
+from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
+from tableveil.dictionary import PeopleDictionary
 from tableveil.errors import InvalidError, NotFoundError, shortened
 from tableveil.policy import Policy
 from tableveil.release.ledger import named
@@ -21,16 +22,22 @@ from tableveil.state import persons, releases
 FIELD = "release.together_with"
 
 _WITHOUT = "of which the ledger has no class of each person"
-_WITH = "releases of one transformation for all records, with a person_column of one row per person"
+_WITH = "releases of one transformation for all records, with a person_column of one row per person, or a record_column"
 
 
 def find_earlier(
-    session: WarehouseSession, policy: Policy, source: Source, together_with: Sequence[int]
+    session: WarehouseSession,
+    policy: Policy,
+    source: Source,
+    together_with: Sequence[int],
+    numbered: PeopleDictionary | None = None,
 ) -> Earlier | None:
-    """Stages the source's people with their classes in the releases; None if there are no releases.
+    """Stages the source's records with their classes in the releases; None if there are no releases.
+
+    With a record column, the people are `numbered`.
 
     Raises:
-        InvalidError: A release keeps no classes of its people, or none of its people is recognized.
+        InvalidError: A release keeps no classes of its records, none of them is recognized, or some had other owners.
     """
     person = policy.person_column
     if not together_with or person is None:
@@ -42,14 +49,24 @@ def find_earlier(
     unknown = [release for release in together_with if release not in kept]
     if unknown:
         raise _refused("TOGETHER_UNKNOWN", f"{_shown(session.embedded, unknown)}, {_WITHOUT}", _WITH)
+    record = policy.record_column
+    _check_identified(session, together_with, record)
     combinations = persons.combinations(session.ledger, together_with)
-    people = exp.select(column(person)).from_(source.with_all().table())
-    rows = collected(session, "recognizable_people", people)
-    present = persons.recognize(session.ledger, together_with, EARLIER, rows, person)
+    identifiers = exp.select(*map(column, [person, record] if record else [person])).from_(source.with_all().table())
+    rows = collected(session, "recognizable_people", identifiers)
+    if record:
+        _check_owners(session, together_with, rows, record, person)
+    present = persons.recognize(session.ledger, together_with, EARLIER, rows, record or person, of_records=bool(record))
     session.lend(EARLIER)
     classes = np.stack([combinations[f"r{r}"] for r in range(len(together_with))], axis=1).astype(np.int64)
     sets = _judged_sets(session.ledger, together_with)
-    known = EarlierClasses(tuple(together_with), classes, combinations["people"].astype(np.int64), present, sets)
+    records = combinations["records"].astype(np.int64)
+    owned = None
+    if record:
+        assert numbered is not None, "whose a record is follows from the people's numbers"
+        found = persons.owners(session.ledger, together_with, numbered.table_name)
+        owned = Owners(found["code"], found["person"], found["records"])
+    known = EarlierClasses(tuple(together_with), classes, records, present, sets, owned)
     counted = session.embedded.arrays(
         exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
         .from_(table(EARLIER))
@@ -59,12 +76,41 @@ def find_earlier(
     strangers = [
         release
         for r, release in enumerate(together_with)
-        if known.people[classes[:, r] >= 0].sum() and not there[classes[:, r] >= 0].sum()
+        if known.records[classes[:, r] >= 0].sum() and not there[classes[:, r] >= 0].sum()
     ]
     if strangers:
-        found = f"{_shown(session.embedded, strangers)}, in which nobody has a {shortened(person)} of the source"
-        raise _refused("TOGETHER_UNRECOGNIZED", found, "releases of the same people, by the same person_column")
-    return Earlier(known, person)
+        nothing = f"no record has a {shortened(record)}" if record else f"nobody has a {shortened(person)}"
+        of = "records, by the same record_column" if record else "people, by the same person_column"
+        shown = f"{_shown(session.embedded, strangers)}, in which {nothing} of the source"
+        raise _refused("TOGETHER_UNRECOGNIZED", shown, f"releases of the same {of}")
+    return Earlier(known, record or person)
+
+
+def _check_identified(session: WarehouseSession, together_with: Sequence[int], record: str) -> None:
+    """Raises `InvalidError` if the ledger finds records of some releases otherwise than those of the source."""
+    of_records = persons.of_records(session.ledger, together_with)
+    others = {*together_with} - of_records if record else of_records
+    if others:
+        kept = "people, not of records" if record else "records, not of people"
+        found = f"{_shown(session.embedded, sorted(others))}, of which the ledger has the classes of {kept}"
+        expected = "releases without a record_column" if not record else "releases with a record_column"
+        raise _refused("TOGETHER_UNKNOWN", found, expected)
+
+
+def _check_owners(
+    session: WarehouseSession, together_with: Sequence[int], rows: exp.Expr, record: str, person: str
+) -> None:
+    """Raises `InvalidError` if a record belongs to different people: nobody could say who is left behind."""
+    moved = persons.of_others(session.ledger, together_with, rows, record, person)
+    disputed = persons.of_several(session.ledger, together_with)
+    if moved or disputed:
+        found = (
+            f"{moved:,} records of the source whose {shortened(person)} is another one there"
+            if moved
+            else f"{disputed:,} records that belong to different people there"
+        )
+        shown = f"{_shown(session.embedded, together_with)}, with {found}"
+        raise _refused("TOGETHER_UNRECOGNIZED", shown, "records that stay the same person's")
 
 
 def _judged_sets(ledger: Ledger, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -83,10 +129,11 @@ MOST_SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class JointFigures:
-    """The people whom some releases tell apart together, by their combinations of classes in the releases.
+    """The people whom some releases tell apart together, by the combinations of classes of their records.
 
-    Combinations with a row in the last release are joint classes, the others are left behind; `smallest` and
-    `smallest_left_behind` are 0 if there are none. `sizes` has per size up to `MOST_SIZE` how many there are of both.
+    Sizes are numbers of people. Combinations with a row in the last release are joint classes, the others are left
+    behind; `smallest` and `smallest_left_behind` are 0 if there are none. `sizes` has per size up to `MOST_SIZE` how
+    many there are of both.
     """
 
     releases: tuple[int, ...]
@@ -114,14 +161,19 @@ def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
     unknown = sorted({*wanted} - persons.with_classes(session.ledger, wanted))
     if unknown:
         raise InvalidError.of("TOGETHER_UNKNOWN", "releases", f"{named(unknown)}, {_WITHOUT}", _WITH)
+    of_records = persons.of_records(session.ledger, wanted)
+    if of_records and len(of_records) < len(wanted):
+        found = f"{named(sorted(of_records))}, of which the ledger has the classes of records, not of people"
+        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", found, "releases with a record_column, or without")
     combinations = persons.combinations(session.ledger, wanted)
     people, last = combinations["people"].astype(np.int64), combinations[f"r{len(wanted) - 1}"] != WITHOUT_ROW
+    everybody, left_behind = persons.people_of(session.ledger, wanted)
     joint, left = (np.bincount(people[some], minlength=MOST_SIZE + 1) for some in (last, ~last))
     return JointFigures(
         releases=tuple(wanted),
-        people=int(people.sum()),
+        people=everybody,
         smallest=int(people[last].min(initial=people.sum())) if last.any() else 0,
-        left_behind=int(people[~last].sum()),
+        left_behind=left_behind,
         smallest_left_behind=int(people[~last].min(initial=people.sum())) if not last.all() else 0,
         sizes=tuple(
             (size, int(joint[size]), int(left[size])) for size in range(1, MOST_SIZE + 1) if joint[size] + left[size]

@@ -69,6 +69,8 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
             faults.append(_no_person(person, records - present))
         else:
             people = _distinct(session, source, person, at_least=records)
+    if policy.record_column:
+        faults += _check_records(session, source, policy.record_column, records)
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
         # Every value of a single record is unique, but the fault there is another one.
@@ -200,6 +202,20 @@ def _no_person(person: str, rows: int) -> Fault:
         "a person in every row",
         "k counts people: rows without one cannot be counted.",
     )
+
+
+def _check_records(session: WarehouseSession, source: Source, record: str, records: int) -> list[Fault]:
+    """The fault of a record column that does not identify each record."""
+    present = session.value(exp.select(exp.Count(this=column(record))).from_(source.table()))
+    expected = "another value in every row"
+    if present < records:
+        hint = "Rows without one cannot be found in another release."
+        return [Fault("record_column", f"{records - present:,} NULLs in {shortened(record)}", expected, hint)]
+    different = _distinct(session, source, record, at_least=records)
+    if different == records:
+        return []
+    found = f"{different:,} different values of {shortened(record)} in {records:,} rows"
+    return [Fault("record_column", found, expected, "Name the column that numbers the records.")]
 
 
 def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: int) -> tuple[int, int]:

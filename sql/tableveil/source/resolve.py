@@ -90,6 +90,9 @@ def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     if policy.person_column is not None and policy.person_column not in names:
         nearest_name = nearest(policy.person_column, names)
         faults.append(Fault("person_column", shortened(policy.person_column), expected, nearest_name))
+    if policy.record_column and policy.record_column not in names:
+        nearest_name = nearest(policy.record_column, names)
+        faults.append(Fault("record_column", shortened(policy.record_column), expected, nearest_name))
     # The database does not distinguish names that differ only in case.
     if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
         found = f"{shortened(policy.marker_column)}, a column of the source"

@@ -1,7 +1,7 @@
-"""Keyed digests of the people of releases' sources, each with the person's class.
+"""Keyed digests of the people of releases' sources, or of their records, each with its class.
 
 An erasure finds by them which releases hold a person, and a release that is judged together with earlier ones finds the
-classes that its people had.
+classes that its records had. Where people have several records, a digest is that of a record, beside its person's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
@@ -30,17 +31,24 @@ _NO_DIGEST = 2 ** (4 * _DIGITS)
 """Erased people are numbered from here on: no digest is as large."""
 
 
-def remember(ledger: Ledger, release: int, rows: exp.Expr) -> None:
+def remember(ledger: Ledger, release: int, rows: exp.Expr, *, of_records: bool = False) -> None:
     """Stores the digest of each `person` of a FROM clause, with its `class`, in the transaction of the release.
 
-    The class of a person with several rows is not kept, nor those of two people with one digest.
+    With `of_records`, the digests are those of each `record`. The class of a person with several rows is not kept, nor
+    those of two people, or records, with one digest.
     """
     one = exp.EQ(this=exp.Count(this=exp.Star()), expression=number(1))
     kept = exp.Case(ifs=[exp.If(this=one, true=exp.Max(this=column("class")))])
-    digests = exp.select(alias(_digest(column("person")), "digest"), column("class")).from_(rows)
-    grouped = exp.select(number(release), column("digest"), kept).from_(digests.subquery("digests"))
+    person: exp.Expr = _digest(column("person"))
+    digests = exp.select(alias(person, "digest"), column("class"), alias(exp.null(), "person"))
+    if of_records:
+        of_record = _digest(column("record"), parameter(2))
+        digests = exp.select(alias(of_record, "digest"), column("class"), alias(person, "person"))
+    whose = exp.Max(this=column("person"))
+    grouped = exp.select(number(release), column("digest"), kept, whose).from_(digests.from_(rows).subquery("digests"))
     insert = exp.Insert(this=_TABLE.copy(), expression=grouped.group_by(column("digest")))
-    ledger.execute(insert, [_secret(ledger)])
+    secrets_ = [_secret(ledger), _secret(ledger, of_records=True)]
+    ledger.execute(insert, secrets_ if of_records else secrets_[:1])
 
 
 def remember_together(ledger: Ledger, release: int, others: Sequence[int]) -> None:
@@ -79,6 +87,16 @@ def with_classes(ledger: Ledger, releases: Collection[int]) -> set[int]:
     return {release for (release,) in ledger.rows(query, [list(releases)])}
 
 
+def of_records(ledger: Ledger, releases: Collection[int]) -> set[int]:
+    """The releases among these whose digests are those of records."""
+    among = "WHERE person IS NOT NULL AND list_contains(?::BIGINT[], release)"
+    query = (
+        f"SELECT release FROM tableveil.release_persons {among} "
+        f"UNION SELECT release FROM tableveil.release_erased_persons {among}"
+    )
+    return {release for (release,) in ledger.rows(query, [list(releases), list(releases)])}
+
+
 class Erasure:
     """Erases people from releases, one after the other, under numbers that nobody can compute again."""
 
@@ -93,13 +111,18 @@ class Erasure:
         """
         ledger, digest = self._ledger, alias(_digest(column(person)), "digest")
         ledger.stage("erased_digests", exp.select(digest).from_(rows), [_secret(ledger)])
-        among = "list_contains(?::BIGINT[], release) AND digest IN (SELECT digest FROM temp.erased_digests)"
+        among = (
+            "list_contains(?::BIGINT[], release) "
+            "AND coalesce(person, digest) IN (SELECT digest FROM temp.erased_digests)"
+        )
         holding = ledger.rows(f"SELECT DISTINCT release FROM tableveil.release_persons WHERE {among}", [list(releases)])
-        member = f"{_NO_DIGEST} + ('0x' || left(sha256(? || digest), {_DIGITS}))::UBIGINT"
+        member, person = (
+            f"{_NO_DIGEST} + ('0x' || left(sha256(? || {of}), {_DIGITS}))::UBIGINT" for of in ("digest", "person")
+        )
         ledger.execute(
-            f"INSERT INTO tableveil.release_erased_persons SELECT release, {member}, class "
+            f"INSERT INTO tableveil.release_erased_persons SELECT release, {member}, class, {person} "
             f"FROM tableveil.release_persons WHERE class IS NOT NULL AND {among}",
-            [self._forgotten, list(releases)],
+            [self._forgotten, self._forgotten, list(releases)],
         )
         ledger.execute(f"DELETE FROM tableveil.release_persons WHERE {among}", [list(releases)])
         ledger.execute("DROP TABLE temp.erased_digests")
@@ -107,59 +130,126 @@ class Erasure:
 
 
 def combinations(ledger: Ledger, releases: Sequence[int]) -> dict[str, NDArray[Any]]:
-    """The combinations of classes that people have in the releases: `r0`, `r1`, …, and the number of their `people`.
+    """The combinations of classes that records have in the releases: `r0`, `r1`, …, with their numbers.
 
-    `WITHOUT_ROW` stands for no row; people without a row in any of the releases are not counted.
+    `WITHOUT_ROW` stands for no row; records without a row in any of the releases are not counted. `records` have a
+    combination, and `people` are different owners of these.
     """
     names = _names(releases)
-    query = f"WITH members AS ({_members(releases)}) SELECT {names}, count(*) AS people FROM members GROUP BY {names}"
+    # Without digests of records every record is another person's.
+    people = "count(DISTINCT person)" if of_records(ledger, releases) else "count(*)"
+    counted = f"count(*) AS records, {people} AS people"
+    query = f"WITH members AS ({_members(releases)}) SELECT {names}, {counted} FROM members GROUP BY {names}"
     return ledger.arrays(f"{query} ORDER BY {names}")
 
 
-def recognize(ledger: Ledger, releases: Sequence[int], staged: str, rows: exp.Expr, person: str) -> int:
-    """Puts the people in a FROM clause who have a row in the releases into a temporary table; returns their number.
+def people_of(ledger: Ledger, releases: Sequence[int]) -> tuple[int, int]:
+    """How many people have a row in the releases, and how many of them a record with none in the last one."""
+    left = f"count(DISTINCT coalesce(person, digest)) FILTER (r{len(releases) - 1} = {WITHOUT_ROW})"
+    query = f"SELECT count(DISTINCT coalesce(person, digest)), {left} FROM ({_members(releases)})"
+    everybody, left_behind = ledger.rows(query)[0]
+    return everybody, left_behind
 
-    Its columns are `person` and `code`, the position of the person's combination among `combinations`.
+
+def recognize(
+    ledger: Ledger, releases: Sequence[int], staged: str, rows: exp.Expr, identifier: str, *, of_records: bool = False
+) -> int:
+    """Puts the rows of a FROM clause that have a row in the releases into a temporary table; returns their number.
+
+    Its columns are `identifier`, the person's or the record's, and `code`, the position of the combination of classes
+    among `combinations`.
     """
     names = _names(releases)
-    wanted = (alias(column(person), "person"), alias(_digest(column(person)), "digest"))
-    ledger.stage("recognized", exp.select(*wanted).from_(rows), [_secret(ledger)])
+    wanted = (alias(column(identifier), "identifier"), alias(_digest(column(identifier)), "digest"))
+    ledger.stage("recognized", exp.select(*wanted).from_(rows), [_secret(ledger, of_records=of_records)])
     recognized = ledger.stage(
         staged,
-        f"WITH members AS ({_members(releases)}), "
-        f"numbered AS (SELECT {names}, row_number() OVER (ORDER BY {names}) - 1 AS code "
-        f"FROM (SELECT DISTINCT {names} FROM members)) "
-        f"SELECT person, code FROM temp.recognized JOIN members USING (digest) JOIN numbered USING ({names})",
+        f"WITH members AS ({_members(releases)}), {_numbered(names)} "
+        f"SELECT identifier, code FROM temp.recognized JOIN members USING (digest) JOIN numbered USING ({names})",
     )
     ledger.execute("DROP TABLE temp.recognized")
     return recognized
 
 
+def owners(ledger: Ledger, releases: Sequence[int], people: str) -> dict[str, NDArray[np.int64]]:
+    """The people with `records` of each combination of `combinations`, by its `code`; digests are those of records.
+
+    `person` is the code of the table `people`, which has each `value` and `code` of a source's people; others have
+    larger numbers.
+    """
+    names = _names(releases)
+    known = exp.select(alias(_digest(column("value")), "person"), column("code")).from_(table(people))
+    ledger.stage("known_people", known, [_secret(ledger)])
+    found = ledger.arrays(
+        f"WITH members AS ({_members(releases)}), {_numbered(names)} SELECT numbered.code AS code, members.person AS "
+        "digest, any_value(coalesce(k.code, -1)) AS person, count(*) AS records FROM members "
+        f"JOIN numbered USING ({names}) LEFT JOIN temp.known_people AS k ON k.person = members.person GROUP BY ALL"
+    )
+    most = ledger.value("SELECT coalesce(max(code), -1) FROM temp.known_people")
+    ledger.execute("DROP TABLE temp.known_people")
+    person, strangers = found["person"].astype(np.int64), found["person"] < 0
+    person[strangers] = most + 1 + np.unique(found["digest"][strangers], return_inverse=True)[1].reshape(-1)
+    return {"code": found["code"].astype(np.int64), "person": person, "records": found["records"].astype(np.int64)}
+
+
+def of_several(ledger: Ledger, releases: Sequence[int]) -> int:
+    """How many records are in the releases as those of different people."""
+    among = f"release IN ({', '.join(str(int(release)) for release in releases)})"
+    disputed: int = ledger.value(
+        f"SELECT count(*) FROM (SELECT digest FROM tableveil.release_persons WHERE {among} "
+        "GROUP BY digest HAVING min(person) <> max(person))"
+    )
+    return disputed
+
+
+def of_others(ledger: Ledger, releases: Sequence[int], rows: exp.Expr, record: str, person: str) -> int:
+    """How many rows of a FROM clause are in the releases as records of another person."""
+    wanted = (alias(_digest(column(record), parameter(2)), "digest"), alias(_digest(column(person)), "person"))
+    secrets_ = [_secret(ledger), _secret(ledger, of_records=True)]
+    ledger.stage("owned_records", exp.select(*wanted).from_(rows), secrets_)
+    among = f"release IN ({', '.join(str(int(release)) for release in releases)})"
+    moved: int = ledger.value(
+        "SELECT count(DISTINCT digest) FROM temp.owned_records AS o JOIN tableveil.release_persons AS k "
+        f"USING (digest) WHERE {among} AND k.person <> o.person"
+    )
+    ledger.execute("DROP TABLE temp.owned_records")
+    return moved
+
+
+def _numbered(names: str) -> str:
+    """The named query of combinations with their codes, beside `members`."""
+    return (
+        f"numbered AS (SELECT {names}, row_number() OVER (ORDER BY {names}) - 1 AS code "
+        f"FROM (SELECT DISTINCT {names} FROM members))"
+    )
+
+
 def _members(releases: Sequence[int]) -> str:
-    """A query for the people with a row in the releases, erased ones included, and their class in each."""
+    """A query for the records with a row in the releases, those of erased people included, and their class in each."""
     # DuckDB skips blocks of other releases for numbers that it sees in the text.
     among = f"class >= 0 AND release IN ({', '.join(str(int(release)) for release in releases)})"
     linked = (
-        f"SELECT release, digest, class FROM tableveil.release_persons WHERE {among} "
-        f"UNION ALL SELECT release, member, class FROM tableveil.release_erased_persons WHERE {among}"
+        f"SELECT release, digest, class, person FROM tableveil.release_persons WHERE {among} "
+        f"UNION ALL SELECT release, member, class, person FROM tableveil.release_erased_persons WHERE {among}"
     )
     if len(releases) == 1:
-        return f"SELECT digest, class AS r0 FROM ({linked})"
+        return f"SELECT digest, person, class AS r0 FROM ({linked})"
     classes = ", ".join(
         f"coalesce(max(class) FILTER (release = {int(release)}), {WITHOUT_ROW}) AS r{r}"
         for r, release in enumerate(releases)
     )
-    return f"SELECT digest, {classes} FROM ({linked}) GROUP BY digest"
+    return f"SELECT digest, max(person) AS person, {classes} FROM ({linked}) GROUP BY digest"
 
 
 def _names(releases: Sequence[int]) -> str:
     return ", ".join(f"r{r}" for r in range(len(releases)))
 
 
-def _digest(person: exp.Expr) -> exp.Expr:
-    keyed = exp.SHA2(this=exp.DPipe(this=parameter(1), expression=cast(person, "VARCHAR")))
+def _digest(identifier: exp.Expr, secret: exp.Expr | None = None) -> exp.Expr:
+    keyed = exp.SHA2(this=exp.DPipe(this=secret or parameter(1), expression=cast(identifier, "VARCHAR")))
     return cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=keyed, expression=number(_DIGITS))), "UBIGINT")
 
 
-def _secret(ledger: Ledger) -> str:
-    return hmac.new(fingerprint_key(ledger), b"persons", hashlib.sha256).hexdigest()
+def _secret(ledger: Ledger, *, of_records: bool = False) -> str:
+    # The number of a record is no person's, although both may be 7.
+    return hmac.new(fingerprint_key(ledger), b"records" if of_records else b"persons", hashlib.sha256).hexdigest()

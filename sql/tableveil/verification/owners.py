@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tableveil.backend import Session
+from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
 from tableveil.verification.text import quoted
 from tableveil.verification.written import Written
@@ -16,7 +17,10 @@ def count_owners(session: Session, written: Written, *, own_levels: bool) -> lis
     if not written.person:
         session.stage("owned", "SELECT class, size, size AS people, 1 AS most FROM judged_classes")
         return []
-    session.stage("owners", _owners_of_own_levels(session, written) if own_levels else _owners(written))
+    if own_levels:
+        session.stage("owners", _owners_of_own_levels(session, written))
+    else:
+        session.stage("owners", *_owners(session, written))
     # Suppressed records that are shown are one class: all that no other class has.
     session.execute(
         "INSERT INTO owners SELECT class, person, records - coalesce(released, 0) FROM "
@@ -36,15 +40,25 @@ def count_owners(session: Session, written: Written, *, own_levels: bool) -> lis
     )
 
 
-def _owners(written: Written) -> str:
-    """The records of each person in each class, found by the labels of all of the source's records."""
+def _owners(session: Session, written: Written) -> tuple[str, list[str | int]]:
+    """The records of each person in each class, found by the labels of all of the source's records, with parameters.
+
+    Judged together with earlier releases, some records with the labels of a class may be suppressed: the ledger says
+    which.
+    """
     labels, joins, condition = written.released_labels("p")
+    parameters: list[str | int] = []
+    if written.together_with:
+        parameters = [secret_of(session, records=True), written.release]
+        same = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
+        joins += f" JOIN tableveil.release_persons AS k ON {same}"
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
-    return (
+    query = (
         f"SELECT c.class, o.person, o.records FROM (SELECT {', '.join(labels)}, p.{quoted(written.person)} AS person, "
         f"count(*) AS records FROM {written.source_rows} AS p {joins} WHERE {condition} GROUP BY ALL) AS o "
         f"JOIN judged_classes AS c ON {same} WHERE NOT c.pool"
     )
+    return query, parameters
 
 
 def _owners_of_own_levels(session: Session, written: Written) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-
 from tableveil.backend import Session
-from tableveil.policy import LeftBehind, Policy
-from tableveil.state.migrate import fingerprint_key
-from tableveil.verification.text import quoted
+from tableveil.policy import Dominance, LeftBehind, Policy
+from tableveil.verification.digests import digest_of, secret_of
+from tableveil.verification.text import at_most
 from tableveil.verification.written import Written
 
 _ROWS = (
-    "SELECT release, digest, class FROM tableveil.release_persons WHERE class >= 0 "
-    "UNION ALL SELECT release, member, class FROM tableveil.release_erased_persons WHERE class >= 0"
+    "SELECT release, digest, coalesce(person, digest) AS owner, class FROM tableveil.release_persons WHERE class >= 0 "
+    "UNION ALL SELECT release, member, coalesce(person, member), class FROM tableveil.release_erased_persons "
+    "WHERE class >= 0"
 )
 
 
@@ -31,21 +29,26 @@ def check_classes_of_people(session: Session, policy: Policy, written: Written) 
     )
     if differing:
         return [f"{differing} classes of people in the ledger are not as large as the rows'"]
-    return _check_labels_of_people(session, policy.person_column, written)
+    return _check_labels_of_people(session, policy.person_column, policy.record_column, written)
 
 
-def _check_labels_of_people(session: Session, person: str, written: Written) -> list[str]:
-    """Whether people have one class in the ledger if, and only if, their records have the same labels in the rows."""
+def _check_labels_of_people(session: Session, person: str, record: str, written: Written) -> list[str]:
+    """Whether records have one class in the ledger if, and only if, they have the same labels in the rows.
+
+    And whether the ledger has the person of each, where it has records.
+    """
     labels, joins, condition = written.released_labels("p")
-    secret = hmac.new(fingerprint_key(session.ledger), b"persons", hashlib.sha256).hexdigest()
-    digest = f"('0x' || left(sha256(? || p.{quoted(person)}::VARCHAR), 14))::UBIGINT"
+    secrets = [secret_of(session, records=records) for records in ([True, False] if record else [False])]
+    digest = digest_of(record or person, "p", 1)
+    owner = digest_of(person, "p", 2) if record else "NULL::UBIGINT"
     same = " AND ".join(f"r.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
     people, *different = session.row(
         "SELECT count(*), count(DISTINCT (k.class, r.rowid)), count(DISTINCT k.class), count(DISTINCT r.rowid) "
-        f"FROM (SELECT {', '.join(labels)}, {digest} AS digest FROM {written.source_rows} AS p {joins} "
-        f"WHERE {condition}) AS o JOIN tableveil.release_persons AS k ON k.release = ? AND k.digest = o.digest "
+        f"FROM (SELECT {', '.join(labels)}, {digest} AS digest, {owner} AS owner FROM {written.source_rows} AS p "
+        f"{joins} WHERE {condition}) AS o JOIN tableveil.release_persons AS k ON k.release = ?{len(secrets) + 1} "
+        "AND k.digest = o.digest AND k.person IS NOT DISTINCT FROM o.owner "
         f"AND k.class >= 0 JOIN recounted AS r ON {same}",
-        [secret, written.release],
+        [*secrets, written.release],
     )
     right = people == written.kept and len(set(different)) == 1
     return [] if right else ["the classes of people in the ledger are not those of their labels"]
@@ -54,6 +57,8 @@ def _check_labels_of_people(session: Session, person: str, written: Written) -> 
 def check_together(session: Session, policy: Policy, written: Written) -> list[str]:
     """Whether joint classes have k people, and where required nobody, k or all of a combination are left behind.
 
+    With dominance, nobody has more than the share of the records of either.
+
     The latter has to hold of each earlier release and those that it was judged together with, too.
     """
     if not written.together_with:
@@ -61,33 +66,40 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
     every, problems = sorted(written.together_with), []
     judged = session.rows("SELECT release, other FROM tableveil.release_together")
     parts = [[other for other in every if other == one or (one, other) in judged] for one in every]
-    small, few = _counted(session, policy.k or 1, written.release, every)
+    small, few = _counted(session, policy, written.release, every)
     if small:
         problems.append(f"{small} joint classes have fewer than {policy.k} people")
     if policy.release.left_behind is LeftBehind.REQUIRE:
-        few += sum(_counted(session, policy.k or 1, written.release, part)[1] for part in parts if part != every)
+        few += sum(_counted(session, policy, written.release, part)[1] for part in parts if part != every)
         problems += [f"{few} combinations of earlier classes leave fewer than {policy.k} people behind"] if few else []
     return problems
 
 
-def _counted(session: Session, k: int, release: int, earlier: list[int]) -> tuple[int, int]:
-    """The joint classes of fewer than k people, and the combinations that leave too few of their people behind."""
+def _counted(session: Session, policy: Policy, release: int, earlier: list[int]) -> tuple[int, int]:
+    """The joint classes of fewer than k people, and the combinations that leave too few of their people behind.
+
+    People are too few as well if one of them has more than the share of dominance of the records.
+    """
     session.stage(
         "joint_people",
-        "SELECT string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
+        "SELECT earlier, now, owner, count(*) AS records FROM (SELECT any_value(owner) AS owner, "
+        "string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
         f"max(class) FILTER (release = ?1) AS now FROM ({_ROWS}) WHERE list_contains(?2::BIGINT[], release) "
-        "GROUP BY digest",
+        "GROUP BY digest) GROUP BY ALL",
         [release, [*earlier, release]],
     )
+    too_few = f"count(*) < {policy.k or 1}"
+    for model in policy.privacy_models:
+        if isinstance(model, Dominance):
+            numerator, denominator = at_most(model.share)
+            too_few += f" OR max(records)::HUGEINT * {denominator} > sum(records) * {numerator}"
     small: int = session.value(
-        "SELECT count(*) FROM (SELECT count(*) AS people FROM joint_people WHERE now IS NOT NULL "
-        "GROUP BY earlier, now) WHERE people < ?",
-        [k],
+        "SELECT count(*) FROM (SELECT earlier, now FROM joint_people WHERE now IS NOT NULL GROUP BY earlier, now "
+        f"HAVING {too_few})"
     )
     few: int = session.value(
-        "SELECT count(*) FROM (SELECT count(*) AS people, count(*) FILTER (now IS NULL) AS behind FROM joint_people "
-        "WHERE earlier IS NOT NULL GROUP BY earlier) WHERE behind > 0 AND behind < least(people, ?)",
-        [k],
+        "SELECT count(*) FROM (SELECT earlier FROM joint_people WHERE earlier IS NOT NULL AND now IS NULL "
+        f"GROUP BY earlier HAVING {too_few}) WHERE earlier IN (SELECT earlier FROM joint_people WHERE now IS NOT NULL)"
     )
     session.execute("DROP TABLE joint_people")
     return small, few

@@ -96,8 +96,8 @@ class Written:
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `beside` has the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class ids, if
-    they have any. `person` is the source's column of people, if some of them have several records. It was judged
-    `together_with` the earlier releases of these numbers.
+    they have any. `person` is the source's column of people, if some of them have several records, and `record` that of
+    records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
     """
 
     release: int
@@ -121,6 +121,7 @@ class Written:
     explained: Name | None = None
     class_id: str = ""
     person: str = ""
+    record: str = ""
     together_with: tuple[int, ...] = ()
 
     @property

@@ -36,6 +36,11 @@ def levels() -> AttributeLevels:
     return AttributeLevels(groups, (), leaves, float(VALUES), False, None)
 
 
+def combination_levels(combinations: int) -> AttributeLevels:
+    groups = (np.arange(combinations, dtype=np.int32),)
+    return AttributeLevels(groups, (), (np.ones(combinations),), float(combinations), False, None)
+
+
 def earlier_classes(releases: Sequence[Rows]) -> tuple[EarlierClasses, list[int]]:
     """The combinations of earlier classes, and the code of each person's."""
     chains = list(zip(*releases, strict=True))
@@ -49,11 +54,8 @@ def earlier_classes(releases: Sequence[Rows]) -> tuple[EarlierClasses, list[int]
 
 def joint_classes(register: Register, codes: Sequence[int], combinations: int, level: int) -> EquivalenceClasses:
     present = [person for person, value in enumerate(register) if value != ABSENT]
-    single = AttributeLevels(
-        (np.arange(combinations, dtype=np.int32),), (), (np.ones(combinations),), float(combinations), False, None
-    )
     counter = NumpyCounter(
-        [levels(), single],
+        [levels(), combination_levels(combinations)],
         [np.array([register[p] for p in present], np.int32), np.array([codes[p] for p in present], np.int32)],
         np.ones(len(present), np.int64),
     )

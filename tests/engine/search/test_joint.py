@@ -64,7 +64,7 @@ def test_the_optimum_is_found(strategy: Strategy, drawn: tuple[Problem, EarlierC
     if outcome.best is not None:
         classes = problem.counter.classes(outcome.best.transformation)
         left = left_behind(earlier, classes.selected(problem.privacy.releasable(classes)))
-        assert ((left == 0) | (left >= k) | (left == earlier.people)).all()
+        assert ((left == 0) | (left >= k) | (left == earlier.records)).all()
 
 
 @given(drawn=joint_problems())

@@ -143,9 +143,9 @@ def test_releases_without_classes(database: Database, run: Run, changes: dict[st
 
 
 def test_people_with_several_records(database: Database, session: Session, run: Run) -> None:
-    """Their rows tell together what nobody has counted: it is refused, as is a later release beside them."""
+    """Nobody knows which of their rows is which: it is refused, as is a later release beside them."""
     session.execute("INSERT INTO register FROM register WHERE id < 5")
-    with pytest.raises(InvalidError, match=r"left_behind: found REQUIRE, although people have several records"):
+    with pytest.raises(InvalidError, match=r"people have several records, without a record_column"):
         run(database, policy("first", LeftBehind.REQUIRE))
     first = run(database, policy("first")).number
     session.execute("CREATE OR REPLACE TABLE register AS SELECT DISTINCT * FROM register")

@@ -290,17 +290,21 @@ CREATE TABLE tableveil.release_sample_values (
 
 -- The people of a release's source by its person column, unless its policy declines: an erasure finds them by it. The
 -- class is that of the person's row: -1 if there is no row, 0 if it is shown without labels, NULL if it is not kept.
+-- Where the policy names a record_column, the digest is that of a record, beside its person's; else person is NULL.
 CREATE TABLE tableveil.release_persons (
     release BIGINT NOT NULL,
     digest UBIGINT NOT NULL,
-    class INTEGER
+    class INTEGER,
+    person UBIGINT
 );
 
--- The classes of erased people, so that class sizes stay. A member is a random number, the same in all releases.
+-- The classes of erased people, so that class sizes stay. Members and persons are random numbers, the same in all
+-- releases.
 CREATE TABLE tableveil.release_erased_persons (
     release BIGINT NOT NULL,
     member UBIGINT NOT NULL,
-    class INTEGER NOT NULL
+    class INTEGER NOT NULL,
+    person UBIGINT
 );
 
 -- The earlier releases that a release was judged together with.
