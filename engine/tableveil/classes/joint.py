@@ -18,7 +18,7 @@ from tableveil.lattice import Transformation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """Whose the records with earlier classes are: `records[i]` of combination `combinations[i]` are of `people[i]`.
+    """The owners of records with earlier classes: `records[i]` of combination `combinations[i]` are of `people[i]`.
 
     People of the source have the code that they are counted by there, others a larger one.
     """

@@ -46,7 +46,7 @@ class LeftBehindRule(ReleaseRule):
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """All classes but the smallest of each combination, while it leaves too few behind; of equal ones the first.
 
-        What is enough in one set of releases stays enough while another is judged: one pass over the sets suffices.
+        Enough people in one set of releases stay enough while another is judged: one pass over the sets suffices.
         """
         kept = np.ones(len(classes.counts), np.bool_)
         for codes, records in self._sets:
@@ -108,7 +108,7 @@ class LeftBehindRule(ReleaseRule):
         classes: EquivalenceClasses,
         kept: NDArray[np.bool_],
     ) -> Owners:
-        """Whose the records are that some combinations leave behind; the codes are those of the set of releases."""
+        """The owners of the records that some combinations leave behind; the codes are those of the set of releases."""
         assert self.people is not None, "people who have several records are counted in classes"
         combination = codes[combinations_of(classes)]
         there = kept & some[combination]

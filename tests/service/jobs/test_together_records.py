@@ -63,7 +63,7 @@ def policy(name: str, left_behind: LeftBehind | None = None, *models: Dominance,
 
 
 def owners(session: Session, *releases: int) -> dict[Chain, Counter[int]]:
-    """Whose the records of each combination of classes are, and how many of each."""
+    """The owners of the records of each combination of classes, and how many each has."""
     found = session.rows(
         "SELECT digest, release, class, person FROM tableveil.release_persons UNION ALL "
         "SELECT member, release, class, person FROM tableveil.release_erased_persons"
@@ -171,7 +171,7 @@ def test_columns_that_identify_no_record(
 
 
 def test_records_of_other_people(database: Database, session: Session, run: Run) -> None:
-    """Whose a record was that is left behind would follow from nothing."""
+    """Nobody could say any more whose the records are that are left behind."""
     first = run(database, policy("first")).number
     session.execute("UPDATE visits SET id = 69 - id WHERE visit < 10")
     with pytest.raises(InvalidError, match=f"releases/{first}, with 10 records of the source whose 'id' is another"):
