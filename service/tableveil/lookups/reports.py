@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Ledger, Session, column, number, table, text
 from tableveil.control import Control, Stopped
-from tableveil.errors import CancelledError
-from tableveil.release import place_of
+from tableveil.errors import CancelledError, InvalidError, NotFoundError
+from tableveil.release import JointFigures, joint_figures, place_of
 from tableveil.release.checksum import checksum
 from tableveil.source.tables import find_table
 from tableveil.state import release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
+from tableveil.state.persons import judged_together
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target, seen_among
 from tableveil.state.reports import MadeReport
@@ -52,6 +53,7 @@ class Told:
     utility: Stored | None = None
     classification: Classification | None = None
     earlier: Release | None = None
+    joint: JointFigures | None = None
     source_gone: bool = False
     source_rows: int | None = None
 
@@ -111,6 +113,7 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         utility=next(iter(utility), None),
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
+        joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
     )
     if release.audience is not Audience.OWNER or release.warehouse:
         return told
@@ -121,6 +124,16 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         return told
     rows = table(release.source.table, release.source.schema, session.catalog)
     return replace(told, source_rows=session.value(exp.select(exp.Count(this=exp.Star())).from_(rows)))
+
+
+def _joint(session: Session, release: Release) -> JointFigures | None:
+    """The figures of the releases that it was judged together with; None if there are none, or none that is seen."""
+    others = judged_together(session.ledger, [release.number])[release.number]
+    try:
+        return joint_figures(session, [release.number, *others]) if others else None
+    except (InvalidError, NotFoundError):
+        # The digests of a release are gone with it, or the caller may not see one of them.
+        return None
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:

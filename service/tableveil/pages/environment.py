@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -11,6 +12,12 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tableveil import wording
+
+LONGEST_WORD = 14
+"""Characters of the longest word that a column of a table keeps whole."""
+
+_PERCENT = re.compile(r"(?<=\d) %")
+_WORDS = re.compile(r"[\s-]")
 
 
 @cache
@@ -30,6 +37,7 @@ def environment(package: str = "tableveil.pages") -> Environment:
     )
     stylesheet = files("tableveil.pages").joinpath("templates", "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(stylesheet.encode()).digest()).decode()
+    made.tests["fitting"] = _fits
     made.globals["stylesheet"] = Markup(stylesheet)
     # Only this stylesheet applies, and nothing is loaded, even if a text of a table got into the page as markup.
     made.globals["content_security_policy"] = (
@@ -39,5 +47,15 @@ def environment(package: str = "tableveil.pages") -> Environment:
 
 
 def _printable(value: object) -> object:
-    """Escapes for the characters of a text that would be hidden, or reverse the text around them."""
-    return wording.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Escapes for the characters of a text that would be hidden, or reverse the text around them.
+
+    No line ends between a number and its unit.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", wording.printable(value))
+
+
+def _fits(text: str) -> bool:
+    """Whether the words of a text are so short that none has to be broken in a column of a table."""
+    return all(len(word) <= LONGEST_WORD for word in _WORDS.split(text))

@@ -40,7 +40,7 @@ def source(release: Release) -> Iterator[Part]:
         ("people", f"told apart by {person}" if person else "one for each row, by the policy's statement"),
         ("columns by role", ", ".join(roles)),
         ("classes before", wording.count(release.risk_before.classes)),
-        ("fingerprint", release.source_fingerprint),
+        ("fingerprint of its rows", release.source_fingerprint),
     )
     yield Facts(rows)
 
@@ -62,14 +62,15 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     yield Words(
         "Loss is the average share of a hierarchy that a record's label covers: 0 is nothing, 100 % everything. "
         "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
-        "beside the labels. Labels are those of most records."
+        "beside the labels. Labels are those of most records; only quasi-identifiers have any."
     )
     reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
     if reasons:
         yield Words("Why columns have their roles:")
         yield Facts(reasons)
     if others := [one.column for one in policy.values() if not one.reason]:
-        yield Words(f"Why the others have theirs is {NOT_STATED}: {', '.join(others)}.")
+        others_have = "the others have theirs" if reasons else "columns have their roles"
+        yield Words(f"Why {others_have} is {NOT_STATED}: {', '.join(others)}.")
 
 
 def _column(
@@ -109,6 +110,10 @@ def guarantees(release: Release) -> Iterator[Part]:
     yield _reached("Reached of these models", wanted)
     yield _reached(
         "Reached of models that the policy does not ask for", [o for o in release.guarantees if o not in wanted]
+    )
+    yield Words(
+        "The figures are the strictest parameters that hold: more is stricter for k and l, less for share, threshold, "
+        "c, t, delta and beta."
     )
 
 

@@ -98,5 +98,5 @@ def treatment_of(result: AttributeResult) -> str:
         return f"aggregated: {result.aggregation}"
     levels = [str(one.level) for one in result.levels] or [str(result.level)]
     if levels == ["0"]:
-        return "as it is in the source (level 0)"
+        return "as it is in the source, level 0"
     return f"generalized to level{'s' if len(levels) > 1 else ''} {', '.join(levels)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -15,10 +15,17 @@ from tableveil.report.model import Blanks, Facts, Grid, Listing, Part, Points, R
 from tableveil.report.policy import in_words, source_text
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
-from tableveil.report.words import INFERENCE, LINKABILITY, NOT_STATED, SINGLING_OUT, named, stated
+from tableveil.report.words import INFERENCE, LINKABILITY, NOT_STATED, SINGLING_OUT, column_of, named, stated
 from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tableveil.v1.policy_pb2 import CHOOSE_QUASI_IDENTIFIERS_ONLY, Documentation
-from tableveil.v1.release_service_pb2 import RELEASE_STATE_PENDING, Publication, PublicationState, Release, Risk
+from tableveil.v1.release_service_pb2 import (
+    RELEASE_STATE_PENDING,
+    JointClasses,
+    Publication,
+    PublicationState,
+    Release,
+    Risk,
+)
 from tableveil.v1.utility_service_pb2 import UtilityReport
 
 EDITION = "Owner's edition: it has the evidence, which describes the source. Do not give it to readers of the release."
@@ -37,6 +44,7 @@ class Evidence:
     release: Release
     sizes_before: Sizes = ()
     measured: bool = True
+    joint: JointClasses | None = None
     utility: UtilityReport | None = None
     classification: ClassificationReport | None = None
     earlier: Release | None = None
@@ -61,6 +69,7 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
         Section("utility", "Utility", tuple(_utility(evidence))),
         Section("proof", "Proof and verification", tuple(_proof(release))),
         Section("earlier", "Difference from the earlier release", tuple(_earlier(evidence))),
+        *_together(evidence),
         Section("limits", "Warnings and limits", (*_warnings(evidence), *public.limits(situation))),
         Section("decision", "Approvals and decision", tuple(_decision(release))),
         Section("reproduce", "Versions, checksum, and how to reproduce it", tuple(_reproduce(facts, evidence))),
@@ -123,10 +132,16 @@ def _measured(release: Release) -> dict[str, tuple[str, ...]]:
         if one.model.partition(" ")[0] == "k_map" and one.after
     ]
     kinds = {model.WhichOneof("kind") for model in release.policy.privacy_models}
+    protected = {column_of(model) for model in release.policy.privacy_models}
     of_values = [
         f"{one.model.replace('_', ' ')} of {one.column}: {one.parameter} = {reached(one.after)}."
         for one in release.guarantees
         if one.column and one.HasField("after") and one.model in kinds
+    ]
+    of_values += [
+        f"Fewest different values of {one.column} in a class, which no model looks at: {reached(one.after)}."
+        for one in release.guarantees
+        if one.model == "distinct_l_diversity" and one.HasField("after") and one.column not in protected
     ]
     return {SINGLING_OUT: tuple(effective[:4]), LINKABILITY: tuple(journalist), INFERENCE: tuple(of_values[:6])}
 
@@ -162,6 +177,7 @@ def _risk(facts: PublicFacts, evidence: Evidence) -> Iterator[Part]:
     for item in before.records_at_risk:
         name = f"records with a risk above {item.threshold}"
         rows.append((name, _part(item.records, before), _part(later.get(item.threshold, 0), after)))
+    rows += _by_people(evidence.release)
     yield Grid("Risks before and after", ("adversary or measure", "before", "after"), tuple(rows), frozenset({1, 2}))
     yield Words(
         "A prosecutor knows that a person is in the source, a journalist knows the population and wants to find "
@@ -170,6 +186,22 @@ def _risk(facts: PublicFacts, evidence: Evidence) -> Iterator[Part]:
     )
     if facts.sizes and evidence.sizes_before:
         yield public.distribution((("before", evidence.sizes_before), ("after", facts.sizes)))
+
+
+def _by_people(release: Release) -> Iterator[tuple[str, str, str]]:
+    """Where people have several records: the figures that count people."""
+    found = {one.model: one for one in release.guarantees}
+    if "dominance" not in found:
+        return
+
+    def told(model: str, shown: Callable[[float], str]) -> tuple[str, str]:
+        one = found[model]
+        before = shown(one.before) if one.HasField("before") else "not measured"
+        return before, shown(one.after) if one.HasField("after") else "not measured"
+
+    if "k_anonymity" in found:
+        yield "fewest people of a class", *told("k_anonymity", reached)
+    yield "largest share of one person in a class", *told("dominance", wording.share)
 
 
 def _journalist(release: Release) -> tuple[str, str]:
@@ -235,6 +267,47 @@ def _earlier(evidence: Evidence) -> Iterator[Part]:
         yield changes(evidence.earlier, evidence.release)
     if reason := evidence.release.policy.repeat_reason:
         yield Words(f"Reason to release these people again: {' '.join(reason.split())}")
+
+
+def _together(evidence: Evidence) -> Iterator[Section]:
+    """The releases that it was judged together with, and how many people they tell apart; nothing for others."""
+    if not evidence.release.policy.release.left_behind:
+        return
+    found = evidence.joint
+    if found is None:
+        parts: tuple[Part, ...] = (
+            Words(
+                "The figures are not shown: there was no earlier release, its people are erased, or it is not yours."
+            ),
+        )
+    else:
+        parts = (
+            Facts(
+                (
+                    ("releases", ", ".join(found.releases)),
+                    ("people with a row in any", wording.count(found.people)),
+                    ("smallest joint class", _people(found.smallest)),
+                    ("people left behind", wording.count(found.left_behind)),
+                    ("smallest group left behind", _people(found.smallest_left_behind)),
+                )
+            ),
+            Grid(
+                "Small groups of people with the same classes in all of these releases",
+                ("people in the group", "joint classes", "groups left behind"),
+                tuple(tuple(map(wording.count, (one.size, one.joint_classes, one.left_behind))) for one in found.sizes),
+                frozenset({0, 1, 2}),
+            ),
+            Words(
+                "A joint class is made of people who have a row in this release, and the same class in each. People "
+                "are left behind who have a row in an earlier release only. The warnings tell how much was lost by "
+                "judging the releases together."
+            ),
+        )
+    yield Section("together", "Judged together with earlier releases", parts)
+
+
+def _people(number: int) -> str:
+    return wording.count(number) if number else "none"
 
 
 def _warnings(evidence: Evidence) -> Iterator[Part]:

@@ -176,6 +176,7 @@ def _risk(facts: PublicFacts) -> Iterator[Part]:
         ),
     ]
     yield Grid("Risks of the released records", ("measure", "released"), tuple(rows), frozenset({1}))
+    yield Words("Sizes of classes and risks count records: the rows do not say whose they are.")
     if facts.sizes:
         yield distribution((("released", facts.sizes),))
 

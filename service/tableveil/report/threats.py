@@ -85,8 +85,8 @@ THREATS = (
         "Several records of one person",
         lambda found: found.repeating is not False,
         lambda found: (
-            "Models hold of each row by itself. Where people have several rows, these can tell together what each "
-            "alone hides, and a person's share of a class can be above one in k."
+            "Each promise is about one row at a time. Where people have several rows, these can tell together what "
+            "each alone hides, and a person's share of a class can be above one in k."
         ),
     ),
     Threat(
@@ -109,7 +109,7 @@ THREATS = (
         "Insensitive columns",
         lambda found: bool(found.insensitive),
         lambda found: (
-            f"{listed(found.insensitive)} are released as they are. The checks find a column that singles people out "
+            f"Released as in the source: {listed(found.insensitive)}. The checks find a column that singles people out "
             "by itself, or that undoes a generalization. They miss columns that do so only together."
         ),
     ),

@@ -13,6 +13,7 @@ from tableveil.convert import release_number, release_to_proto, result_number
 from tableveil.convert.classifications import classification_to_proto
 from tableveil.convert.dry_runs import dry_run_to_proto
 from tableveil.convert.enums import REPORT_AUDIENCES, REPORT_FORMATS
+from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lookups import Releases, Reports, Results
@@ -104,6 +105,7 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
         measured=told.measured,
         utility=None if told.utility is None else utility_report_to_proto(told.utility),
         classification=None if told.classification is None else classification_to_proto(told.classification),
+        joint=None if told.joint is None else joint_classes_to_proto(told.joint),
         earlier=None if told.earlier is None else release_to_proto(told.earlier),
     )
     return owner_report(facts, evidence, installed_version())

@@ -181,6 +181,25 @@ def test_the_owners_edition_has_the_evidence() -> None:
     assert "The policy accepts a risk of 0.09: the highest risk is ABOVE it." in text
 
 
+def test_people_with_several_records_are_counted_for_the_owner() -> None:
+    found = released()
+    assert "fewest people of a class" not in owners(found)
+    found.guarantees.add(model="k_anonymity", parameter="k", before=1, after=4)
+    found.guarantees.add(model="dominance", parameter="share", before=1, after=0.375)
+    for row in (("fewest people of a class", "1", "4"), ("largest share of one person in a class", "100 %", "37.5 %")):
+        assert str(row) in owners(found)
+        assert row[0] not in public(found)
+    assert "count records" in public(found)
+
+
+def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
+    found = released()
+    del found.policy.privacy_models[:]
+    found.guarantees.add(model="distinct_l_diversity", column="diagnosis", parameter="l", before=1, after=1)
+    first_page = owners(found).partition("Section(identity='purpose'")[0]
+    assert "Fewest different values of diagnosis in a class, which no model looks at: 1." in first_page
+
+
 def parameters(field: Any) -> list[str]:
     """The names of a model's parameters."""
     return [parameter.name for parameter in field.message_type.fields]

@@ -124,6 +124,23 @@ def test_auditors_see_no_labels_of_a_release_that_waits(house: House) -> None:
     assert "20; 21; 22" in text(house.clients["ann"].get_report(waiting))
 
 
+def test_releases_that_are_judged_together_tell_the_joint_figures(house: House) -> None:
+    first = policy("ward_b", "first", person_column="code")
+    del first["rows_are_people"]
+    earlier = submitted(house, "bob", "JobService/SubmitJob", policy=first).result
+    together = {"together_with": [earlier], "left_behind": "LEFT_BEHIND_REPORT"}
+    later = {**first, "release": {"schema": "ward_b", "name": "second", **together}}
+    number = submitted(house, "bob", "JobService/SubmitJob", policy=later).result
+    joint = house.clients["bob"].get_joint_classes([earlier, number])
+    for who, seen in (("bob", True), ("app", True), ("aud", False)):
+        report = text(house.clients[who].get_report(number))
+        section = re.sub(r"<[^>]*>|\s+", " ", report.partition("<h2>Judged together")[2].partition("<section")[0])
+        assert (f"smallest joint class {joint.smallest}" in re.sub(" +", " ", section)) is seen
+        assert ("are not shown" in section) is not seen
+    assert "Judged together" not in text(house.clients["bob"].get_report(number, PUBLIC))
+    assert "Judged together with earlier" not in text(house.clients["bob"].get_report(earlier))
+
+
 def test_approvers_see_dry_runs_without_values(house: House) -> None:
     for who, seen in (("bob", True), ("app", False)):
         found = house.clients[who].get_result(DryRun, "dryRuns/1")
