@@ -218,10 +218,17 @@ class Session:
         """Creates a table in the order of the query's rows."""
         self.execute(create_table(target, query))
 
-    def write(self, target: exp.Table, query: exp.Query, order: Sequence[exp.Expr]) -> None:
-        """Creates a table of sorted rows."""
-        rows = exp.select("*").from_(query.subquery("released"))
-        self.create(target, rows.order_by(*order))
+    def write(
+        self,
+        target: exp.Table,
+        query: exp.Query,
+        order: Sequence[exp.Expr],
+        shown: Sequence[exp.Expr] = (exp.Star(),),
+        parameters: Sequence[object] = (),
+    ) -> None:
+        """Creates a table of sorted rows, with columns made of those that are sorted."""
+        rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
+        self.execute(create_table(target, exp.select(*shown).from_(rows.subquery("ordered_rows"))), parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, collected, column, number, row_hash
+from tableveil.backend import Session, WarehouseSession, alias, column, number, row_hash, table
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release.effective import effective_ks
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.write import spread_table
 from tableveil.source.spelling import spelling
 
 EFFECTIVE_K = "effective_k"
@@ -132,15 +133,17 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
 def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
     """Warnings about sensitive columns that no model names: the share of released classes with a single value."""
     for attribute in plan.policy.unprotected:
-        value = spelling(column(attribute.column), plan.source.column(attribute.column))
-        labels = [column(released.name) for released in plan.quasi_identifiers()]
+        if session.embedded is session:
+            name, kept = attribute.column, exp.select().from_(rows.copy())
+            labels = [column(released.name) for released in plan.quasi_identifiers()]
+            if plan.marker:
+                kept = kept.where(exp.Not(this=column(plan.marker)))
+        else:
+            sensitive = [released.name for released in plan.diverse()].index(attribute.column)
+            name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
+            labels = [column(f"v{i}") for i, _ in enumerate(plan.quasi_identifiers())]
+        value = spelling(column(name), plan.source.column(attribute.column))
         ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
-        kept = exp.select().from_(rows.copy())
-        if plan.marker:
-            kept = kept.where(exp.Not(this=column(plan.marker)))
-        if session.embedded is not session:
-            shown = kept.select(*(label.copy() for label in labels), column(attribute.column)).distinct()
-            kept = exp.select().from_(collected(session, "shown_values", shown))
         classes = kept.select(*ends).group_by(*labels)
         same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
         query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, listed, number, parameter, table
+from tableveil.backend import WarehouseSession, alias, cast, column, listed, number, parameter, table
 from tableveil.release.label_columns import RANK_TYPE
 from tableveil.release.labels import label_table, stage_counted_labels
 from tableveil.release.plan import ReleasePlan
@@ -33,7 +33,7 @@ def listable(plan: ReleasePlan) -> bool:
 
 
 def write_listed_rows(
-    session: Session,
+    session: WarehouseSession,
     plan: ReleasePlan,
     rows: exp.Select,
     groups: Mapping[int, exp.Expr],
@@ -64,7 +64,7 @@ def write_listed_rows(
             wide.append(alias(sorted_by, released.name))
             continue
         j = list(labelled).index(released.name)
-        ranked = session.rows(
+        ranked = session.embedded.rows(
             f"SELECT label, place, low, high FROM {label_table(j)} WHERE place IS NOT NULL ORDER BY place"
         )
         places = {label: place for label, place, *_ in ranked}
@@ -77,19 +77,17 @@ def write_listed_rows(
                 wide.append(alias(entry(ends, columns.bounds_type, sorted_by.copy()), name))
         wide.append(alias(cast(sorted_by.copy(), RANK_TYPE), columns.rank))
     order = [column(f"c{i}") for i, _ in enumerate(plan.columns())]
-    narrow = rows.order_by(*order).subquery("ordered_rows")
-    session.execute(create_table(target, exp.select(*wide).from_(narrow)), bound)
+    session.write(target, rows, order, wide, bound)
 
 
-def _labels(session: Session, plan: ReleasePlan, j: int, value: exp.Expr) -> list[str | None]:
+def _labels(session: WarehouseSession, plan: ReleasePlan, j: int, value: exp.Expr) -> list[str | None]:
     """The label of each group of a quasi-identifier, as it is released."""
     dictionary, level = plan.dictionaries[j], plan.transformation[j]
     if level:
         return list(dictionary.levels.labels[level - 1])
     found = exp.select(alias(column("value"), dictionary.column.name), "code").from_(table(dictionary.table_name))
-    return [
-        label for label, _ in session.rows(exp.select(value, "code").from_(found.subquery("source")).order_by("code"))
-    ]
+    coded = exp.select(value, "code").from_(found.subquery("source")).order_by("code")
+    return [label for label, _ in session.embedded.rows(coded)]
 
 
 def _counted(plan: ReleasePlan, j: int, labels: Sequence[str | None]) -> list[tuple[str | None, int]]:

@@ -64,10 +64,10 @@ def stage(session: WarehouseSession, plan: ReleasePlan) -> None:
 
 def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
-    if session.embedded is session and listable(plan):
+    if listable(plan):
         kept, groups = _kept_of_groups(plan, with_groups=True)
         values = {released.name: _label(released, 0, {}) for released in plan.columns()}
-        write_listed_rows(session.embedded, plan, kept, groups, values, target)
+        write_listed_rows(session, plan, kept, groups, values, target)
         return
     rows = _rows(session, plan)
     ranks: dict[str, str] = {}
@@ -149,7 +149,7 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
             query = query.join(table(label_table(ranks[label][1]), alias=of), on=ranked, join_type="LEFT")
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}"
-        diversity = _diversity(session, plan, rows, keys, sensitive, f"spread{s}")
+        diversity = _diversity(session, plan, rows, keys, sensitive, spread_table(s))
         same = [
             exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
         ]
@@ -165,6 +165,14 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
     session.create(target, query.order_by(*(key.copy() for key in order)))
 
 
+def spread_table(sensitive: int) -> str:
+    """The embedded session's table in which `write_classes` collects the released rows of a warehouse.
+
+    They are counted as `n` by the classes' keys `v0`, `v1`, … and the `value` of a sensitive column, by its position.
+    """
+    return f"spread{sensitive}"
+
+
 def _diversity(
     session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, columns: list[str], sensitive: str, name: str
 ) -> exp.Select:
@@ -173,19 +181,19 @@ def _diversity(
     Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
     of a class does not spill. Rows that have to be collected for it are collected under the `name`.
     """
-    present = column(sensitive, "r").is_(exp.null()).not_()
-    spread = _by_keys(plan, rows, columns, "v").select(alias(exp.Count(this=exp.Star()), "n"))
-    spread = spread.where(present).group_by(column(sensitive, "r"))
+    spread = _by_keys(plan, rows, columns, "v")
+    spread = spread.select(alias(column(sensitive, "r"), "value"), alias(exp.Count(this=exp.Star()), "n"))
+    spread = spread.group_by(column(sensitive, "r"))
     keys = [column(f"v{i}") for i in range(len(columns))]
     of = plan.source.column(sensitive)
+    present = exp.select(*keys).from_(collected(session, name, spread)).where(column("value").is_(exp.null()).not_())
     if of.kind is ValueKind.TEXT:
         # Spellings are read off the different values: rows are many more.
-        values = collected(session, name, spread.select(alias(column(sensitive, "r"), "value")))
-        united = exp.select(*keys, alias(exp.Sum(this=column("n")), "n")).from_(values)
+        united = present.select(alias(exp.Sum(this=column("n")), "n"))
         united = united.group_by(*(key.copy() for key in keys), spelling(column("value"), of))
-        found: exp.Expr = united.subquery("spread")
     else:
-        found = collected(session, name, spread)
+        united = present.select("n")
+    found = united.subquery("spread")
     total = exp.Sum(this=column("n"))
     logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
     bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))

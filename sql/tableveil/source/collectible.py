@@ -6,13 +6,14 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, row_hash
+from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash
 from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.hierarchy import ValueKind
 from tableveil.policy import Policy
 from tableveil.source.model import Source
 
 BYTES_PER_VALUE = 64
-"""A value in Arrow, in the embedded database, and while it is labelled, besides the characters of its text."""
+"""A value in Arrow, in the embedded database, and while it is labelled, besides the characters of a text."""
 
 BYTES_PER_COMBINATION = 24
 """Two words of codes, and a number of records."""
@@ -33,7 +34,8 @@ def check_collectible(session: WarehouseSession, source: Source, policy: Policy,
     together = [column(name) for name in identifiers]
     wanted: list[exp.Expr] = []
     for name in columns:
-        length = exp.Avg(this=exp.Length(this=cast(column(name), "VARCHAR")))
+        wide = source.column(name).kind in (ValueKind.TEXT, ValueKind.OTHER)
+        length = exp.Avg(this=exp.Length(this=cast(column(name), "VARCHAR"))) if wide else number(0)
         wanted += [exp.ApproxDistinct(this=column(name)), length]
     for others in ([], *([column(name)] for name in sensitive)):
         wanted.append(exp.ApproxDistinct(this=row_hash(*(part.copy() for part in together), *others)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,15 @@ def rendered(statement: exp.Expr | str, parameters: Sequence[object], catalog: s
     tree = sqlglot.parse_one(statement, dialect=_DUCKDB) if isinstance(statement, str) else statement
     numbered = tree.find(exp.Parameter) is not None
     text = tree.transform(lambda node: _translated(node, catalog)).sql(dialect="spark")
-    return Rendered(text, {f"p{i}": value for i, value in enumerate(parameters, 1)} if numbered else list(parameters))
+    values = [_bound(value) for value in parameters]
+    return Rendered(text, {f"p{i}": value for i, value in enumerate(values, 1)} if numbered else values)
+
+
+def _bound(value: object) -> object:
+    """A list as JSON of texts, which a cast of the parameter reads."""
+    if not isinstance(value, list):
+        return value
+    return json.dumps([None if entry is None else str(entry) for entry in value])
 
 
 def _translated(node: exp.Expr, catalog: str) -> exp.Expr:
@@ -49,6 +58,11 @@ def _translated(node: exp.Expr, catalog: str) -> exp.Expr:
             node.set("catalog", None)
         case exp.Parameter():
             return exp.Placeholder(this=f"p{node.name}")
+        case exp.Cast(this=exp.Parameter() as bound, to=exp.DataType(this=exp.DType.ARRAY)):
+            # As one text: each entry of a list would be an expression.
+            texts = [exp.Placeholder(this=f"p{bound.name}"), exp.Literal.string("ARRAY<STRING>")]
+            entries = node.args["to"].transform(lambda node: _translated(node, catalog))
+            return exp.Cast(this=exp.Anonymous(this="from_json", expressions=texts), to=entries)
         case exp.DataType() if node.this in _HOLDING:
             return exp.DataType.build(_HOLDING[node.this], dialect="spark")
         case exp.Create() if node.args.get("kind") == "TABLE" and not node.args.get("properties"):
@@ -82,6 +96,11 @@ def _finite(values: Sequence[exp.Expr]) -> exp.Expr:
     return exp.In(this=number, expressions=infinite).not_()
 
 
+def _listed(values: Sequence[exp.Expr]) -> exp.Expr:
+    entries, position = values
+    return exp.Anonymous(this="try_element_at", expressions=[entries, exp.cast(position, "INT")])
+
+
 def _replaced(values: Sequence[exp.Expr]) -> exp.Expr:
     value, old, new = values
     return exp.Replace(this=value, expression=old, replacement=new)
@@ -90,6 +109,7 @@ def _replaced(values: Sequence[exp.Expr]) -> exp.Expr:
 _FUNCTIONS: Mapping[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
     "hash": _hash,
     "isfinite": _finite,
+    "list_extract": _listed,
     "replace": _replaced,
 }
 """The functions of `tableveil.backend.functions` that Spark computes; the embedded database computes the others."""

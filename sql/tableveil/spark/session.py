@@ -12,8 +12,12 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.sql.connect import session as spark_connect
 from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.functions import lit
+from pyspark.sql.connect.plan import SQL
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from tableveil.backend import Ledger, Listed, Session, Sight, create_table, drop, identifier, render, table
@@ -85,11 +89,15 @@ class SparkSession:
 
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         """Runs a statement without reading its result."""
-        self._run(statement, parameters, lambda frame: frame.toArrow())
+        spark_sql = rendered(statement, parameters, self.catalog)
+        with _logged(statement):
+            self._connection.run(
+                lambda spark: spark.sql(spark_sql.text, args=spark_sql.arguments or None), self.control
+            )
 
     def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The result's rows; for small results only."""
-        result = self._run(statement, parameters, lambda frame: frame.toArrow())
+        result = self._run(statement, parameters, _fetched)
         return list(zip(*(_values(found) for found in result.columns), strict=True))
 
     def row(self, statement: Statement, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
@@ -104,7 +112,7 @@ class SparkSession:
 
     def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """The result as one numpy array per column, without NULLs."""
-        result = self._run(statement, parameters, lambda frame: frame.toArrow())
+        result = self._run(statement, parameters, _fetched)
         return {name: np.asarray(result.column(i)) for i, name in enumerate(result.column_names)}
 
     def described(self, query: Statement) -> list[tuple[str, str]]:
@@ -128,7 +136,7 @@ class SparkSession:
         Raises:
             InvalidError: they take more than `most_collected` bytes, or hold text that is not UTF-8.
         """
-        schema, stream = self._run(query, parameters, lambda frame: (frame.schema, _batches(frame)))
+        schema, stream = self._run(query, parameters, _streamed)
         types = [(field.name, column_type(field.dataType.simpleString())) for field in schema]
         columns = [exp.ColumnDef(this=identifier(of), kind=exp.DataType.build(type_, "duckdb")) for of, type_ in types]
         target = table(name)
@@ -160,10 +168,17 @@ class SparkSession:
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def write(self, target: exp.Table, query: exp.Query, order: Sequence[exp.Expr]) -> None:
+    def write(
+        self,
+        target: exp.Table,
+        query: exp.Query,
+        order: Sequence[exp.Expr],
+        shown: Sequence[exp.Expr] = (exp.Star(),),
+        parameters: Sequence[object] = (),
+    ) -> None:
         """Creates a table from a query, sorted within and across its files; there must be none of that name."""
-        rows = exp.select("*").from_(query.subquery("released"))
-        self.execute(create_table(target, rows.order_by(*order)))
+        rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
+        self.execute(create_table(target, exp.select(*shown).from_(rows.subquery("ordered_rows"))), parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""
@@ -198,12 +213,17 @@ class SparkSession:
     # --- how statements run -----------------------------------------------------------------------------------------
 
     def _run(self, statement: Statement, parameters: Sequence[object], read: Callable[[DataFrame], T]) -> T:
-        """Reads the result of a statement; one that is no query has run before."""
+        """Reads the result of a query, in one call: PySpark's own way takes one more to analyze it, and one to bind."""
         spark_sql = rendered(statement, parameters, self.catalog)
+
+        def run(spark: spark_connect.SparkSession) -> T:
+            given = spark_sql.arguments
+            names = {name: lit(value) for name, value in given.items()} if isinstance(given, dict) else {}
+            places = [lit(value) for value in given] if isinstance(given, list) else []
+            return read(DataFrame(SQL(spark_sql.text, places, names), spark))
+
         with _logged(statement):
-            return self._connection.run(
-                lambda spark: read(spark.sql(spark_sql.text, args=spark_sql.arguments or None)), self.control
-            )
+            return self._connection.run(run, self.control)
 
     def _shown(self, what: str, schema: str = "") -> list[tuple[Any, ...]]:
         # sqlglot renders no SHOW for Spark.
@@ -254,12 +274,17 @@ class SparkSession:
         )
 
 
-def _batches(frame: DataFrame) -> Iterator[pa.Table]:
-    """The rows as they come; PySpark's own way to them collects everything first."""
+def _fetched(frame: DataFrame) -> pa.Table:
+    rows, _ = frame._to_table()
+    return rows
+
+
+def _streamed(frame: DataFrame) -> tuple[StructType, Iterator[pa.Table]]:
+    """The columns, and the rows as they come; PySpark's own way to them collects everything first."""
     client = frame.sparkSession.client
-    for some in client.to_table_as_iterator(frame._plan.to_proto(client), {}):
-        if isinstance(some, pa.Table):
-            yield some
+    found = iter(client.to_table_as_iterator(frame._plan.to_proto(client), {}))
+    schema = next(found)
+    return schema, (some for some in found if isinstance(some, pa.Table))
 
 
 def _values(found: pa.ChunkedArray) -> list[Any]:

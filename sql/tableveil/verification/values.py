@@ -31,21 +31,20 @@ from tableveil.policy import (
     TCloseness,
 )
 from tableveil.verification.distances import distances
+from tableveil.verification.spread import Spreads
 from tableveil.verification.supersets import beyond_all_supersets
 from tableveil.verification.text import SLACK, at_least, at_most, folded, near, quoted, spelled
 from tableveil.verification.written import Labels, Written
 
 
-def check_values(
-    session: WarehouseSession, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
-) -> list[str]:
+def check_values(session: WarehouseSession, policy: Policy, spreads: Spreads, written: Written) -> list[str]:
     """Faults of the sensitive columns that models look at; `judged_classes` has the classes."""
     models = [model for model in policy.privacy_models if isinstance(model, SensitiveModel)]
     problems: list[str] = []
     for name in dict.fromkeys(model.column for model in models):
         attribute = next(attribute for attribute in policy.attributes if attribute.column == name)
         mine = [model for model in models if model.column == name]
-        problems += _check_column(session, policy, attribute, mine, quasi_identifiers, marker, written)
+        problems += _check_column(session, policy, attribute, mine, spreads, written)
     return problems
 
 
@@ -67,14 +66,13 @@ def _check_column(
     policy: Policy,
     attribute: AttributePolicy,
     models: Sequence[SensitiveModel],
-    quasi_identifiers: Sequence[str],
-    marker: str,
+    spreads: Spreads,
     written: Written,
 ) -> list[str]:
     name = attribute.column
     _make_distribution(session, name, written)
-    _make_spread(session, name, quasi_identifiers, marker, written)
     embedded = session.embedded
+    _make_spread(embedded, spreads.of(name), written)
     _make_spellings(embedded, name, written)
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
     values, records = embedded.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
@@ -114,20 +112,12 @@ def _make_distribution(session: WarehouseSession, name: str, written: Written) -
     )
 
 
-def _make_spread(
-    session: WarehouseSession, name: str, quasi_identifiers: Sequence[str], marker: str, written: Written
-) -> None:
+def _make_spread(session: Session, counted: str, written: Written) -> None:
     """How each judged class, including the pool of suppressed records, spreads over the values."""
-    pool = quoted(marker) if marker else "FALSE"
-    keys = ", ".join(f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers))
-    same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(quasi_identifiers)))
-    query = (
-        f"SELECT {keys}, {pool} AS pool, {quoted(name)} AS found, count(*) AS records "
-        f"FROM {quoted(*written.rows)} GROUP BY ALL"
-    )
-    session.embedded.stage(
+    same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(written.class_labels)))
+    session.stage(
         "spread",
-        f"SELECT c.class, d.position, d.is_null, s.records FROM {near(session, 'written_spread', query)} AS s "
+        f"SELECT c.class, d.position, d.is_null, s.records FROM {counted} AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
         "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)",
     )

@@ -14,6 +14,7 @@ from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
+from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, folded, near, quoted
 from tableveil.verification.together import check_classes_of_people, check_together
 from tableveil.verification.unchanged import check_unchanged
@@ -29,10 +30,11 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
     aggregated = {attribute.column for attribute in policy.aggregated}
     names = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
     quasi_identifiers = sorted(names, key=aggregated.__contains__)
+    spreads = Spreads(session, quasi_identifiers, marker, written)
     problems = [
         *_check_columns(session, roles, written),
-        *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
-        *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
+        *_check_classes(session, policy, quasi_identifiers, marker, source_records, spreads, written),
+        *_check_privacy(session, policy, quasi_identifiers, marker, source_records, spreads, written),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
         *check_classes_of_people(session.embedded, policy, written),
@@ -61,17 +63,20 @@ def _check_classes(
     quasi_identifiers: list[str],
     marker: str,
     source_records: int,
+    spreads: Spreads,
     written: Written,
 ) -> list[str]:
     rows, names = quoted(*written.rows), ", ".join(map(quoted, quasi_identifiers))
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
     # Positional names, because a quasi-identifier may have any name.
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
-    session.collect(
-        "recounted",
-        f"SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
-        f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)",
-    )
+    counted = f"SELECT {names}, count(*) FROM {rows} WHERE {kept} GROUP BY {names}"
+    counting = session
+    if session.embedded is not session and written.class_columns.diversity:
+        # The rows that a warehouse counts by values, too, need not be counted twice.
+        counting, (sensitive, *_) = session.embedded, written.class_columns.diversity[0]
+        counted = f"SELECT {positions}, sum(records)::BIGINT FROM {spreads.of(sensitive)} WHERE NOT pool GROUP BY ALL"
+    counting.collect("recounted", f"SELECT * FROM ({counted}) AS classes({positions}, recounted_size)")
     released = session.embedded.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
     total = session.value(f"SELECT count(*) FROM {rows}")
     problems = []
@@ -93,11 +98,11 @@ def _check_classes(
         )
         if leaking:
             problems.append(f"{leaking} suppressed rows are not blank")
-    return [*problems, *_check_class_table(session, quasi_identifiers, kept, written)]
+    return [*problems, *_check_class_table(session, quasi_identifiers, spreads, written)]
 
 
 def _check_class_table(
-    session: WarehouseSession, quasi_identifiers: Sequence[str], kept: str, written: Written
+    session: WarehouseSession, quasi_identifiers: Sequence[str], spreads: Spreads, written: Written
 ) -> list[str]:
     names = ", ".join(map(quoted, quasi_identifiers))
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
@@ -112,12 +117,7 @@ def _check_class_table(
     )
     same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
     for sensitive, distinct, entropy in written.class_columns.diversity:
-        values = near(
-            session,
-            "written_values",
-            f"SELECT * FROM (SELECT {names}, {quoted(sensitive)}, count(*) FROM {quoted(*written.rows)} "
-            f"WHERE {kept} GROUP BY ALL) AS spread({positions}, value, records)",
-        )
+        values = f"(SELECT {positions}, found AS value, records FROM {spreads.of(sensitive)} WHERE NOT pool)"
         alike = embedded.value(
             f"SELECT count(*) = (SELECT count(*) FROM recounted) FROM {classes} AS c "
             f"JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
@@ -137,6 +137,7 @@ def _check_privacy(
     quasi_identifiers: list[str],
     marker: str,
     source_records: int,
+    spreads: Spreads,
     written: Written,
 ) -> list[str]:
     """Whether every privacy model holds, also for suppressed records that are released as one more class."""
@@ -163,7 +164,7 @@ def _check_privacy(
     else:
         problems = check_people(session, policy, source_records, written)
         problems += check_unchanged(embedded, policy, marker, written)
-    problems += check_values(session, policy, quasi_identifiers, marker, written)
+    problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)
     embedded.execute("DROP VIEW temp.main.judged_classes")
