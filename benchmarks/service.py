@@ -42,7 +42,7 @@ class Run:
 
 
 class LocalService:
-    """A database with a job manager on it, as the server runs them. Use it in a `with` statement."""
+    """A `database` with a job manager on it, as the server runs them. Use it in a `with` statement."""
 
     def __init__(
         self,
@@ -51,9 +51,9 @@ class LocalService:
         threads: int | None = None,
         warehouses: Sequence[Warehouse] = (),
     ) -> None:
-        self._database = Database(Settings(path, memory_limit, threads))
-        self._database.warehouses.update({warehouse.name: warehouse for warehouse in warehouses})
-        self._manager = JobManager(self._database)
+        self.database = Database(Settings(path, memory_limit, threads))
+        self.database.warehouses.update({warehouse.name: warehouse for warehouse in warehouses})
+        self._manager = JobManager(self.database)
         with self.session() as session:
             session.execute(f"CREATE SCHEMA IF NOT EXISTS {TARGET.schema}")
 
@@ -64,11 +64,11 @@ class LocalService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._manager.close(SECONDS_TO_STOP)
-        self._database.close()
+        self.database.close()
 
     def session(self) -> Session:
         """A session of the same database, for what is measured beside the jobs."""
-        return self._database.session()
+        return self.database.session()
 
     def load(self, name: str, rows: pa.Table) -> None:
         """Creates a table in the schema `main`."""
@@ -106,4 +106,4 @@ class LocalService:
         ended = time.monotonic()
         if job.result is None:
             return Run(ended - started, None, job.failure)
-        return Run(ended - started, Releases(self._database).get(job.result), None)
+        return Run(ended - started, Releases(self.database).get(job.result), None)
