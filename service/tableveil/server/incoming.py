@@ -30,7 +30,8 @@ class IncomingRows:
             stream = pa.ipc.open_stream(io.BufferedReader(self._bytes, 2**20))
         except (pa.ArrowException, OSError, EOFError) as error:
             raise self._bytes.failure or _not_arrow() from error
-        self.reader: pa.RecordBatchReader = pa.RecordBatchReader.from_batches(stream.schema, self._checked(stream))
+        checked = self._bytes.checked(stream)
+        self.reader: pa.RecordBatchReader = pa.RecordBatchReader.from_batches(stream.schema, checked)
 
     def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
         """See `tableveil.runtime.loads.Stream`."""
@@ -52,22 +53,13 @@ class IncomingRows:
             )
         return end.row_count, tuple(map(rejected_line_from_proto, end.rejected_lines))
 
-    def _checked(self, stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in stream:
-                # Text that is no UTF-8, or offsets out of bounds, must not reach the database.
-                _validate(batch)
-                yield batch
-            self._bytes.drain()
-        except BaseException as error:
-            # An error raised here reaches the database as a text, so the error itself is kept.
-            if self._bytes.failure is None:
-                self._bytes.failure = _not_arrow() if isinstance(error, (pa.ArrowException, OSError)) else error
-            raise
-
 
 class _MessageBytes(io.RawIOBase):
-    """The bytes of the messages up to the one that is marked as the last."""
+    """The bytes of the messages up to the one that is marked as the last.
+
+    Arrow hides what its readers refer to from Python's garbage collection. So this must refer to none, not even by the
+    frames of a failure: rows that a load never reads, or not to their end, would stay in memory.
+    """
 
     def __init__(self, requests: Iterator[v1.LoadTableRequest]) -> None:
         super().__init__()
@@ -94,6 +86,23 @@ class _MessageBytes(io.RawIOBase):
         """Reads on to the end: the stream's own end comes before it."""
         while self._next():
             pass
+
+    def checked(self, stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+        """The batches of the stream that was opened on these bytes."""
+        try:
+            for batch in stream:
+                # Text that is no UTF-8, or offsets out of bounds, must not reach the database.
+                _validate(batch)
+                yield batch
+            self.drain()
+        except BaseException as error:
+            # An error raised here reaches the database as a text, so the error itself is kept.
+            if self.failure is None:
+                self.failure = _not_arrow() if isinstance(error, (pa.ArrowException, OSError)) else error
+            raise
+        finally:
+            # The failure keeps this frame.
+            del stream
 
     def _next(self) -> bool:
         """Takes the next piece; returns whether there was one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
@@ -25,7 +25,7 @@ class Held:
 def cut_off() -> Iterator[v1.LoadTableRequest]:
     rows, sink = pa.table({"n": range(1000)}), io.BytesIO()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
+        writer.write_table(rows, 100)
     yield v1.LoadTableRequest(arrow_ipc=sink.getvalue()[:-1000])
     raise GoneError
 
@@ -43,3 +43,30 @@ def test_a_stream_that_fails_keeps_nothing_of_whoever_loads() -> None:
     held = load()
     gc.collect()
     assert held() is None
+
+
+def nothing(rows: IncomingRows) -> None:
+    """Reads nothing, like a load that is refused once the schema is known."""
+
+
+def read_first(rows: IncomingRows) -> None:
+    rows.reader.read_next_batch()
+
+
+def read_all(rows: IncomingRows) -> None:
+    with pytest.raises(GoneError):
+        rows.reader.read_all()
+
+
+@pytest.mark.parametrize("read", [nothing, read_first, read_all])
+def test_rows_that_are_not_read_to_their_end_leave_nothing(read: Callable[[IncomingRows], None]) -> None:
+    """A server would hold the messages of every refused load, and all that the call refers to, until it ends."""
+
+    def load() -> weakref.ref[Iterator[v1.LoadTableRequest]]:
+        requests = cut_off()
+        read(IncomingRows(requests))
+        return weakref.ref(requests)
+
+    requests = load()
+    gc.collect()
+    assert requests() is None
