@@ -114,12 +114,18 @@ def _check_owners(
 
 
 def _judged_sets(ledger: Ledger, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The positions of each release and of those that it was judged together with; without the set of all."""
+    """The positions of each release and of those that it was judged together with; without the set of all.
+
+    And of releases that were all judged with each other, as many as there are: what one that declined tells apart is
+    hidden from readers without it, who may hold any others.
+    """
     judged = persons.judged_together(ledger, together_with)
-    sets = {
-        tuple(r for r, other in enumerate(together_with) if other == release or other in judged[release])
-        for release in together_with
-    }
+    each = {frozenset({release, *judged[release]} & {*together_with}) for release in together_with}
+    mutual: set[frozenset[int]] = set()
+    for release in sorted(together_with):
+        found = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
+        mutual = {group for group in found if not any(group < other for other in found)}
+    sets = {tuple(r for r, other in enumerate(together_with) if other in some) for some in each | mutual}
     return tuple(sorted(sets - {tuple(range(len(together_with)))}))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
 from tableveil.verification.digests import digest_of, secret_of
@@ -59,13 +61,15 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
 
     With dominance, nobody has more than the share of the records of either.
 
-    The latter has to hold of each earlier release and those that it was judged together with, too.
+    The latter has to hold of each earlier release and those that it was judged together with, too, and of releases that
+    were judged with each other.
     """
     if not written.together_with:
         return []
     every, problems = sorted(written.together_with), []
     judged = session.rows("SELECT release, other FROM tableveil.release_together")
     parts = [[other for other in every if other == one or (one, other) in judged] for one in every]
+    parts += [part for part in _judged_with_each_other((), {*every}, set(), {*judged}) if part not in parts]
     small, few = _counted(session, policy, written.release, every)
     if small:
         problems.append(f"{small} joint classes have fewer than {policy.k} people")
@@ -73,6 +77,22 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
         few += sum(_counted(session, policy, written.release, part)[1] for part in parts if part != every)
         problems += [f"{few} combinations of earlier classes leave fewer than {policy.k} people behind"] if few else []
     return problems
+
+
+def _judged_with_each_other(
+    chosen: tuple[int, ...], further: set[int], tried: set[int], judged: set[tuple[int, int]]
+) -> Iterator[list[int]]:
+    """Sets of releases of which each two were judged together, and that no other release can join.
+
+    Source: Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph (1973).
+    """
+    if not further | tried:
+        yield sorted(chosen)
+    while further:
+        one = further.pop()
+        near = {other for other in further | tried if (one, other) in judged or (other, one) in judged}
+        yield from _judged_with_each_other((*chosen, one), further & near, tried & near, judged)
+        tried = tried | {one}
 
 
 def _counted(session: Session, policy: Policy, release: int, earlier: list[int]) -> tuple[int, int]:

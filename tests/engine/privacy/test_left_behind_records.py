@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -156,6 +157,31 @@ def test_joint_classes_alone_single_out() -> None:
     """The promise needs its second part for records, too."""
     found = [holds(*judged) for judged in sequences(1, 500, require=False)]
     assert found.count(False) > len(found) / 20
+
+
+def test_readers_who_lack_some_releases() -> None:
+    """Any releases that were all judged with each other are as safe as all, for readers who know what is suppressed."""
+    checked = 0
+    for seed in range(150):
+        random = Random(seed)
+        records = random.randint(12, 30)
+        owners = [random.randrange(records // 2) for _ in range(records)]
+        models: list[PrivacyModel] = [KAnonymity(3), Dominance(Decimal("0.4"))]
+        releases: list[Rows] = []
+        for _ in range(4):
+            register = tuple(random.choice((ABSENT, *range(VALUES), *range(VALUES))) for _ in range(records))
+            releases.append(release(register, releases, owners, 2, models, require=True))
+        for number in range(1, 5):
+            for some in combinations(releases, number):
+                linked: dict[Chain, Counter[int]] = {}
+                for owner, chain in zip(owners, zip(*some, strict=True), strict=True):
+                    linked.setdefault(chain, Counter())[owner] += 1
+                linked.pop((WITHOUT_ROW,) * number, None)
+                for people in linked.values():
+                    checked += 1
+                    assert len(people) >= 3, seed
+                    assert max(people.values()) <= Fraction(2, 5) * people.total(), seed
+    assert checked > 150
 
 
 def test_sets_of_releases_that_were_judged_with_each_other() -> None:

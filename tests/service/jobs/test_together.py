@@ -15,7 +15,17 @@ from sqlglot import exp
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.policy import AttributePolicy, LeftBehind, Policy, ReleaseTarget, Role, SuppressedRecords, TableReference
+from tableveil.policy import (
+    AttributePolicy,
+    KAnonymity,
+    LeftBehind,
+    Policy,
+    ReleaseTarget,
+    Role,
+    SearchOptions,
+    SuppressedRecords,
+    TableReference,
+)
 from tableveil.release import joint_figures
 from tableveil.release.together import MOST_SIZE
 from tableveil.state import persons
@@ -193,6 +203,39 @@ def test_readers_who_lack_a_release(
     third = run(database, policy("third", LeftBehind.REQUIRE)).number
     assert min(chains(session, first, third).values()) >= K
     assert min(chains(session, second, third).values()) >= K
+
+
+def test_readers_of_releases_judged_with_each_other(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second release declines, and tells a person of the first apart: no reader without it may see that."""
+
+    def has(rows: str) -> None:
+        session.execute(
+            "CREATE OR REPLACE TABLE register AS SELECT unnest(range(low, high)) AS id, age, ward, 'ill' AS illness "
+            f"FROM (VALUES {rows}) v(low, high, age, ward)"
+        )
+
+    def released(name: str, left_behind: LeftBehind | None, reason: str = "") -> int:
+        found = policy(name, left_behind, privacy_models=(KAnonymity(2),), repeat_reason=reason)
+        return run(database, replace(found, search=SearchOptions(levels=(("age", 0), ("ward", 0))))).number
+
+    has("(0, 9, 20, 0)")
+    first = released("first", None)
+    has("(0, 1, 21, 0), (10, 12, 21, 0), (1, 4, 22, 0), (4, 9, 23, 0)")
+    second = released("second", None, "a test")
+    has("(4, 9, 24, 0)")
+    third = released("third", LeftBehind.REQUIRE)
+    has("(1, 4, 25, 0), (7, 9, 26, 0)")
+    module = import_module("tableveil.release.together")
+    with monkeypatch.context() as broken:
+        broken.setattr(module, "_judged_sets", lambda *_: ((0,), (1,)))
+        with pytest.raises(InternalError, match="leave fewer than"):
+            released("fourth", LeftBehind.REQUIRE)
+    fourth = released("fourth", LeftBehind.REQUIRE)
+    assert min(chains(session, first, second).values()) == 1
+    for some in ((first, third, fourth), (second, third, fourth), (first, third), (first, fourth)):
+        assert min(chains(session, *some).values()) >= 2, some
 
 
 @pytest.mark.parametrize(
