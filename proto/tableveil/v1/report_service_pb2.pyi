@@ -111,7 +111,9 @@ class Report(_message.Message):
     sha256: _builtins.str
     """The digest of the content, in hexadecimal."""
     row_checksum: _builtins.str
-    """The checksum of the released rows, in hexadecimal. Empty: they are gone, and no report told it before."""
+    """The checksum of the released rows as they were written, in hexadecimal. Empty: they are in a warehouse, or they
+    were gone or changed before it was made.
+    """
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The parts that can no longer be computed, and why, in whole sentences."""

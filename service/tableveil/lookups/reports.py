@@ -11,7 +11,7 @@ from tableveil.backend import Database, Ledger, Session, column, number, table, 
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
 from tableveil.release import JointFigures, joint_figures, place_of
-from tableveil.release.checksum import checksum
+from tableveil.release.row_checksum import stands, written_checksum
 from tableveil.source.tables import find_table
 from tableveil.state import release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
@@ -78,10 +78,7 @@ class Reports:
                     columns = tuple(_columns(session, release)) if stand else ()
                     if release.state is ReleaseState.PENDING and not _is_seen(session.ledger, release, waiting):
                         columns = tuple(replace(one, labels=()) for one in columns)
-                    found = reports.row_checksum(session.ledger, release.number)
-                    if not found and stand:
-                        found = checksum(session, _object(session, release, release.target_name))
-                        reports.keep_row_checksum(session.ledger, release.number, found)
+                    found = written_checksum(session, release)
                     sizes = release_risks.sizes_of(session.ledger, release.number)
                     told = Told(columns, found, tuple(sizes[release_risks.AFTER]))
                     if release.audience is Audience.PUBLIC:
@@ -95,11 +92,6 @@ class Reports:
         """Keeps that a report was made."""
         with self._database.session() as session, session.transaction():
             reports.remember(session.ledger, made)
-
-
-def stands(release: Release) -> bool:
-    """Whether the rows of a release are in the embedded database: neither gone nor in a warehouse."""
-    return not release.warehouse and (release.current or release.state is ReleaseState.PENDING)
 
 
 def _with_evidence(session: Session, release: Release, told: Told) -> Told:

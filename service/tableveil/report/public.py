@@ -225,7 +225,7 @@ def versions(facts: PublicFacts) -> Iterator[tuple[str, str]]:
 def checksum(facts: PublicFacts) -> Iterator[Part]:
     """The checksum of the rows, and how a copy is compared with it."""
     if not facts.checksum:
-        yield Words("The checksum of the rows is not known: they are gone, or in a warehouse.")
+        yield Words("The checksum of the rows is not known: they are gone, changed, or in a warehouse.")
         return
     yield Facts((("checksum of the rows", facts.checksum),))
     yield Words(

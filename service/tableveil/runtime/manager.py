@@ -44,6 +44,7 @@ from tableveil.runtime.active import (
     tables_owned,
     tables_read,
 )
+from tableveil.runtime.checksums import Checksums
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
@@ -110,8 +111,10 @@ class JobManager:
         self._queue = JobQueue(limits or QueueLimits(), budget)
         self._ended = EndedJobs()
         self._publishing.start()
+        self._checksums = Checksums(database)
+        self._checksums.start()
         self._workers = Workers(
-            database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval), self._publishing.look
+            database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval), self._after_release
         )
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
@@ -351,7 +354,12 @@ class JobManager:
         for active in queued:
             self._workers.end(active, None)
         published = self._publishing.close(deadline - time.monotonic())
-        return self._workers.join(deadline - time.monotonic()) and let_through and published
+        checked = self._checksums.close(deadline - time.monotonic())
+        return self._workers.join(deadline - time.monotonic()) and let_through and published and checked
+
+    def _after_release(self) -> None:
+        self._publishing.look()
+        self._checksums.look()
 
     @contextmanager
     def _unused(self, number: int) -> Iterator[None]:

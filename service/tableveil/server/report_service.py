@@ -17,8 +17,9 @@ from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lookups import Releases, Reports, Results
-from tableveil.lookups.reports import Told, stands
+from tableveil.lookups.reports import Told
 from tableveil.pages import as_pdf
+from tableveil.release.row_checksum import stands
 from tableveil.report.facts import public_facts
 from tableveil.report.html import as_html
 from tableveil.report.model import Report
@@ -124,8 +125,10 @@ def _notes(release: Release, told: Told, audience: ReportAudience) -> Iterator[s
     if release.warehouse:
         yield f"The rows of {name} are in a warehouse: examples of labels and a checksum cannot be told here."
     elif not stands(release):
-        kept = "The checksum is the one of an earlier report." if told.checksum else "Nor can their checksum."
-        yield f"The rows of {name} are gone: examples of labels cannot be told any more. {kept}"
+        kept = "" if told.checksum else " Nor can their checksum."
+        yield f"The rows of {name} are gone: examples of labels cannot be told any more.{kept}"
+    elif not told.checksum:
+        yield f"The rows of {name} were changed since they were written: they have no checksum."
     if audience is ReportAudience.PUBLIC:
         return
     made, here = release.versions.get("tableveil", ""), installed_version()

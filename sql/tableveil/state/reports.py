@@ -52,6 +52,15 @@ def row_checksum(ledger: Ledger, release: int) -> str:
     return rows[0][0] if rows else ""
 
 
+def without_checksum(ledger: Ledger) -> list[int]:
+    """The releases in the embedded database whose rows have no checksum."""
+    query = (
+        "SELECT number FROM tableveil.releases WHERE warehouse = '' "
+        "AND number NOT IN (SELECT release FROM tableveil.row_checksums) ORDER BY number"
+    )
+    return [number for (number,) in ledger.rows(query)]
+
+
 def keep_row_checksum(ledger: Ledger, release: int, checksum: str) -> None:
     """Keeps the checksum of a release's rows; call it in a transaction."""
     if not row_checksum(ledger, release):

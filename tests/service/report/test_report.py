@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tableveil.access import Role, Scope, Wanted
+from tableveil.backend import Database, table
 from tableveil.cli.main import cli
 from tableveil.client.checksums import checksum_of_copy
 from tableveil.client.formats import ExportFormat
 from tableveil.errors import DeniedError, InvalidError, NotFoundError
+from tableveil.release.checksum import checksum
 from tableveil.v1 import report_service_pb2 as v1
 from tableveil.v1.dry_run_service_pb2 import DryRun
 from tableveil.v1.utility_service_pb2 import UtilityReport
@@ -198,13 +201,40 @@ def test_a_replaced_release_says_what_cannot_be_told_any_more(house: House) -> N
 def test_a_withdrawn_release_keeps_its_checksum(house: House) -> None:
     submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b", "brief"))
     number = max(int(one.name.split("/")[1]) for one in house.clients["bob"].list_releases())
-    before = house.clients["bob"].get_report(str(number))
+    database, deadline = house.server._database, time.monotonic() + 60
+    # Nobody asks for a report before it is withdrawn.
+    while not (kept := checksums(database, number)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with database.session() as session:
+        assert kept == [checksum(session, table("brief", "ward_b", session.catalog))]
     house.clients["bob"].withdraw_release(str(number), CANARY)
     after = house.clients["bob"].get_report(str(number))
-    assert after.row_checksum == before.row_checksum
+    assert [after.row_checksum] == kept
     assert "withdrawn" in text(after)
     assert CANARY in text(after)
     assert CANARY not in text(house.clients["bob"].get_report(str(number), PUBLIC))
+
+
+def test_changed_rows_have_no_checksum_of_their_own(house: House) -> None:
+    database = house.server._database
+    submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b", "changed"))
+    number = max(int(one.name.split("/")[1]) for one in house.clients["bob"].list_releases())
+    written = house.clients["bob"].get_report(str(number)).row_checksum
+    with database.session() as session:
+        session.execute("UPDATE ward_b.changed SET illness = 'other'")
+    assert house.clients["bob"].get_report(str(number)).row_checksum == written
+    with database.ledger() as ledger:
+        ledger.execute("DELETE FROM tableveil.row_checksums WHERE release = ?", [number])
+    found = house.clients["bob"].get_report(str(number))
+    assert found.row_checksum == ""
+    assert "were changed since they were written" in found.notes[0]
+
+
+def checksums(database: Database, number: int) -> list[str]:
+    """Those that the ledger keeps of a release."""
+    with database.ledger() as ledger:
+        found = ledger.rows("SELECT DISTINCT checksum FROM tableveil.row_checksums WHERE release = ?", [number])
+    return [value for (value,) in found]
 
 
 def test_the_ledger_keeps_each_document_once(house: House) -> None:
