@@ -24,6 +24,7 @@ from tableveil.v1.dry_run_service_pb2 import DryRun
 from tableveil.v1.utility_service_pb2 import UtilityReport
 from tests.file_modes import open_to_others
 from tests.service.access.house import ADMIN, Fields, House, opened, policy, submitted
+from tests.small_disk import fill, small_disk
 
 OWNER, PUBLIC = v1.REPORT_AUDIENCE_OWNER, v1.REPORT_AUDIENCE_PUBLIC
 
@@ -231,7 +232,7 @@ def test_changed_rows_have_no_checksum_of_their_own(house: House) -> None:
 
 
 def checksums(database: Database, number: int) -> list[str]:
-    """Those that the ledger keeps of a release."""
+    """The checksums that the ledger keeps of a release."""
     with database.ledger() as ledger:
         found = ledger.rows("SELECT DISTINCT checksum FROM tableveil.row_checksums WHERE release = ?", [number])
     return [value for (value,) in found]
@@ -264,6 +265,19 @@ def test_the_command_writes_it_once(house: House, tmp_path: Path) -> None:
     assert "You may not see the evidence" in public.output
     assert command(house, "bob", "2", "--output", str(tmp_path / "report.txt")).exit_code == 2
     assert command(house, "bob", "2").exit_code == 2
+
+
+def test_a_full_disk_leaves_nothing_half_written(house: House, tmp_path: Path) -> None:
+    with small_disk(tmp_path, 1) as disk:
+        kept = disk / "kept.html"
+        kept.write_text("an earlier report")
+        filler = fill(disk, leave=8192)
+        for path in (disk / "report.html", kept):
+            refused = command(house, "bob", "2", "--output", str(path), "--overwrite")
+            assert refused.exit_code != 0
+            assert "No space left on device" in refused.output
+        assert set(disk.iterdir()) == {filler, kept}
+        assert kept.read_text() == "an earlier report"
 
 
 def test_the_command_compares_copies(house: House, tmp_path: Path) -> None:

@@ -123,3 +123,39 @@ def test_directories_are_no_columns(tmp_path: Path, kind: str) -> None:
         for path in (tmp_path, folder):
             connection.execute(f"COPY (SELECT 1 AS a) TO '{path}/copy.{kind}' (FORMAT {kind})")
     assert checksum_of_copy(folder / f"copy.{kind}") == checksum_of_copy(tmp_path / f"copy.{kind}")
+
+
+NAMES = st.lists(
+    st.text(st.sampled_from(" a\"\n,#é\t0'\\"), min_size=1, max_size=4), min_size=1, max_size=3, unique_by=str.lower
+)
+
+
+@given(names=NAMES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(names=["a ", " a", " "])
+def test_names_of_columns_are_as_they_are(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "named.csv"
+    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"CREATE TABLE copy AS SELECT * FROM (VALUES ({', '.join(['NULL'] * len(names))})) t({columns})"
+        )
+        connection.execute(f"COPY copy TO '{path}' (FORMAT csv)")
+    row = hashlib.sha256(b"-" * len(names)).hexdigest()
+    expected = hashlib.sha256(("".join(f"{len(name)}:{name}" for name in names) + row).encode()).hexdigest()
+    assert checksum_of_copy(path) == expected
+
+
+@pytest.mark.parametrize("name", ["a*.csv", "a?.csv", "a[b].csv", "~a.csv", "it's.csv"])
+def test_a_path_is_no_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for other in ("ab.csv", "plain.csv", name):
+        Path(other).write_text("a\n1\n" if other != "ab.csv" else "a\n2\n")
+    assert checksum_of_copy(Path(name)) == checksum_of_copy(Path("plain.csv"))
+
+
+@pytest.mark.parametrize("content", [b"", b"a\xff\n1\n", b'"a\rb"\n1\n', b"a,A\n1,2\n"])
+def test_a_header_that_cannot_be_read(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "rows.csv").write_bytes(content)
+    with pytest.raises(InvalidError):
+        checksum_of_copy(tmp_path / "rows.csv")
