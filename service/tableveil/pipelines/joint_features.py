@@ -39,6 +39,6 @@ def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
         for j, attribute in enumerate(policy.quasi_identifiers)
         if not model.features or attribute.column in model.features
     ]
-    first = len(base.counted) - len(base.joint)
+    first = len(base.sensitive) + len(base.aggregated)
     told = [Told(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
     return Features(tuple(attributes), tuple(told))

@@ -117,6 +117,16 @@ def test_the_score_is_that_of_the_written_table(
     assert release.score == pytest.approx(score(session, classes, told_by), abs=1e-12)
 
 
+def test_the_score_is_that_of_the_written_table_where_people_have_several_records(
+    database: Database, session: Session, run: Run
+) -> None:
+    """People are counted beside the classes: none may be taken for the other."""
+    session.execute("CREATE OR REPLACE TABLE visits AS SELECT * REPLACE (id // 3 AS id) FROM people")
+    asked = asking("income", "buys", features=("city", "shift"), source=TableReference("", "main", "visits"))
+    release = run(database, asked)
+    assert release.score == pytest.approx(score(session, ("income", "buys"), ("city", "shift")), abs=1e-12)
+
+
 def test_strategies_agree(database: Database, run: Run) -> None:
     found = [
         run(database, asking("income", search=SearchOptions(strategy=strategy)))
