@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, build_base
-from tableveil.dictionary import build_aggregated, build_dictionary, build_people, build_sensitive
+from tableveil.dictionary import build_aggregated, build_dictionary, build_pairs, build_people, build_sensitive
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
 from tableveil.policy import (
     Aggregation,
@@ -109,7 +109,9 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
         assert positions is not None, found
         of_aggregated.append(positions)
     people = build_people(session, source, person[0]) if person else None
-    return build_base(session, source, dictionaries, of_values, of_aggregated, people=people)
+    owned = [] if people is None else of_values
+    pairs = [build_pairs(session, source, people, values, s) for s, values in enumerate(owned) if people is not None]
+    return build_base(session, source, dictionaries, of_values, of_aggregated, people=people, pairs=pairs)
 
 
 def _create(

@@ -134,9 +134,34 @@ def check_people(table: Table, counter: ClassCounter, classes: EquivalenceClasse
     found = classes.values(len(table.valued))
     for i, records in enumerate(of.values()):
         assert sorted(found.counts[found.classes == i].tolist()) == sorted(records.values())
-    everybody = counter.sensitive[-1]
+    everybody = counter.sensitive[len(table.valued)]
     assert everybody.people
     assert sorted(everybody.counts.tolist()) == sorted(Counter(table.people).values())
+    for s, (_, values) in enumerate(table.sensitive):
+        check_pairs(table, counter, classes, s, values)
+
+
+def check_pairs(
+    table: Table, counter: ClassCounter, classes: EquivalenceClasses, attribute: int, values: Sequence[Value]
+) -> None:
+    """Per class and value the records of each person who has it; people by numbers that say nothing."""
+    code = {**in_order(values), None: -1}
+    of: dict[Combination, Counter[tuple[int, int]]] = {name: Counter() for name in names_of(classes, len(table.types))}
+    counted = [i for i, row in enumerate(table.rows) if table.counts(row)]
+    for name, i in zip(groups_at(counter.levels, codes_of(table), classes.at), counted, strict=True):
+        of[name][table.people[i], code[values[i]]] += 1
+    place = len(table.valued) + 1 + attribute
+    owned, found = counter.sensitive[place].owned, classes.values(place)
+    assert owned is not None
+    everything = Counter(zip(table.people, (code[value] for value in values), strict=True))
+    assert sorted(counter.sensitive[place].counts.tolist()) == sorted(everything.values())
+    for i, records in enumerate(of.values()):
+        pairs = found.values[found.classes == i]
+        counts = found.counts[found.classes == i]
+        told = sorted(zip(owned.values[pairs].tolist(), counts.tolist(), strict=True))
+        assert told == sorted((value, n) for (_, value), n in records.items())
+        # Nobody is two people, and no two are one.
+        assert len(set(owned.people[pairs].tolist())) == len({person for person, _ in records})
 
 
 def check_details(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
@@ -178,7 +203,8 @@ def check_totals(table: Table, counter: ClassCounter) -> None:
     check_marginals(counter, codes_of(table), counter.marginals(), bottom)
     assert counter.marginals().at == bottom
     assert [column.protected for column in counter.sensitive] == [
-        s < len(table.sensitive) for s in range(len(table.valued) + bool(table.people))
+        s < len(table.sensitive)
+        for s in range(len(table.valued) + bool(table.people) + len(table.sensitive) * bool(table.people))
     ]
     for column, values in zip(counter.sensitive, table.valued, strict=False):
         code = in_order(values)

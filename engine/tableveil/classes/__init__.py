@@ -9,7 +9,7 @@ from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasse
 from tableveil.classes.nested import NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter
 from tableveil.classes.remembering import RememberingCounter
-from tableveil.classes.sensitive import SensitiveColumn, SensitiveRows
+from tableveil.classes.sensitive import Owned, SensitiveColumn, SensitiveRows
 
 __all__ = [
     "WITHOUT_ROW",
@@ -25,6 +25,7 @@ __all__ = [
     "Marginals",
     "NestedClasses",
     "NumpyCounter",
+    "Owned",
     "Owners",
     "RememberingCounter",
     "SensitiveColumn",

@@ -12,6 +12,19 @@ from tableveil.hierarchy import AttributeLevels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Owned:
+    """The pairs of a person and a value that the person has, in some record.
+
+    Attributes:
+        people: Per pair, the number of its person.
+        values: Per pair, one code that all spellings of its value share; -1 for NULL.
+    """
+
+    people: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SensitiveColumn:
     """The values that occur in a column have codes from 0 in their order; NULL has the last code, if it occurs.
 
@@ -23,6 +36,7 @@ class SensitiveColumn:
         spellings: Per code, one code that all spellings of its value share; None if each value has one spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
         people: Whether its values are the people of the records, each by a number that says nothing.
+        owned: What its codes are if they are pairs of a person and a value of the column, each pair once.
         protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
             columns, combinations of features with a class, and people, which have no name of their own.
     """
@@ -35,6 +49,7 @@ class SensitiveColumn:
     protected: bool = True
     spellings: NDArray[np.int64] | None = None
     people: bool = False
+    owned: Owned | None = None
 
     @property
     def respelled(self) -> int:

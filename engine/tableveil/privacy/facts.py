@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.classes import ClassCounter, SensitiveColumn
+from tableveil.classes import ClassCounter, Owned, SensitiveColumn
 from tableveil.game import Stakes
 from tableveil.lattice import Transformation
 from tableveil.policy import Game
@@ -38,6 +38,13 @@ class Facts:
         """The people and their position, which leads to them in classes; None if every record is another person."""
         found = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
         return next(found, None)
+
+    def owned(self, column: str) -> tuple[int, Owned] | None:
+        """Whose the values of a sensitive column are, and their position; None if every record is another person."""
+        for position, found in enumerate(self.counter.sensitive):
+            if found.owned is not None and found.column == column:
+                return position, found.owned
+        return None
 
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
         """The sensitive column and its position, which leads to its values in classes."""

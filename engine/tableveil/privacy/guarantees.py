@@ -23,7 +23,7 @@ from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import smallest_population_class
 from tableveil.privacy.people import largest_shares, people_in
 from tableveil.privacy.presence import presence_range
-from tableveil.privacy.registry import MEASURES
+from tableveil.privacy.registry import MEASURES, OF_PEOPLE
 from tableveil.privacy.uniqueness import sample_uniqueness
 from tableveil.risk import ClassSizes, population_uniqueness
 
@@ -84,6 +84,7 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
         values = classes.values(position)
         for model, parameter, decisive, reached in MEASURES:
             yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None
+        yield from _of_people(facts, column.column, classes)
         others = {
             model.l for model in asked if isinstance(model, RecursiveCLDiversity) and model.column == column.column
         }
@@ -95,6 +96,16 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
                 mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
                 farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
                 yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
+
+
+def _of_people(facts: Facts, column: str, classes: EquivalenceClasses) -> Iterator[Reached]:
+    """The parameters that hold of people with several records, where their values were counted."""
+    found = facts.owned(column)
+    if found is None:
+        return
+    pairs = classes.values(found[0])
+    for model, parameter, reached in OF_PEOPLE:
+        yield model, column, parameter, float(reached(pairs, found[1]).min()) if len(classes.counts) else None
 
 
 def _of_records(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:

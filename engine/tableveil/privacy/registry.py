@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, ClassValues, SensitiveColumn
+from tableveil.classes import ClassCounter, ClassValues, Owned, SensitiveColumn
 from tableveil.policy import (
     AbsentValues,
     AverageRisk,
@@ -40,12 +40,12 @@ from tableveil.privacy.average_risk import AverageRiskRule
 from tableveil.privacy.closeness import TClosenessRule
 from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.disclosure import delta, delta_disclosure_rule
-from tableveil.privacy.diversity import (
-    DistinctLDiversityRule,
-    ProbabilisticLDiversityRule,
-    RecursiveCLDiversityRule,
-    distinct,
-    probabilistic_l,
+from tableveil.privacy.diversity import RecursiveCLDiversityRule, distinct, probabilistic_l
+from tableveil.privacy.diversity_of_people import (
+    distinct_of_people,
+    distinct_rule,
+    probabilistic_of_people,
+    probabilistic_rule,
 )
 from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule
 from tableveil.privacy.facts import Facts
@@ -74,8 +74,8 @@ RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
     Profitability: profitability_rule,
     NoAttack: no_attack_rule,
     SafeHarbor: lambda model, facts: SafeHarborRule(model),
-    DistinctLDiversity: DistinctLDiversityRule,
-    ProbabilisticLDiversity: ProbabilisticLDiversityRule,
+    DistinctLDiversity: distinct_rule,
+    ProbabilisticLDiversity: probabilistic_rule,
     EntropyLDiversity: entropy_l_diversity_rule,
     RecursiveCLDiversity: RecursiveCLDiversityRule,
     TCloseness: TClosenessRule,
@@ -108,6 +108,12 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, Sen
     ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
 )
 """For each sensitive column: model, parameter, which class decides, and the parameter that each class meets."""
+
+OF_PEOPLE: tuple[tuple[str, str, Callable[[ClassValues, Owned], PerClass]], ...] = (
+    ("distinct_l_diversity (people)", "l", distinct_of_people),
+    ("probabilistic_l_diversity (people)", "l", probabilistic_of_people),
+)
+"""For each sensitive column whose people were counted: model, parameter, and the parameter that each class meets."""
 
 
 def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import shortened
-from tableveil.policy import DistinctLDiversity, Dominance, Policy, SensitiveModel
+from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts
 from tableveil.privacy.repeating import most_exposed, repeating
 
@@ -36,7 +36,9 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
             f"{found.lost_some:,}."
         )
     of_records = [
-        str(m) for m in policy.privacy_models if isinstance(m, SensitiveModel) and not isinstance(m, DistinctLDiversity)
+        str(model)
+        for model in policy.privacy_models
+        if isinstance(model, SensitiveModel) and not isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
     ]
     if of_records:
         yield f"These models hold of records, not of people: {', '.join(of_records)}."

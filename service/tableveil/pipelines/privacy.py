@@ -11,12 +11,14 @@ from tableveil.pipelines.quality import uncountable
 from tableveil.policy import (
     Choose,
     Distance,
+    DistinctLDiversity,
     LeftBehind,
     NoAttack,
     NTCloseness,
     Policy,
     Population,
     PrivacyModel,
+    ProbabilisticLDiversity,
     Profitability,
     PublisherPayoutModel,
     SensitiveModel,
@@ -93,6 +95,15 @@ def counted_columns(session: WarehouseSession, source: Source, policy: Policy, r
         return frozenset(asked)
     estimates = estimated_values(session, source, unasked)
     return frozenset(asked.union(name for name in unasked if estimates[name] <= MOST_UNASKED_VALUES))
+
+
+def columns_of_people(policy: Policy) -> frozenset[str]:
+    """The sensitive columns of which a model bounds the people who have a value, beside the records that have it."""
+    return frozenset(
+        model.column
+        for model in policy.privacy_models
+        if isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
+    )
 
 
 def ordered_columns(policy: Policy) -> frozenset[str]:

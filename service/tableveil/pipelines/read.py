@@ -10,10 +10,12 @@ from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
     JointDictionary,
+    PairsDictionary,
     PeopleDictionary,
     SensitiveDictionary,
     build_aggregated,
     build_dictionary,
+    build_pairs,
     build_people,
     build_sensitive,
     listed_levels,
@@ -28,6 +30,7 @@ from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import (
     check_contained,
     check_population,
+    columns_of_people,
     counted_columns,
     ordered_columns,
     plays_in_population,
@@ -77,7 +80,8 @@ class Dictionaries:
     """The counted columns, in policy order, and the transformations of the generalized ones.
 
     `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
-    `people` are numbered if some have several records; `of_rows` warns of their rows. They had classes in `earlier`
+    `people` are numbered if some have several records, and their `pairs` with the values of sensitive columns, where a
+    model counts who has a value; `of_rows` warns of their rows. They had classes in `earlier`
     releases, if the policy judges it together with some.
     """
 
@@ -90,6 +94,7 @@ class Dictionaries:
     records: int
     set_aside: int
     people: PeopleDictionary | None = None
+    pairs: tuple[PairsDictionary, ...] = ()
     earlier: Earlier | None = None
     of_rows: tuple[str, ...] = ()
 
@@ -115,6 +120,7 @@ class Dictionaries:
             self.joint,
             self.set_aside,
             self.people,
+            self.pairs,
             self.earlier,
         )
 
@@ -198,11 +204,14 @@ def dictionaries_of(
         raise _too_few(policy, 1, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
-    people = None
+    people, pairs = None, []
     # Records that an earlier release has may be several of one person, although those that are left are not.
     numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
     if numbered and policy.person_column is not None:
         people = build_people(session, source, policy.person_column)
+        by_people = columns_of_people(policy)
+        of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]
+        pairs = [build_pairs(session, source, people, dictionary, i) for i, dictionary in enumerate(of_people)]
     return Dictionaries(
         source,
         tuple(dictionaries),
@@ -213,6 +222,7 @@ def dictionaries_of(
         records,
         set_aside,
         people,
+        tuple(pairs),
         of_rows=facts.warnings,
     )
 

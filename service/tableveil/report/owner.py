@@ -136,7 +136,7 @@ def _measured(release: Release) -> dict[str, tuple[str, ...]]:
     of_values = [
         f"{one.model.replace('_', ' ')} of {one.column}: {one.parameter} = {reached(one.after)}."
         for one in release.guarantees
-        if one.column and one.HasField("after") and one.model in kinds
+        if one.column and one.HasField("after") and one.model.removesuffix(" (people)") in kinds
     ]
     of_values += [
         f"Fewest different values of {one.column} in a class, which no model looks at: {reached(one.after)}."

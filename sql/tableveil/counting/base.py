@@ -17,6 +17,7 @@ from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
     JointDictionary,
+    PairsDictionary,
     PeopleDictionary,
     SensitiveDictionary,
 )
@@ -25,7 +26,7 @@ from tableveil.source import Source
 
 BASE = "base"
 
-Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary | PeopleDictionary
+Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary | PeopleDictionary | PairsDictionary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,10 +67,10 @@ class BaseHistogram:
 
     `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
     aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, then for people
-    with several records, the source's combinations extended by the code of its value as one more attribute, the last,
-    of a single level. `population` has the combinations of the population's rows, of which there are
-    `population_records`. With `earlier` releases, the combination of a record's classes there is one more attribute,
-    after the quasi-identifiers.
+    with several records and for their pairs with values, the source's combinations extended by the code of its value as
+    one more attribute, the last, of a single level. `population` has the combinations of the population's rows, of
+    which there are `population_records`. With `earlier` releases, the combination of a record's classes there is one
+    more attribute, after the quasi-identifiers.
     """
 
     dictionaries: tuple[Dictionary, ...]
@@ -83,6 +84,7 @@ class BaseHistogram:
     aggregated: tuple[AggregatedDictionary, ...] = ()
     joint: tuple[JointDictionary, ...] = ()
     people: PeopleDictionary | None = None
+    pairs: tuple[PairsDictionary, ...] = ()
     earlier: Earlier | None = None
 
     @property
@@ -93,6 +95,7 @@ class BaseHistogram:
             *(dictionary.counted for dictionary in self.aggregated),
             *(dictionary.values for dictionary in self.joint),
             *(() if self.people is None else (self.people.values,)),
+            *(dictionary.values for dictionary in self.pairs),
         )
 
     @property
@@ -115,6 +118,7 @@ def build_base(
     joint: Sequence[JointDictionary] = (),
     set_aside: int = 0,
     people: PeopleDictionary | None = None,
+    pairs: Sequence[PairsDictionary] = (),
     earlier: Earlier | None = None,
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
@@ -125,7 +129,7 @@ def build_base(
     """
     histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=earlier)
     records, searchable = _totals(session.embedded, histogram)
-    others: list[Counted] = [*sensitive, *aggregated, *joint, *(() if people is None else (people,))]
+    others: list[Counted] = [*sensitive, *aggregated, *joint, *(() if people is None else (people,)), *pairs]
     by_value = [
         _counted(session, f"values_{s}", source.table("source"), dictionaries, values, earlier)
         for s, values in enumerate(others)
@@ -146,6 +150,7 @@ def build_base(
         aggregated=tuple(aggregated),
         joint=tuple(joint),
         people=people,
+        pairs=tuple(pairs),
         earlier=earlier,
     )
 
@@ -189,7 +194,7 @@ def _counted(
         codes.append(code)
     if values is not None:
         known = values.counted if isinstance(values, AggregatedDictionary) else values.values
-        if isinstance(values, JointDictionary):
+        if isinstance(values, JointDictionary | PairsDictionary):
             packed, code = _joined_jointly(packed, values, "source", "v")
         else:
             packed, code = joined_value(packed, values, "source", "v")
@@ -312,7 +317,9 @@ def _joined(
     return joined, group
 
 
-def _joined_jointly(query: exp.Select, dictionary: JointDictionary, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
+def _joined_jointly(
+    query: exp.Select, dictionary: JointDictionary | PairsDictionary, of: str, as_: str
+) -> tuple[exp.Select, exp.Expr]:
     same = conjunction(
         exp.NullSafeEQ(this=column(found.name, of), expression=column(f"v{j}", as_))
         for j, found in enumerate(dictionary.columns)

@@ -121,7 +121,7 @@ def _population(policy: Policy, written: Written) -> Name | None:
 
 
 def coded(rows: str, written: Written, also: str = "") -> str:
-    """The combinations of codes in rows `p` of the source's columns, and of one more column, with their number `n`."""
+    """The combinations of codes in rows `p` of the source's columns, and of more columns, with their number `n`."""
     types = dict(written.source_types)
     joins = " ".join(
         f"JOIN {quoted(labels.table)} AS d{i} ON d{i}.value IS NOT DISTINCT FROM "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tableveil.backend import Session
+from tableveil.policy import DistinctLDiversity, Policy, ProbabilisticLDiversity
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
-from tableveil.verification.text import quoted
+from tableveil.verification.text import at_least, folded, quoted, spelled
 from tableveil.verification.written import Written
 
 
@@ -17,17 +20,7 @@ def count_owners(session: Session, written: Written, *, own_levels: bool) -> lis
     if not written.person:
         session.stage("owned", "SELECT class, size, size AS people, 1 AS most FROM judged_classes")
         return []
-    if own_levels:
-        session.stage("owners", _owners_of_own_levels(session, written))
-    else:
-        session.stage("owners", *_owners(session, written))
-    # Suppressed records that are shown are one class: all that no other class has.
-    session.execute(
-        "INSERT INTO owners SELECT class, person, records - coalesce(released, 0) FROM "
-        f"(SELECT {quoted(written.person)} AS person, count(*) AS records FROM {written.source_rows} GROUP BY person) "
-        "LEFT JOIN (SELECT person, sum(records)::BIGINT AS released FROM owners GROUP BY person) USING (person) "
-        "CROSS JOIN (SELECT class FROM judged_classes WHERE pool) WHERE records > coalesce(released, 0)"
-    )
+    _stage_records(session, "owners", {"person": f"p.{quoted(written.person)}"}, written, own_levels=own_levels)
     session.stage(
         "owned",
         "SELECT class, size, count(DISTINCT person) AS people, coalesce(max(records), 0) AS most, "
@@ -40,8 +33,64 @@ def count_owners(session: Session, written: Written, *, own_levels: bool) -> lis
     )
 
 
-def _owners(session: Session, written: Written) -> tuple[str, list[str | int]]:
-    """The records of each person in each class, found by the labels of all of the source's records, with parameters.
+def check_shares(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:
+    """The models of diversity that do not hold of the people of some class, by the values that they have there."""
+    problems = []
+    types = dict(written.source_types)
+    for model in policy.privacy_models if written.person else ():
+        if not isinstance(model, DistinctLDiversity | ProbabilisticLDiversity):
+            continue
+        type_ = types[model.column]
+        columns = {
+            "person": f"p.{quoted(written.person)}",
+            "value": folded(spelled(f"p.{quoted(model.column)}", type_), type_),
+        }
+        _stage_records(session, "owned_values", columns, written, own_levels=own_levels)
+        known = "FROM owned_values WHERE value IS NOT NULL"
+        failing = session.value(
+            "SELECT count(*) FROM judged_classes "
+            f"LEFT JOIN (SELECT class, count(DISTINCT person) AS people {known} GROUP BY class) USING (class) "
+            "LEFT JOIN (SELECT class, max(having_it) AS most FROM ("
+            f"SELECT class, value, count(DISTINCT person) AS having_it {known} GROUP BY class, value"
+            f") GROUP BY class) USING (class) WHERE NOT coalesce({_holds(model)}, false)"
+        )
+        session.execute("DROP TABLE temp.main.owned_values")
+        problems += [f"the people of {failing} classes are not of {model}"] if failing else []
+    return problems
+
+
+def _holds(model: DistinctLDiversity | ProbabilisticLDiversity) -> str:
+    """The condition on the `people` who have a value, of whom at `most` so many have the same."""
+    if isinstance(model, DistinctLDiversity):
+        return f"people - most >= {model.l - 1}"
+    numerator, denominator = at_least(model.l)
+    return f"most::HUGEINT * {numerator} <= people::HUGEINT * {denominator}"
+
+
+def _stage_records(
+    session: Session, name: str, columns: Mapping[str, str], written: Written, *, own_levels: bool
+) -> None:
+    """Makes the table of the `records` in each `class` by some columns of the source's rows `p`.
+
+    Suppressed records that are shown are one class: all that no other class has.
+    """
+    shown = ", ".join(f"{expression} AS {column}" for column, expression in columns.items())
+    if own_levels:
+        session.stage(name, _at_own_levels(session, shown, tuple(columns), written))
+    else:
+        session.stage(name, *_at_levels(session, shown, tuple(columns), written))
+    same = " AND ".join(f"a.{column} IS NOT DISTINCT FROM r.{column}" for column in columns)
+    session.execute(
+        f"INSERT INTO {name} SELECT class, {', '.join(f'a.{column}' for column in columns)}, "
+        f"a.records - coalesce(r.records, 0) FROM (SELECT {shown}, count(*) AS records FROM {written.source_rows} AS p "
+        f"GROUP BY ALL) AS a LEFT JOIN (SELECT {', '.join(columns)}, sum(records)::BIGINT AS records FROM {name} "
+        f"GROUP BY ALL) AS r ON {same} CROSS JOIN (SELECT class FROM judged_classes WHERE pool) "
+        "WHERE a.records > coalesce(r.records, 0)"
+    )
+
+
+def _at_levels(session: Session, shown: str, columns: tuple[str, ...], written: Written) -> tuple[str, list[str | int]]:
+    """The records in each class, found by the labels of all of the source's records, with parameters.
 
     Judged together with earlier releases, some records with the labels of a class may be suppressed: the ledger says
     which.
@@ -50,23 +99,24 @@ def _owners(session: Session, written: Written) -> tuple[str, list[str | int]]:
     parameters: list[str | int] = []
     if written.together_with:
         parameters = [secret_of(session, records=True), written.release]
-        same = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
-        joins += f" JOIN tableveil.release_persons AS k ON {same}"
+        known = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
+        joins += f" JOIN tableveil.release_persons AS k ON {known}"
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
     query = (
-        f"SELECT c.class, o.person, o.records FROM (SELECT {', '.join(labels)}, p.{quoted(written.person)} AS person, "
-        f"count(*) AS records FROM {written.source_rows} AS p {joins} WHERE {condition} GROUP BY ALL) AS o "
-        f"JOIN judged_classes AS c ON {same} WHERE NOT c.pool"
+        f"SELECT c.class, {', '.join(f'o.{column}' for column in columns)}, o.records FROM ("
+        f"SELECT {', '.join(labels)}, {shown}, count(*) AS records FROM {written.source_rows} AS p {joins} "
+        f"WHERE {condition} GROUP BY ALL) AS o JOIN judged_classes AS c ON {same} WHERE NOT c.pool"
     )
     return query, parameters
 
 
-def _owners_of_own_levels(session: Session, written: Written) -> str:
-    """The records of each person in each class, found by the levels that were chosen for combinations of values."""
-    session.stage("owned_combinations", coded(written.source_rows, written, f"p.{quoted(written.person)} AS person"))
+def _at_own_levels(session: Session, shown: str, columns: tuple[str, ...], written: Written) -> str:
+    """The records in each class, found by the levels that were chosen for combinations of values."""
+    session.execute("DROP TABLE IF EXISTS temp.main.owned_combinations")
+    session.stage("owned_combinations", coded(written.source_rows, written, shown))
     ids = ", ".join(f"i{i}" for i in range(len(written.labels)))
-    chosen = chosen_labels(written, "owned_combinations", "k.person, k.n")
+    chosen = chosen_labels(written, "owned_combinations", f"{', '.join(f'k.{column}' for column in columns)}, k.n")
     return (
-        f"SELECT s.class, o.person, sum(o.n)::BIGINT AS records FROM ({chosen}) AS o JOIN said AS s USING ({ids}) "
-        "GROUP BY ALL"
+        f"SELECT s.class, {', '.join(f'o.{column}' for column in columns)}, sum(o.n)::BIGINT AS records "
+        f"FROM ({chosen}) AS o JOIN said AS s USING ({ids}) GROUP BY ALL"
     )

@@ -26,7 +26,7 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
-from tableveil.verification.owners import count_owners
+from tableveil.verification.owners import check_shares, count_owners
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
@@ -45,7 +45,9 @@ def check_people(session: WarehouseSession, policy: Policy, source_records: int,
         )
     elif counted:
         _count_population(session, policy, written)
-    problems = count_owners(session.embedded, written, own_levels=policy.local_recoding is not None)
+    own_levels = policy.local_recoding is not None
+    problems = count_owners(session.embedded, written, own_levels=own_levels)
+    problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     problems += check_game(session.embedded, policy, source_records, written)
