@@ -151,7 +151,7 @@ def read_dictionaries(
     session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
 ) -> tuple[Fingerprint, Dictionaries]:
     """The source's fingerprint, and the dictionaries of its columns, with people's classes in earlier releases."""
-    mark = full_fingerprint(session, source, fingerprint_key(session.ledger))
+    mark = full_fingerprint(session, source, fingerprint_key(session.ledger), policy.person_column)
     together_with = check_ledger(session, policy, source, mark)
     found = dictionaries_of(session, source, policy, hierarchies)
     if found.people is not None and policy.release.left_behind is not None and not policy.record_column:

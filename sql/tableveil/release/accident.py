@@ -27,16 +27,23 @@ def surprise(likeness: Likeness, records: int) -> float:
     Both directions are tried: one table may hold the other. If all values were counted, one of the counts follows from
     the others.
     """
-    smaller, larger = sorted((likeness.their_records, records))
+    their_records = _records(likeness.theirs, likeness.their_records, likeness.scale)
+    records = _records(likeness.mine, records, likeness.scale)
+    smaller, larger = sorted((their_records, records))
     in_larger = likeness.mine if records == larger else likeness.theirs
     once = 2 * (in_larger[2] + _UNSEEN) * smaller / larger
     found = 0.0
-    theirs = likeness.theirs, likeness.their_records, likeness.my_density
+    theirs = likeness.theirs, their_records, likeness.my_density
     mine = likeness.mine, records, likeness.their_density
     for tried, counted, filled in (theirs, mine):
         given = 0.0 if likeness.scale else float(_bits(np.array([counted]))[0])
         found = max(found, _of_shared(likeness.shared, tried, once, filled) - given)
     return found
+
+
+def _records(sizes: Sizes, records: int, scale: int) -> int:
+    """The number of records, or of people if each is counted once."""
+    return min(records, sizes.total() << scale) if sizes.keys() == {1} else records
 
 
 def _of_shared(shared: Sizes, tried: Sizes, once: float, filled: float) -> float:

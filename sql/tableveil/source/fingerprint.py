@@ -13,7 +13,7 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, column, parameter, row_hash
 from tableveil.source.model import Column, Source
 from tableveil.source.query import take_snapshot
-from tableveil.source.sketch import Sketch, estimates, sketch
+from tableveil.source.sketch import Sketch, estimates, sketch, with_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,10 @@ def fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
     return _of_rows(session, source.columns, _totals(session, source.with_all().table(), source.columns, key), key)
 
 
-def full_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> Fingerprint:
-    """The fingerprint and the sketch. A query is run as in `fingerprint`."""
+def full_fingerprint(
+    session: WarehouseSession, source: Source, key: bytes, person_column: str | None = None
+) -> Fingerprint:
+    """The fingerprint and the sketch, which knows the people of a column. A query is run as in `fingerprint`."""
     if source.query is not None:
         take_snapshot(session.embedded, source)
     source = source.with_all()
@@ -51,7 +53,8 @@ def full_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> F
         return Fingerprint(fingerprint(session, source, key))
     records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
     rows = _of_rows(session, source.columns, (records, total, xored), key)
-    return Fingerprint(rows, sketch(session.embedded, source, records, estimated, key))
+    known = sketch(session.embedded, source, records, estimated, key)
+    return Fingerprint(rows, with_people(known, person_column))
 
 
 def population_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """The samples of a source of so many records: of its rows, and of each column that varies."""
+    """The samples of a source of so many records: of its rows, of each column that varies, and of repeating people."""
 
     records: int
     samples: tuple[Sample, ...]
@@ -88,6 +88,20 @@ def sketch(session: Session, source: Source, records: int, estimated: Sequence[f
         kept = _of_many(session, source, records, list(map(int, estimated[::2])), secret)
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
     return Sketch(records, _keyed(session, kept, spans, secret))
+
+
+def with_people(known: Sketch, person_column: str | None) -> Sketch:
+    """The sketch with one more sample of the column by which people are known, as if each had one record.
+
+    Somebody may have other numbers of records in another table, which is of the same people nevertheless. If nobody has
+    several, the column's sample says so already.
+    """
+    samples = [
+        replace(sample, records=np.ones_like(sample.records))
+        for sample in known.samples
+        if sample.column == person_column and (sample.records > 1).any()
+    ]
+    return Sketch(known.records, (*known.samples, *samples))
 
 
 def hashed(

@@ -95,9 +95,9 @@ def forget(ledger: Ledger, release: int) -> None:
 
 
 def sampled_columns(ledger: Ledger, release: int) -> list[str]:
-    """The columns that a release's sketch has, which are those that vary."""
+    """The columns that a release's sketch has, which are those that vary; each once."""
     query = "SELECT column_name FROM tableveil.release_samples WHERE release = ? AND column_name <> ? ORDER BY position"
-    return [name for (name,) in ledger.rows(query, [release, ROWS])]
+    return list(dict.fromkeys(name for (name,) in ledger.rows(query, [release, ROWS])))
 
 
 def subtract(ledger: Ledger, release: int, samples: Mapping[str, Sample], whole: Mapping[str, str]) -> None:

@@ -43,25 +43,25 @@ def database(shared_database: Database) -> Database:
     return shared_database
 
 
-def read(session: Session, name: str, key: bytes = KEY) -> tuple[Source, Fingerprint]:
+def read(session: Session, name: str, key: bytes = KEY, person: str | None = None) -> tuple[Source, Fingerprint]:
     source, _, _ = find_source(session, TableReference("", "main", name), "", "source")
     assert source is not None
-    return source, full_fingerprint(session, source, key)
+    return source, full_fingerprint(session, source, key, person)
 
 
-def released(session: Session, name: str, key: bytes = KEY) -> int:
+def released(session: Session, name: str, key: bytes = KEY, person: str | None = None) -> int:
     """The number under which the ledger has the columns of a table."""
     number = next(NUMBERS)
-    found = read(session, name, key)[1].sketch
+    found = read(session, name, key, person)[1].sketch
     assert found is not None
     sketches.insert(session.ledger, number, found)
     return number
 
 
-def asked(session: Session, name: str) -> str:
+def asked(session: Session, name: str, person: str | None = None) -> str:
     """The reason demanded before a table is released; an empty text if none is."""
     try:
-        check_ledger(session, POLICY, *read(session, name))
+        check_ledger(session, POLICY, *read(session, name, person=person))
     except InvalidError as error:
         found = error
     else:
@@ -136,6 +136,26 @@ def test_the_same_people_are_known_again(session: Session, people: int, query: s
 def test_others_are_not(session: Session, people: int, query: str) -> None:
     session.execute(f"CREATE OR REPLACE TABLE again AS {query}")
     assert asked(session, "again") == ""
+
+
+VISITS = "SELECT id, hash(id, n) % 90 AS ward FROM people, range(40) r(n) WHERE n < {}"
+"""Some visits of each person."""
+
+
+@pytest.mark.parametrize("most", ["2 + hash(id) % 9", "2", "1 + hash(id) % 40"])
+@pytest.mark.parametrize(("first", "second"), [("people", "visits"), ("visits", "people"), ("visits", "month")])
+def test_people_are_known_whatever_their_numbers_of_records(
+    session: Session, people: int, most: str, first: str, second: str
+) -> None:
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    session.execute(f"CREATE OR REPLACE TABLE visits AS {VISITS.format(most)}")
+    session.execute(f"CREATE OR REPLACE TABLE month AS {VISITS.format('1 + hash(id, 1) % 5')}")
+    number = released(session, first, person="id")
+    assert asked(session, second, "id") == f"none, although the column 'id' has the same values as in releases/{number}"
+    session.execute(f"CREATE OR REPLACE TABLE half AS FROM {second} WHERE id < 310")
+    assert "100 % of the values of 'id' are as in" in asked(session, "half", "id")
+    session.execute(f"CREATE OR REPLACE TABLE others AS SELECT id + 1 AS id, ward FROM {second}")
+    assert asked(session, "others", "id") == ""
 
 
 def test_says_by_which_columns_and_no_value(session: Session, people: int) -> None:
