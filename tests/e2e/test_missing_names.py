@@ -109,6 +109,7 @@ def test_a_table_of_a_query(address: str, command: tuple[str, ...]) -> None:
         (("risk", "people", "--quasi-identifiers", "sex,wart"), "quasi_identifiers[1]"),
         (("risk", "people", "--compare", "sex,wart"), "compare[0].columns[1]"),
         (("risk", "people", "--quasi-identifiers", "sex", "--weight", "wart"), "weight_column"),
+        (("risk", "people", "--quasi-identifiers", "sex", "--person", "wart"), "person_column"),
         (("risk", "people", "--quasi-identifiers", "sex", "--subset-column", "wart"), "population.subset_column"),
         (("hierarchies", "preview", "people", "wart", "--hierarchy", "sex.csv"), "column"),
     ],

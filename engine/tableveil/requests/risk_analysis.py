@@ -24,7 +24,7 @@ class RiskRequest:
     Without quasi-identifiers, they are computed by those in `compare`, which are sets to be put side by side; without
     these, too, by those of the release, or those that a policy draft would guess. If `largest_subset` is None, the
     largest size of the counted subsets is chosen automatically. `records` keeps the risks of each combination of
-    values.
+    values. With a `person_column`, records with one value there are one person's.
     """
 
     table: TableReference | None
@@ -37,6 +37,7 @@ class RiskRequest:
     records: bool = False
     compare: tuple[tuple[str, ...], ...] = ()
     source_query: str = ""
+    person_column: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -77,6 +78,12 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
     if request.weight_column and request.weight_column.casefold() in seen:
         hint = "A column of survey weights tells how many people a record stands for, not who it is."
         yield Fault("weight_column", f"{shortened(request.weight_column)}, a quasi-identifier", "another column", hint)
+    if request.person_column and request.person_column.casefold() in seen:
+        hint = "It says whose a record is: leave it out of the columns by which people could be recognized."
+        yield Fault("person_column", f"{shortened(request.person_column)}, a quasi-identifier", "another column", hint)
+    if request.person_column and request.release is not None:
+        hint = "Its guarantees say it: tableveil show RELEASE --privacy."
+        yield Fault("person_column", "a person column, for a release", "none: its rows do not say whose they are", hint)
     if request.population == Population():
         yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
     elif request.population is not None:

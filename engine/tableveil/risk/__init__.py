@@ -14,6 +14,7 @@ from tableveil.risk.class_sizes import ClassSizeEstimate, PopulationEstimates, p
 from tableveil.risk.compared import class_sizes_by
 from tableveil.risk.frequencies import Frequencies, check_people
 from tableveil.risk.individual import IndividualRisk, WeightFacts, check_weights, individual_risk, individual_risks
+from tableveil.risk.of_people import OwnedClasses, PeopleRisk, people_risk
 from tableveil.risk.population import population_uniqueness
 from tableveil.risk.prosecutor import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.risk.reidentification import AttackRisk, ReidentificationRisk, reidentification_risk
@@ -27,6 +28,8 @@ __all__ = [
     "ClassSizes",
     "Frequencies",
     "IndividualRisk",
+    "OwnedClasses",
+    "PeopleRisk",
     "PopulationEstimates",
     "ProsecutorRisk",
     "ReidentificationRisk",
@@ -42,6 +45,7 @@ __all__ = [
     "intruder_success",
     "largest_size",
     "number_of_subsets",
+    "people_risk",
     "population_estimates",
     "population_uniqueness",
     "proposed_identifiers",

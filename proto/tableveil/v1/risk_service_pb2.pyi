@@ -37,6 +37,7 @@ class RiskRequest(_message.Message):
     LARGEST_SUBSET_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     COMPARE_FIELD_NUMBER: _builtins.int
+    PERSON_COLUMN_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: the rows of a release that were not suppressed."""
     source_query: _builtins.str
@@ -49,6 +50,10 @@ class RiskRequest(_message.Message):
     """
     records: _builtins.bool
     """Also keeps the risks of each combination of values, for the owner."""
+    person_column: _builtins.str
+    """The column that says whose a record is, if people have several. The prosecutor's risk is then the largest share that
+    one person has of a record's class. Refused beside what takes every record for another person.
+    """
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database. It is only read."""
@@ -86,10 +91,11 @@ class RiskRequest(_message.Message):
         largest_subset: _builtins.int = ...,
         records: _builtins.bool = ...,
         compare: _abc.Iterable[Global___QuasiIdentifierSet] | None = ...,
+        person_column: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "person_column", b"person_column", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release", "source_query"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015

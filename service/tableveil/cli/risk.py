@@ -24,6 +24,9 @@ from tableveil.v1 import risk_service_pb2
 _FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
 
+_ADVERSARIES = {"people": "1 / people"}
+"""Names for people of models whose own do not say it."""
+
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
     """The texts between commas, as in a line of CSV: a name with a comma in it can be quoted."""
@@ -66,6 +69,7 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 @click.option("--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed.")
 @click.option("--population-size", type=int, metavar="PEOPLE", help="How many people the population has.")
 @click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has.")
+@click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several.")
 @click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for.")
 @click.option(
     "--threshold", callback=_names, metavar="RISKS", help="Count the records above. Default: 0.05,0.1,0.2,0.33."
@@ -92,6 +96,7 @@ def risk(
     subset_column: str | None,
     population_size: int | None,
     sampling_fraction: str | None,
+    person: str | None,
     weight: str | None,
     threshold: list[str],
     largest_subset: int | None,
@@ -117,6 +122,7 @@ def risk(
         quasi_identifiers=quasi_identifiers,
         thresholds=threshold,
         weight_column=weight or "",
+        person_column=person or "",
         largest_subset=largest_subset or 0,
         records=records is not None,
         compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in compare],
@@ -185,12 +191,16 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     parts: list[RenderableType] = [Text(analysis.name, style="bold"), facts(about)]
     if analysis.compared:
         parts += [Text(""), Text("Side by side", style="bold"), compared_risks(analysis.compared)]
-    for heading, content in (
+    found = [
         ("Risk of being recognized", _attacks(analysis)),
         ("Alone with their values", facts(_uniqueness(analysis))),
-        ("Columns that tell people apart", _subsets(analysis)),
-        ("Special uniques: alone with few of their values", facts(_special(analysis))),
-    ):
+    ]
+    if analysis.attribute_risks:
+        found += [
+            ("Columns that tell people apart", _subsets(analysis)),
+            ("Special uniques: alone with few of their values", facts(_special(analysis))),
+        ]
+    for heading, content in found:
         parts += [Text(""), Text(heading, style="bold"), content]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
@@ -216,7 +226,7 @@ def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, fl
 def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     thresholds = list(dict.fromkeys(found.threshold for found in analysis.measures if found.threshold))
     rows = []
-    for model in ("prosecutor", "journalist", "marketer", "individual"):
+    for model in ("prosecutor", "people", "journalist", "marketer", "individual"):
         values = _values(analysis, model)
         if not values:
             continue
@@ -227,7 +237,7 @@ def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
         }
         rows.append(
             (
-                model,
+                _ADVERSARIES.get(model, model),
                 wording.score(values["highest_risk"]) if "highest_risk" in values else "",
                 wording.share(values.get("average_risk", values.get("success_rate", 0.0))),
                 *(above.get(threshold, "") for threshold in thresholds),

@@ -40,6 +40,7 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
         records=message.records,
         compare=tuple(tuple(compared.columns) for compared in message.compare),
         source_query=message.source_query,
+        person_column=message.person_column,
     )
     faults.judged(check_risk_request(request))
     found = faults.all()

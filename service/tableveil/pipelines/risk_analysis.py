@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
+from sqlglot import exp
 
-from tableveil.backend import table
+from tableveil.backend import Session, table
 from tableveil.control import Control
 from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 from tableveil.errors import Fault, shortened
@@ -23,6 +25,7 @@ from tableveil.pipelines.risk_measures import (
     special_measures,
     subset_rows,
 )
+from tableveil.pipelines.risk_of_people import OF_RECORDS, check_owners, of_people
 from tableveil.pipelines.risk_subject import resolve_subject, unfit, with_guessed
 from tableveil.pipelines.work import Work
 from tableveil.policy import UniquenessEstimator
@@ -41,13 +44,13 @@ from tableveil.risk import (
     reidentification_risk,
     subset_risks,
 )
-from tableveil.source import check_membership, fingerprint
+from tableveil.source import Analyzed, check_membership, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure
+from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure, SubsetRisk
 
 MOST_PEOPLE = 10**15
 """More people than ever lived; whole numbers up to it are exact as floating-point ones."""
@@ -66,6 +69,21 @@ class _Measured:
     estimates: PopulationEstimates | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The numbers of an analysis; `write` writes the risks of each combination of values to a table, if asked for."""
+
+    records: int
+    classes: int
+    measures: tuple[Measure, ...]
+    compared: tuple[ComparedRisk, ...]
+    warnings: tuple[str, ...]
+    population: int | None = None
+    largest_subset: int = 0
+    subsets: tuple[SubsetRisk, ...] = ()
+    write: Callable[[exp.Table], None] | None = None
+
+
 def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf) -> int:
     """Stores a risk analysis and returns its number.
 
@@ -81,24 +99,18 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         mark = fingerprint(session, analyzed.source, fingerprint_key(session.ledger))
         faults = check_membership(session, analyzed.source)
         faults += check_weights("weight_column", weight_facts(session, analyzed))
-        if faults:
+        several, misfit = check_owners(session, request, analyzed)
+        if faults := [*faults, *misfit]:
             raise unfit(faults)
         report.phase(JobPhase.COUNTING)
-        counted = count_frequencies(session, analyzed)
-    frequencies, rows = counted.frequencies, counted.population_records
-    if faults := _check_rows(request, shown.table, frequencies, rows):
-        raise unfit(faults)
-    population = people_in(request.population, frequencies.total, rows)
-    report.phase(JobPhase.SEARCHING)
-    measured = _measured(job.control, request, frequencies, population)
+        counted = _of_people(session, request, analyzed) if several else count_frequencies(session, analyzed)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
-    warnings = (*filter(None, (guess,)), *_warnings(request, counted, population, measured))
-    compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
+    found = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
+    warnings = (*filter(None, (guess,)), *found.warnings)
 
     def result(number: int) -> risk_analyses.RiskAnalysis:
-        if request.records:
-            target = table(risk_analyses.record_risks_table(number), STATE_SCHEMA)
-            write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
+        if found.write is not None:
+            found.write(table(risk_analyses.record_risks_table(number), STATE_SCHEMA))
         return risk_analyses.RiskAnalysis(
             number=number,
             job=job.number,
@@ -106,20 +118,51 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             source=shown,
             source_fingerprint=mark,
             quasi_identifiers=columns,
-            records=frequencies.total,
-            classes=len(frequencies.records),
-            population_size=population,
-            largest_subset=measured.subsets.size,
-            has_record_risks=request.records,
+            records=found.records,
+            classes=found.classes,
+            population_size=found.population,
+            largest_subset=found.largest_subset,
+            has_record_risks=found.write is not None,
             seconds=report.elapsed(),
             warnings=warnings,
             request=job.document,
-            measures=measured.measures,
-            subsets=subset_rows(measured.subsets, columns),
-            compared=compared,
+            measures=found.measures,
+            subsets=found.subsets,
+            compared=found.compared,
         )
 
     return store_result(job, RISK_ANALYSES, result, warnings)
+
+
+def _of_people(session: Session, request: RiskRequest, analyzed: Analyzed) -> _Result:
+    records, classes, measures, compared = of_people(session, request, analyzed)
+    return _Result(records, classes, measures, compared, (OF_RECORDS,))
+
+
+def _of_records(
+    job: JobContext, request: RiskRequest, name: str, counted: CountedFrequencies, columns: tuple[str, ...]
+) -> _Result:
+    frequencies, rows = counted.frequencies, counted.population_records
+    if faults := _check_rows(request, name, frequencies, rows):
+        raise unfit(faults)
+    population = people_in(request.population, frequencies.total, rows)
+    job.report.phase(JobPhase.SEARCHING)
+    measured = _measured(job.control, request, frequencies, population)
+
+    def write(target: exp.Table) -> None:
+        write_frequencies(job.session, target, counted, _of_each(frequencies, measured.subsets))
+
+    return _Result(
+        records=frequencies.total,
+        classes=len(frequencies.records),
+        measures=measured.measures,
+        compared=tuple(_compared(request, frequencies, columns, names, population) for names in request.compare),
+        warnings=_warnings(request, counted, population, measured),
+        population=population,
+        largest_subset=measured.subsets.size,
+        subsets=subset_rows(measured.subsets, columns),
+        write=write if request.records else None,
+    )
 
 
 def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf) -> Work:

@@ -11,6 +11,7 @@ from tableveil.risk import (
     AttributeRisk,
     ClassSizes,
     IndividualRisk,
+    PeopleRisk,
     PopulationEstimates,
     ReidentificationRisk,
     SubsetRisks,
@@ -90,6 +91,33 @@ def compared_measures(sizes: ClassSizes, thresholds: Sequence[Decimal], populati
         model = f"population (dankar: {estimates.rule.value.lower()})"
         measures.append(Measure(model, "uniqueness", None, estimates.uniqueness[estimates.rule]))
     return tuple(measures)
+
+
+def people_measures(risk: PeopleRisk) -> list[Measure]:
+    """The measures where people have several records; `people` counts each person of a class as likely as another."""
+    return [
+        *_of_attack("prosecutor", risk.prosecutor),
+        *_of_attack("people", risk.people),
+        *_alone(risk),
+    ]
+
+
+def compared_of_people(risk: PeopleRisk) -> tuple[Measure, ...]:
+    """The measures of one of several sets of columns, where people have several records."""
+    return (
+        Measure("sample", "classes", None, float(risk.classes)),
+        *_alone(risk),
+        Measure("prosecutor", "highest_risk", None, risk.prosecutor.highest),
+        Measure("prosecutor", "average_risk", None, risk.prosecutor.average),
+        *_above("prosecutor", risk.prosecutor.records_at_risk),
+    )
+
+
+def _alone(risk: PeopleRisk) -> tuple[Measure, Measure]:
+    return (
+        Measure("sample", "unique_records", None, float(risk.alone)),
+        Measure("sample", "uniqueness", None, risk.alone / risk.records),
+    )
 
 
 def individual_measures(risk: IndividualRisk) -> list[Measure]:

@@ -39,7 +39,7 @@ def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf)
             raise unfit(faults)
         shown, rows, marker, names, query = source.reference, source.reference, "", request.columns, source.query
     population, weight = request.population, request.weight_column
-    analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query)
+    analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query, request.person_column)
     faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
     faults += _check_subsets(request.largest_subset, len(names))
     if faults:
@@ -63,7 +63,8 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
         return request, ""
     if source.query is not None:
         take_snapshot(session, source)
-    used = {request.weight_column, request.population.subset_column if request.population else ""}
+    subset = request.population.subset_column if request.population else ""
+    used = {request.weight_column, request.person_column, subset}
     known = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
     names, named = guessed_quasi_identifiers(known)
     if not names:

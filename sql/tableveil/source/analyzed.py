@@ -20,11 +20,15 @@ _NUMERIC = {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT}
 
 @dataclass(frozen=True, slots=True)
 class Analyzed:
-    """The rows, with their population if there is one; the quasi-identifiers in the request's order; the weights."""
+    """The rows, with their population if there is one; the quasi-identifiers in the request's order; the weights.
+
+    `person` is the column that says whose a record is, if the request names one.
+    """
 
     source: Source
     quasi_identifiers: tuple[Column, ...]
     weight: Column | None
+    person: Column | None = None
 
 
 def resolve_analyzed(
@@ -35,6 +39,7 @@ def resolve_analyzed(
     population: Population | None,
     weight_column: str,
     query: SourceQuery | None = None,
+    person_column: str = "",
 ) -> tuple[Analyzed, list[Fault]]:
     """The input of an analysis, from a table that exists or a query's rows; and all faults found.
 
@@ -70,7 +75,21 @@ def resolve_analyzed(
             scalar.append(found)
     rows, unfit = resolve_population(session, population, source, [found.name for found in scalar])
     weight, misfit = _weight(weight_column, by_name)
-    return Analyzed(replace(source, population=rows), tuple(scalar), weight), [*faults, *unfit, *misfit]
+    person, unknown = _person(person_column, by_name)
+    faults += [*unfit, *misfit, *unknown]
+    return Analyzed(replace(source, population=rows), tuple(scalar), weight, person), faults
+
+
+def _person(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:
+    if not name:
+        return None, []
+    found = by_name.get(name)
+    if found is None:
+        return None, [missing_column("person_column", name, Nearest(by_name))]
+    if isinstance(found, Column):
+        return found, []
+    shown = f"{shortened(name)} of type {shown_type(found[1])}"
+    return None, [Fault("person_column", shown, "a scalar type other than INTERVAL, and text without a collation")]
 
 
 def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:

@@ -122,6 +122,7 @@ def test_everything_that_can_be_asked(run: Run, service: FakeService) -> None:
         "--schema": "a.b",
         "--population": "clinic.every.body",
         "--sampling-fraction": "0.01",
+        "--person": "p",
         "--weight": "w",
         "--threshold": "0.1,0.5",
         "--largest-subset": "4",
@@ -134,6 +135,7 @@ def test_everything_that_can_be_asked(run: Run, service: FakeService) -> None:
         "population": {"table": {"schema": "clinic", "table": "every.body"}, "sampling_fraction": "0.01"},
         "thresholds": ["0.1", "0.5"],
         "weight_column": "w",
+        "person_column": "p",
         "largest_subset": 4,
     }
 

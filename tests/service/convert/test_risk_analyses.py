@@ -76,6 +76,8 @@ def test_everything_that_can_be_asked() -> None:
         ),
         (message(largest_subset=-1), ["largest_subset"]),
         (message(weight_column="sex"), ["weight_column"]),
+        (message(person_column="SEX"), ["person_column"]),
+        (risk_service_pb2.RiskRequest(release="releases/3", person_column="id"), ["person_column"]),
         (message(population={}), ["population"]),
         (message(population={"size": "0"}), ["population.size"]),
         (message(population={"sampling_fraction": "1.1"}), ["population.sampling_fraction"]),
