@@ -36,7 +36,7 @@ class SensitiveColumn:
         spellings: Per code, one code that all spellings of its value share; None if each value has one spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
         people: Whether its values are the people of the records, each by a number that says nothing.
-        owned: What its codes are if they are pairs of a person and a value of the column, each pair once.
+        owned: The pairs of a person and a value of the column, if its codes are such pairs, each once.
         protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
             columns, combinations of features with a class, and people, which have no name of their own.
     """

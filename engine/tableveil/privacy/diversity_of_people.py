@@ -109,7 +109,7 @@ class _OfPeopleRule(ColumnRule[Diversity]):
         return KPeopleRule(self.facts, KAnonymity(self.of_records.fewest_values))
 
     def pairs(self, classes: EquivalenceClasses) -> tuple[ClassValues, Owned]:
-        """Who has which value in the classes."""
+        """The pairs of people and values in the classes."""
         found = self.facts.owned(self.model.column)
         assert found is not None, "every record is another person"
         return classes.values(found[0]), found[1]

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tableveil.classes import ClassCounter, Owned, SensitiveColumn
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassCounter, ClassValues, EquivalenceClasses, Owned, SensitiveColumn
 from tableveil.game import Stakes
 from tableveil.lattice import Transformation
 from tableveil.policy import Game
+
+
+class LatestPeople:
+    """The people of the classes that were asked about last: several rules ask about the same ones."""
+
+    def __init__(self) -> None:
+        self._classes: EquivalenceClasses | None = None
+        self._known = np.zeros(0, np.bool_)
+        self._values: ClassValues | None = None
+
+    def of(self, classes: EquivalenceClasses, mask: NDArray[np.bool_], position: int) -> ClassValues:
+        """The people in the classes of a mask; `position` leads to them."""
+        if self._classes is not classes:
+            self._classes, self._known, self._values = classes, np.zeros(len(mask), np.bool_), None
+        if self._values is None or (mask & ~self._known).any():
+            self._known = self._known | mask
+            self._values = classes.selected(self._known).values(position)
+        if (mask == self._known).all():
+            return self._values
+        chosen = mask[self._known]
+        entries = chosen[self._values.classes]
+        number = np.cumsum(chosen) - 1
+        return ClassValues(
+            number[self._values.classes[entries]], self._values.values[entries], self._values.counts[entries]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +49,7 @@ class Facts:
     counter: ClassCounter
     population_size: int | None = None
     game: Game | None = None
+    _latest: LatestPeople = field(default_factory=lambda: LatestPeople(), compare=False, repr=False)
 
     @property
     def top(self) -> Transformation:
@@ -39,8 +68,13 @@ class Facts:
         found = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
         return next(found, None)
 
+    def people_of(self, classes: EquivalenceClasses, mask: NDArray[np.bool_]) -> ClassValues:
+        """The people in the classes of a mask, with their records there."""
+        assert self.people is not None, "every record is another person"
+        return self._latest.of(classes, mask, self.people[0])
+
     def owned(self, column: str) -> tuple[int, Owned] | None:
-        """Whose the values of a sensitive column are, and their position; None if every record is another person."""
+        """The owners of a sensitive column's values, and their position; None if every record is another person."""
         for position, found in enumerate(self.counter.sensitive):
             if found.owned is not None and found.column == column:
                 return position, found.owned

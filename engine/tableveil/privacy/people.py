@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.policy import Dominance, KAnonymity
 from tableveil.privacy.column_rule import excess
 from tableveil.privacy.exact import floored
@@ -75,11 +75,6 @@ class _PeopleRule(ReleaseRule):
         assert self.facts.people is not None, "every record is another person"
         return self.facts.people[1]
 
-    def values(self, classes: EquivalenceClasses) -> ClassValues:
-        """The people in each class."""
-        assert self.facts.people is not None, "every record is another person"
-        return classes.values(self.facts.people[0])
-
 
 @dataclass(frozen=True)
 class KPeopleRule(_PeopleRule):
@@ -106,7 +101,7 @@ class KPeopleRule(_PeopleRule):
         enough = classes.counts > self.most_of_fewer
         unknown = ~enough & (classes.counts >= self.model.k)
         if unknown.any():
-            enough[unknown] = people_in(classes.selected(unknown), self.facts) >= self.model.k
+            enough[unknown] = np.bincount(self.facts.people_of(classes, unknown).classes) >= self.model.k
         return enough
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
@@ -160,7 +155,7 @@ class DominanceRule(_PeopleRule):
         beyond = np.zeros(len(classes.counts), np.int64)
         unknown = most < int(self.people.counts.max())
         if unknown.any():
-            values = self.values(classes.selected(unknown))
+            values = self.facts.people_of(classes, unknown)
             beyond[unknown] = excess(values, most[unknown][values.classes])
         return beyond
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
 from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.source.model import Source
 from tableveil.source.spelling import spelling
@@ -95,6 +96,8 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
 
 def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:
     """A warning of people who may be one person."""
+    if source.column(person).kind is not ValueKind.TEXT:
+        return
     spelled = spelling(column(person), source.column(person))
     different: int = session.value(
         exp.select(exp.Count(this=exp.Distinct(expressions=[spelled]))).from_(source.table())
