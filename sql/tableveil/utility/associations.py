@@ -30,14 +30,19 @@ MOST_CATEGORIES = 49
 
 Measured = dict[tuple[int, int, str], float | None]
 
+Edges = dict[int, Sequence[float]]
+"""By the position of a column of numbers, where its groups end in the source: released ones are divided there, too."""
+
 
 def associations(session: Session, sides: Sides, columns: Sequence[Compared]) -> tuple[Association, ...]:
     """Pearson's correlation of every two columns of numbers, and Cramér's V of every two columns.
 
-    Labels of numbers stand for the middle of their interval. Pairs are in the order of the columns.
+    Labels of numbers stand for the middle of their interval, and are divided where the source's numbers are. Pairs are
+    in the order of the columns.
     """
-    before = _measured(session, sides.before(), columns, released=False)
-    after = _measured(session, sides.after(), columns, released=True)
+    edges: Edges = {}
+    before = _measured(session, sides.before(), columns, edges, released=False)
+    after = _measured(session, sides.after(), columns, edges, released=True)
     return tuple(
         Association(columns[i].name, columns[j].name, measure, before.get((i, j, measure)), after.get((i, j, measure)))
         for i, j in combinations(range(len(columns)), 2)
@@ -46,7 +51,9 @@ def associations(session: Session, sides: Sides, columns: Sequence[Compared]) ->
     )
 
 
-def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, released: bool) -> Measured:
+def _measured(
+    session: Session, rows: exp.Expr, columns: Sequence[Compared], edges: Edges, *, released: bool
+) -> Measured:
     sample = table("utility_sample")
     chosen = exp.select(*(column(compared.name, "rows") for compared in columns)).from_(rows)
     sized = session.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy()))
@@ -57,7 +64,7 @@ def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, 
     query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
     bound: list[float] = []
     for i, compared in enumerate(columns):
-        query = _coded(session, query, compared, i, bound, released=released)
+        query = _coded(session, query, compared, i, bound, edges, released=released)
     coded = table("utility_coded")
     session.stage(coded.name, query, bound)
     found = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
@@ -67,26 +74,34 @@ def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, 
 
 
 def _coded(
-    session: Session, query: exp.Select, compared: Compared, i: int, bound: list[float], *, released: bool
+    session: Session,
+    query: exp.Select,
+    compared: Compared,
+    i: int,
+    bound: list[float],
+    edges: Edges,
+    *,
+    released: bool,
 ) -> exp.Select:
     """The query with the column's number `x` and its code `c`, each with its position; NULL where labels say nothing.
 
-    Its parameters are added to `bound`.
+    Its parameters are added to `bound`, and the edges of a source's numbers to `edges`.
     """
     if compared.has_numbers and not (released and compared.labelled):
         value = compared.number("rows")
-        cuts = exp.PercentileCont(
-            this=value, expression=exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
-        )
-        edges = session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []
+        if not released:
+            cuts = exp.PercentileCont(
+                this=value, expression=exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
+            )
+            edges[i] = sorted(set(session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []))
         above: exp.Expr = number(0)
-        for edge in sorted(set(edges)):
+        for edge in edges[i]:
             bound.append(edge)
             more = exp.GT(this=value.copy(), expression=parameter(len(bound)))
             above = exp.Add(this=above, expression=cast(more, "INTEGER"))
         return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
     joined, labels = f"l{i}", table(f"utility_labels_{i}")
-    _make_labels(session, compared, labels, released=released)
+    _make_labels(session, compared, labels, edges.get(i, ()), released=released)
     text = cast(column(compared.name, "rows"), "VARCHAR")
     same = exp.EQ(this=text, expression=column("label", joined))
     return query.join(exp.alias_(labels.copy(), joined, table=True), on=same, join_type="LEFT").select(
@@ -94,8 +109,13 @@ def _coded(
     )
 
 
-def _make_labels(session: Session, compared: Compared, target: exp.Table, *, released: bool) -> None:
-    """A table of the labels that say something, with their codes by frequency, and the numbers they stand for."""
+def _make_labels(
+    session: Session, compared: Compared, target: exp.Table, edges: Sequence[float], *, released: bool
+) -> None:
+    """A table of the labels that say something, with the numbers they stand for, and their codes.
+
+    Codes are the groups of the numbers, which the edges part, or count the other labels by frequency.
+    """
     text = cast(column(compared.name, "rows"), "VARCHAR")
     counted = (
         exp.select(alias(text, "label"), alias(exp.Count(this=exp.Star()), "n"))
@@ -110,10 +130,15 @@ def _make_labels(session: Session, compared: Compared, target: exp.Table, *, rel
         labels = [label for label in labels if label != TOP_LABEL]
     read = middle_reader(compared.kind) if compared.has_numbers else None
     numbers = [None if read is None else read(label) for label in labels]
+    frequent = np.minimum(np.arange(len(labels)), MOST_CATEGORIES)
+    codes = [
+        GROUPS + rank if value is None else int(np.searchsorted(edges, value))
+        for rank, value in zip(frequent.tolist(), numbers, strict=True)
+    ]
     data = pa.table(
         {
             "label": pa.array(labels, pa.string()),
-            "code": pa.array(np.minimum(np.arange(len(labels)), MOST_CATEGORIES), pa.int64()),
+            "code": pa.array(codes, pa.int64()),
             "x": pa.array(numbers, pa.float64()),
         }
     )

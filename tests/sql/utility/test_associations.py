@@ -40,6 +40,13 @@ def test_labels_are_read(session: Session, sides: Make) -> None:
     assert found[0].after == pytest.approx(0.995, abs=0.01)
 
 
+def test_values_that_became_texts_go_together_as_before(session: Session, sides: Make) -> None:
+    rows = ROWS.replace("i AS x", "(i * 7) % 50 AS x").replace("i < 500", "i % 2 = 0")
+    after = rows.replace("(i * 7) % 50 AS x", "((i * 7) % 50)::VARCHAR AS x")
+    found = associations(session, sides(rows, after), [Compared("x", ValueKind.INTEGER, "VARCHAR", True), Y, Z])
+    assert [one.after for one in found] == [one.before for one in found]
+
+
 def test_what_tells_nothing_goes_with_nothing(session: Session, sides: Make) -> None:
     after = ROWS.replace("i AS x", "'*' AS x")
     found = associations(session, sides(ROWS, after), [Compared("x", ValueKind.INTEGER, "VARCHAR", True), Y, Z])
