@@ -1,7 +1,8 @@
-"""The report of a release beside its utility report, and its size with many columns."""
+"""The report of a release beside its utility report, in CPU seconds of the whole process, and its size and layout."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from tableveil.demo import create_discharges
 from tableveil.v1 import policy_pb2
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest, UtilityRequest
 
+MOST_SECONDS_OF_LAYOUT = 2.0
 MOST_TIMES, MOST_BYTES, COLUMNS, ROWS_OF_MANY_COLUMNS = 1.5, 2 * 10**6, 60, 20_000
 
 T = TypeVar("T")
@@ -34,35 +36,74 @@ def report(rows: int) -> Section:
             named = ", ".join(f"(hash(i, {c}) % {c + 2})::INTEGER AS column_{c}" for c in range(COLUMNS))
             connection.execute(f"CREATE TABLE many AS SELECT {named} FROM range({ROWS_OF_MANY_COLUMNS}) r(i)")
         with client_of_own_server(path) as client:
-            client.wait(client.submit(policy_to_proto(demo_policy())).name)
+            job, _ = _timed(lambda: client.wait(client.submit(policy_to_proto(demo_policy())).name))
+            # The server makes the checksum once the release stands.
+            of_rows, _ = _timed(_wait_until_idle)
             of_utility, _ = _timed(lambda: _utility(client, "releases/1"))
             first, document = _timed(lambda: client.get_report("1"))
             again, _ = _timed(lambda: client.get_report("1"))
             client.wait(client.submit(_many()).name)
             _utility(client, "releases/2")
             wide, of_many = _timed(lambda: client.get_report("2"))
+        layouts = [_layout(Path(directory), found.content) for found in (document, of_many)]
     sizes = len(document.content), len(of_many.content)
-    in_time = verdict(first <= MOST_TIMES * of_utility)
+    times = (first + of_rows) / of_utility
     measured = [
-        ("utility report, s", f"{of_utility:.1f}", ""),
-        (
-            "report, the first with the checksum of the rows, s",
-            f"{first:.1f}",
-            in_time,
-        ),
-        ("report once more, s", f"{again:.2f}", ""),
-        (f"report of {COLUMNS} columns, s", f"{wide:.2f}", ""),
+        ("the job", f"{job:.1f}", ""),
+        ("checksum of the rows", f"{of_rows:.1f}, {of_rows / job:.0%} of the job", ""),
+        ("utility report", f"{of_utility:.1f}", ""),
+        ("report", f"{first:.1f}", ""),
+        ("report and checksum / utility report", f"{times:.2f} x", verdict(times <= MOST_TIMES)),
+        ("report once more", f"{again:.2f}", ""),
+        (f"report of {COLUMNS} columns", f"{wide:.2f}", ""),
         ("size, kB", f"{sizes[0] / 1000:.0f}", verdict(sizes[0] <= MOST_BYTES)),
         (f"size of {COLUMNS} columns, kB", f"{sizes[1] / 1000:.0f}", verdict(sizes[1] <= MOST_BYTES)),
+        *(
+            (f"layout in Chromium, {name}", f"{seconds:.2f}", verdict(seconds <= MOST_SECONDS_OF_LAYOUT))
+            for name, seconds in zip((f"{rows:,} records", f"{COLUMNS} columns"), layouts, strict=True)
+            if seconds is not None
+        ),
     ]
     goal = f"Goals: at most {MOST_TIMES} times the utility report of the release of {rows:,} records, and 2 MB."
-    return Section("Reports", (goal, table(("", "measured", "goal"), measured)), max(sizes) <= MOST_BYTES)
+    lines = (goal, table(("CPU seconds of all threads", "measured", "goal"), measured))
+    return Section("Reports", lines, max(sizes) <= MOST_BYTES)
 
 
 def _timed(work: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
+    start = time.process_time()
     found = work()
-    return time.perf_counter() - start, found
+    return time.process_time() - start, found
+
+
+def _wait_until_idle() -> None:
+    """Returns once the process has done next to nothing for some seconds."""
+    quiet = 0
+    while quiet < 5:
+        before = time.process_time()
+        time.sleep(1)
+        quiet = quiet + 1 if time.process_time() - before < 0.02 else 0
+
+
+def _layout(folder: Path, content: bytes) -> float | None:
+    """Seconds of layout and style in Chromium; None where there is none, or no Playwright (the extra `browser`)."""
+    chromium = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    if chromium is None:
+        return None
+    (folder / "page.html").write_bytes(content)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        session = page.context.new_cdp_session(page)
+        # Only what comes later is counted.
+        session.send("Performance.enable")
+        page.goto((folder / "page.html").as_uri())
+        found = {one["name"]: float(one["value"]) for one in session.send("Performance.getMetrics")["metrics"]}
+        browser.close()
+    return found["LayoutDuration"] + found["RecalcStyleDuration"]
 
 
 def _utility(client: Client, release: str) -> None:

@@ -50,8 +50,7 @@ def faults(browser: Browser, path: Path, axe: str, pictures: Path) -> Iterator[s
             said: list[str] = []
             page.on("console", partial(_note_message, said))
             page.on("request", partial(_note_request, said, path))
-            page.goto(path.as_uri())
-            seconds = _layout(page)
+            seconds = _layout(page, path)
             found = [*said, *page.evaluate(_CLIPPED)]
             # Colours and places differ between these two, and nothing else does.
             if (width, scheme) in ((WIDTHS[0], "dark"), (WIDTHS[-1], "light")):
@@ -75,9 +74,12 @@ def _note_request(said: list[str], path: Path, asked: Request) -> None:
         said.append(f"it asks for {asked.url}")
 
 
-def _layout(page: Page) -> float:
+def _layout(page: Page, path: Path) -> float:
+    """Opens the page; seconds of layout and style."""
     session = page.context.new_cdp_session(page)
+    # Only what comes later is counted.
     session.send("Performance.enable")
+    page.goto(path.as_uri())
     measured = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
     return float(measured["LayoutDuration"] + measured["RecalcStyleDuration"])
 
