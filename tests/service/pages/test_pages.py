@@ -10,6 +10,7 @@ import sys
 import pytest
 from jinja2 import Template, UndefinedError
 
+from tableveil import wording
 from tableveil.errors import InvalidError
 from tableveil.pages import Line, as_pdf, environment, heat_map, lines, share_bars
 
@@ -83,6 +84,15 @@ def test_bars_with_equal_labels_stay_apart() -> None:
 @pytest.mark.parametrize("labels", [[], ["only"], ["\N{GRINNING FACE}" * 60], ["\x00\ud800\uffff"]])
 def test_charts_are_drawn_whatever_their_labels_are(labels: list[str]) -> None:
     assert "<svg" in share_bars("x", labels, [("before", (0.0,) * len(labels))])
+
+
+def test_no_character_that_xml_lacks_gets_into_a_chart() -> None:
+    """All code points; once all that get through were also drawn, 20 to a label, which takes half an hour."""
+    shown = wording.printable("".join(map(chr, range(sys.maxunicode + 1))))
+    assert re.fullmatch("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*", shown)
+    several = [chr(code) for code in range(0, sys.maxunicode, 4999)]
+    labels = ["".join(several[i : i + 24]) for i in range(0, len(several), 24)]
+    assert "<svg" in share_bars("x", labels, [("before", (0.5,) * len(labels))])
 
 
 def test_pdf_is_the_same_bytes_each_time() -> None:
