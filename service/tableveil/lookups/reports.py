@@ -12,9 +12,11 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
 from tableveil.release import JointFigures, joint_figures, place_of
 from tableveil.release.row_checksum import stands, written_checksum
+from tableveil.source import find_source, fingerprint
 from tableveil.source.tables import find_table
 from tableveil.state import release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
+from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target, seen_among
@@ -41,8 +43,8 @@ class Told:
     """The facts about a release that are not in its ledger entry.
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
-    The rest is evidence. `measured` is False for callers who may not see what was measured of the release. The source
-    has `source_rows` now, None if it is a query's, gone, or not the caller's.
+    The rest is evidence. `measured` is False for callers who may not see what was measured of the release. Whether
+    the source is gone or changed is looked up for owners if nobody measured utility, and if it is no query.
     """
 
     columns: tuple[ToldColumn, ...]
@@ -55,7 +57,7 @@ class Told:
     earlier: Release | None = None
     joint: JointFigures | None = None
     source_gone: bool = False
-    source_rows: int | None = None
+    source_changed: bool = False
 
 
 class Reports:
@@ -107,15 +109,24 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
         joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
     )
-    if release.audience is not Audience.OWNER or release.warehouse:
+    if release.audience is not Audience.OWNER or release.warehouse or told.utility is not None:
         return told
     read = [find_table(session, one, "source")[0] for one in release.source_tables or (release.source,)]
     if None in read:
         return replace(told, source_gone=True)
-    if release.source_tables:
-        return told
-    rows = table(release.source.table, release.source.schema, session.catalog)
-    return replace(told, source_rows=session.value(exp.select(exp.Count(this=exp.Star())).from_(rows)))
+    return replace(told, source_changed=not release.source_tables and _is_changed(session, release))
+
+
+def _is_changed(session: Session, release: Release) -> bool:
+    """Whether the table has other rows than those that were released."""
+    source, _, _ = find_source(session, release.source, "", "source")
+    if source is None:
+        return True
+    if '"population"' in release.policy:
+        # The source may be a part of the table.
+        rows = table(release.source.table, release.source.schema, session.catalog)
+        return bool(session.value(exp.select(exp.Count(this=exp.Star())).from_(rows)) < release.records)
+    return fingerprint(session, source, fingerprint_key(session.ledger)) != release.source_fingerprint
 
 
 def _joint(session: Session, release: Release) -> JointFigures | None:

@@ -231,6 +231,24 @@ def test_changed_rows_have_no_checksum_of_their_own(house: House) -> None:
     assert "were changed since they were written" in found.notes[0]
 
 
+def test_a_source_that_changed_or_is_gone(house: House) -> None:
+    with house.server._database.session() as session:
+        session.execute("CREATE TABLE ward_b.short AS FROM ward_b.patients")
+        asked = policy("ward_b", "of_short", source={"schema": "ward_b", "table": "short"})
+        number = submitted(house, "bob", "JobService/SubmitJob", policy=asked).result
+        before = house.clients["bob"].get_report(number)
+        assert not before.notes
+        for change, said in (
+            ("UPDATE ward_b.short SET age = age + 1", "The source has other rows now"),
+            ("DROP TABLE ward_b.short", "The source is gone"),
+        ):
+            session.execute(change)
+            found = house.clients["bob"].get_report(number)
+            assert [note.partition(":")[0] for note in found.notes] == [said]
+            assert found.content == before.content
+            assert not house.clients["app"].get_report(number).notes
+
+
 def checksums(database: Database, number: int) -> list[str]:
     """The checksums that the ledger keeps of a release."""
     with database.ledger() as ledger:
