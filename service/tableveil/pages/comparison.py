@@ -43,18 +43,20 @@ def compared(first: Side, second: Side) -> Comparison:
     """Puts two releases side by side, with the figures that are equal too."""
     sides = (first.release, second.release)
     names = tuple(release.name for release in sides)
-    tables = [Table("In short", ("", *names, "change"), list(_overview(*sides)), texts=4)]
-    if all(map(wording.has_evidence, sides)):
+    owned = all(map(wording.has_evidence, sides))
+    overview = [*_overview(*sides), *(_of_owners(*sides) if owned else ())]
+    tables = [Table("In short", ("", *names, "change"), overview, texts=4)]
+    if owned:
         told = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
-        tables += [
-            Table("Quasi-identifiers", (*told, "change"), list(_levels(*sides)), texts=6),
-            Table("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4),
-            Table("Privacy that is reached", ("model", *names), list(_reached(*sides))),
-        ]
+        tables.append(Table("Quasi-identifiers", (*told, "change"), list(_levels(*sides)), texts=6))
+    tables.append(Table("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4))
+    if owned:
+        tables.append(Table("Privacy that is reached", ("model", *names), list(_reached(*sides))))
     if first.utility is not None and second.utility is not None:
         rows = list(_usefulness(first.utility, second.utility))
         tables.append(Table("Usefulness", ("", *names), rows))
-    tables.append(Table("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
+    if owned:
+        tables.append(Table("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
     return Comparison(f"{names[0]} and {names[1]} compared", list(_notes(first, second)), tables)
 
 
@@ -70,7 +72,7 @@ def _notes(first: Side, second: Side) -> Iterator[str]:
         yield "The table changed between them: figures can differ because the people do."
     for side in (first, second):
         if not wording.has_evidence(side.release):
-            yield f"The evidence of {side.release.name} is its owner's: levels, risks and loss are not compared."
+            yield f"The evidence of {side.release.name} is its owner's: policies, levels and loss are not compared."
         elif side.utility is None:
             name = side.release.name
             yield (
@@ -80,26 +82,37 @@ def _notes(first: Side, second: Side) -> Iterator[str]:
 
 
 def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
-    def texts(name: str, told: Callable[[Release], str]) -> tuple[str, ...]:
-        before, after = told(first), told(second)
-        return name, before, after, "" if before == after else "differs"
+    """Facts that everybody sees who sees the releases."""
+    yield _texts("released as", first, second, lambda release: wording.target_name(release.target))
+    yield _texts("made", first, second, lambda release: wording.moment(release.create_time))
+    yield _texts("public", first, second, wording.standing)
+    yield _counts("released records", first.risk_after.records, second.risk_after.records)
+    yield _counts("suppressed records", first.suppressed_records, second.suppressed_records)
+    yield _counts("classes", first.classes, second.classes)
 
-    yield texts("table", lambda release: wording.table_name(release.source))
-    yield texts("released as", lambda release: wording.target_name(release.target))
-    yield texts("made", lambda release: wording.moment(release.create_time))
-    yield texts("public", wording.standing)
-    yield texts("privacy", lambda release: "; ".join(map(privacy_in_words, release.policy.privacy_models)) or _NONE)
-    yield texts("quality", lambda release: release.quality_model or _NONE)
-    counts: tuple[tuple[str, Callable[[Release], int]], ...] = (
-        ("records of the table", lambda release: release.records),
-        ("suppressed records", lambda release: release.suppressed_records),
-        ("classes", lambda release: release.classes),
-    )
-    for name, value in counts:
-        yield _line(name, value(first), value(second), lambda number: wording.count(int(number)))
+
+def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
+    """Facts that are evidence."""
+    yield _texts("table", first, second, lambda release: wording.table_name(release.source))
+    yield _counts("records of the table", first.records, second.records)
+    yield _texts("privacy", first, second, _privacy)
+    yield _texts("quality", first, second, lambda release: release.quality_model or _NONE)
     if first.quality_model == second.quality_model:
         yield _line("score (less is better)", first.score, second.score, wording.score)
-    yield texts("proven optimal", lambda release: "yes" if release.proof.optimal else "no")
+    yield _texts("proven optimal", first, second, lambda release: "yes" if release.proof.optimal else "no")
+
+
+def _privacy(release: Release) -> str:
+    return "; ".join(map(privacy_in_words, release.policy.privacy_models)) or _NONE
+
+
+def _texts(name: str, first: Release, second: Release, told: Callable[[Release], str]) -> tuple[str, ...]:
+    before, after = told(first), told(second)
+    return name, before, after, "" if before == after else "differs"
+
+
+def _counts(name: str, first: int, second: int) -> tuple[str, ...]:
+    return _line(name, first, second, lambda number: wording.count(int(number)))
 
 
 def _line(name: str, first: float, second: float, told: Callable[[float], str]) -> tuple[str, ...]:

@@ -66,11 +66,19 @@ def test_usefulness_that_was_measured_is_compared(
 
 
 def test_evidence_that_is_not_the_callers_is_not_compared(run: Run, releases: tuple[Release, Release]) -> None:
-    releases[0].ClearField("proof")
+    """An analyst was told that releases met no privacy model, had no records and a score of 0."""
+    for name in ("proof", "policy", "records", "score", "quality_model", "source", "attributes", "guarantees"):
+        releases[0].ClearField(name)
     result = run("compare", "3", "4")
     assert result.exit_code == 0
     assert "The evidence of releases/3 is its owner's" in result.stdout
-    assert "Risk after release" not in result.stdout
+    assert "Risk after release" in result.stdout
+    found = {line.partition("  ")[0].strip() for line in result.stdout.splitlines()}
+    assert {"released records", "suppressed records"} <= found
+    assert (
+        not {"table", "privacy", "quality", "records of the table", "proven optimal", "Policies: what differs"} & found
+    )
+    assert "score" not in result.stdout
 
 
 def test_the_page_has_the_same_tables(run: Run, releases: tuple[Release, Release], tmp_path: Path) -> None:
