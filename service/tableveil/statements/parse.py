@@ -38,6 +38,10 @@ _PRIVACY: Descriptor = policy_pb2.PrivacyModel.DESCRIPTOR
 _QUALITY: Descriptor = policy_pb2.QualityModel.DESCRIPTOR
 _IN_YAML = "policy"
 _BECAUSE = "BECAUSE"
+_QUERIES = (
+    "`tableveil export` writes a release to a file that DuckDB opens, and `tableveil endpoint` answers queries. "
+    "`tableveil describe` shows the columns of a table."
+)
 
 
 def parse(text: str) -> Statement:
@@ -53,6 +57,8 @@ def parse(text: str) -> Statement:
             statement = read(tokens)
             tokens.expect_end()
             return statement
+    if any(tokens.is_next(word) for word in ("SELECT", "WITH", "FROM", "DESCRIBE")):
+        tokens.refuse(tokens.offset, "a query", "a statement about releases", _QUERIES)
     tokens.refuse_next()
 
 

@@ -144,7 +144,7 @@ ALL = f"{BEGIN}AS SELECT * FROM t WITH "
 ALMOST = {
     "": ("line 1, column 1", "the end of the statement", "CREATE"),
     " ; ": ("line 1, column 2", "the end of the statement", "CREATE"),
-    "SELECT * FROM t": ("line 1, column 1", "'SELECT'", "CREATE or EXPLAIN or ALTER"),
+    "SELECT * FROM t": ("line 1, column 1", "a query", "a statement about releases"),
     '"CREATE" ANONYMIZED TABLE r': ("line 1, column 1", "'\"CREATE\"'", "CREATE"),
     "CREATE TABLE r AS SELECT 1": ("line 1, column 8", "'TABLE'", "OR REPLACE or ANONYMIZED"),
     "CREATE ANONYMIZED\n  INDEX r": ("line 2, column 3", "'INDEX'", "TABLE or VIEW"),
@@ -235,6 +235,12 @@ def test_what_is_almost_a_statement_is_refused_with_its_place(text: str) -> None
 def test_a_name_that_is_nearly_right_is_proposed() -> None:
     (fault,) = faults_of(f"{ALL}(k_anonimity(5))")
     assert fault.hint == "Did you mean 'k_anonymity'?"
+
+
+def test_queries_are_led_to_rows() -> None:
+    """The nearest statement to SELECT is REJECT."""
+    (fault,) = faults_of("SELECT * FROM t")
+    assert "`tableveil export`" in fault.hint
 
 
 def test_all_faults_of_a_policy_are_told_at_once() -> None:
