@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes.counter import ClassCounter
+from tableveil.classes.delegating import DelegatingCounter
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses, Marginals
-from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -72,50 +71,17 @@ WITHOUT_ROW = -1
 """Stands for the class of a record that was absent from a release, or suppressed in it."""
 
 
-class JointCounter:
+class JointCounter(DelegatingCounter):
     """Counts joint classes, from a counter whose last attribute is the combination of earlier classes.
 
     It has one level, and is no quasi-identifier: levels and transformations leave it out. `combinations_of`
     takes it out of the keys.
     """
 
-    def __init__(self, counter: ClassCounter) -> None:
-        self._counter = counter
-
-    @property
-    def name(self) -> str:
-        """The counter's name, for the evidence."""
-        return self._counter.name
-
-    @property
-    def account(self) -> str:
-        """How classes were counted so far, in one sentence."""
-        return self._counter.account
-
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier: its codes, groups and leaves."""
         return self._counter.levels[:-1]
-
-    @property
-    def records(self) -> int:
-        """N, withheld records included."""
-        return self._counter.records
-
-    @property
-    def withheld(self) -> int:
-        """Records suppressed at every transformation."""
-        return self._counter.withheld
-
-    @property
-    def sensitive(self) -> tuple[SensitiveColumn, ...]:
-        """The columns whose values the classes know."""
-        return self._counter.sensitive
-
-    @property
-    def population(self) -> int | None:
-        """Records of the population; None if it is not counted."""
-        return self._counter.population
 
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""

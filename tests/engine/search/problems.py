@@ -10,9 +10,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter, SensitiveColumn
+from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.classes.delegating import DelegatingCounter
 from tableveil.control import Control, Progress
-from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Axis, Lattice, Transformation
 from tableveil.policy import KAnonymity
 from tableveil.policy import QualityModel as Named
@@ -53,48 +54,17 @@ class OnlyClasses(NumpyCounter):
         return Marginals(transformation, tuple(counts))
 
 
-class Watched:
+class Watched(DelegatingCounter):
     """A counter that calls `before` with the number of questions asked so far; each takes a second of its clock."""
 
     def __init__(self, counter: ClassCounter, before: Callable[[int], None] = lambda asked: None) -> None:
-        self._counter = counter
+        super().__init__(counter)
         self._before = before
         self._asked = 0
         self.counted: list[Transformation] = []
 
     def clock(self) -> float:
         return float(self._asked)
-
-    @property
-    def name(self) -> str:
-        return self._counter.name
-
-    @property
-    def account(self) -> str:
-        return self._counter.account
-
-    @property
-    def levels(self) -> tuple[AttributeLevels, ...]:
-        return self._counter.levels
-
-    @property
-    def records(self) -> int:
-        return self._counter.records
-
-    @property
-    def withheld(self) -> int:
-        return self._counter.withheld
-
-    @property
-    def sensitive(self) -> tuple[SensitiveColumn, ...]:
-        return self._counter.sensitive
-
-    @property
-    def population(self) -> int | None:
-        return self._counter.population
-
-    def marginals(self) -> Marginals:
-        return self._counter.marginals()
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
         self._ask()
