@@ -128,7 +128,7 @@ def _levels(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
             column,
             *(_level(result) for result in (before, after)),
             *(wording.share(result.loss) if result else "" for result in (before, after)),
-            _direction(before, after),
+            wording.change_of_labels(before, after),
         )
 
 
@@ -139,14 +139,6 @@ def _level(result: AttributeResult | None) -> str:
         return result.aggregation
     lowest = min((one.level for one in result.levels), default=result.level)
     return f"{lowest} to {result.level}" if lowest < result.level else f"{result.level} of {result.top_level}"
-
-
-def _direction(before: AttributeResult | None, after: AttributeResult | None) -> str:
-    if before is None or after is None:
-        return "differs"
-    if before.loss == after.loss:
-        return "" if _level(before) == _level(after) else "differs"
-    return "coarser" if after.loss > before.loss else "finer"
 
 
 def _risks(first: Release, second: Release) -> Iterator[tuple[str, ...]]:

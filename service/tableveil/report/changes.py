@@ -20,7 +20,7 @@ def changes(earlier: Release, later: Release) -> Grid:
 
 def _lines(earlier: Release, later: Release) -> Iterator[tuple[str, ...]]:
     def line(name: str, before: str, after: str) -> tuple[str, ...]:
-        return name, before, after, "" if before == after else "changed"
+        return name, before, after, "" if before == after else "differs"
 
     sides = (earlier, later)
     yield line("privacy models", *(named(one.policy.privacy_models) for one in sides))
@@ -38,16 +38,8 @@ def _levels(earlier: Release, later: Release) -> Iterator[tuple[str, ...]]:
     after = {result.column: result for result in later.attributes}
     for column in {**before, **after}:
         first, second = before.get(column), after.get(column)
-        yield column, _shown(first), _shown(second), _direction(first, second)
+        yield column, _shown(first), _shown(second), wording.change_of_labels(first, second)
 
 
 def _shown(result: AttributeResult | None) -> str:
     return "no quasi-identifier" if result is None else f"{treatment_of(result)}, loss {wording.share(result.loss)}"
-
-
-def _direction(first: AttributeResult | None, second: AttributeResult | None) -> str:
-    if first is None or second is None:
-        return "changed"
-    if first.loss == second.loss:
-        return "" if treatment_of(first) == treatment_of(second) else "changed"
-    return "coarser" if second.loss > first.loss else "finer"

@@ -51,6 +51,24 @@ def standing(release: release_service_pb2.Release) -> str:
     return "replaced" if approved else release_service_pb2.ReleaseState.Name(release.state)[14:].lower()
 
 
+def change_of_labels(
+    first: release_service_pb2.AttributeResult | None, second: release_service_pb2.AttributeResult | None
+) -> str:
+    """Says whether a column's labels became finer or coarser from one release to another, or differ otherwise.
+
+    None stands for a column that is no quasi-identifier.
+    """
+    if first is None or second is None:
+        return "differs"
+    if first.loss != second.loss:
+        return "coarser" if second.loss > first.loss else "finer"
+    return "" if _treatment(first) == _treatment(second) else "differs"
+
+
+def _treatment(result: release_service_pb2.AttributeResult) -> tuple[str, list[int]]:
+    return result.aggregation, [one.level for one in result.levels] or [result.level]
+
+
 def count(number: int) -> str:
     """`12,345`."""
     return f"{number:,}"

@@ -9,6 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil import wording
 from tableveil.v1 import policy_pb2
+from tableveil.v1.release_service_pb2 import AttributeResult, LevelRecords
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,24 @@ def test_long_names_are_cut() -> None:
 def test_moment() -> None:
     assert wording.moment(Timestamp(seconds=1_700_000_000, nanos=999)) == "2023-11-14 22:13:20Z"
     assert wording.moment(Timestamp()) == ""
+
+
+AT_1 = AttributeResult(level=1, loss=0.25)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "change"),
+    [
+        (AT_1, AttributeResult(level=1, loss=0.25, distinct_after=9), ""),
+        (AT_1, AttributeResult(level=1, loss=0.25, levels=[LevelRecords(level=1, records=9)]), ""),
+        (AT_1, AttributeResult(level=2, loss=0.5), "coarser"),
+        (AttributeResult(level=2, loss=0.5), AT_1, "finer"),
+        (AT_1, AttributeResult(level=2, loss=0.25), "differs"),
+        (AT_1, AttributeResult(level=1, loss=0.25, levels=[LevelRecords(level=0), LevelRecords(level=1)]), "differs"),
+        (AT_1, AttributeResult(aggregation="mean", loss=0.25), "differs"),
+        (AT_1, None, "differs"),
+        (None, AT_1, "differs"),
+    ],
+)
+def test_change_of_labels(first: AttributeResult | None, second: AttributeResult | None, change: str) -> None:
+    assert wording.change_of_labels(first, second) == change
