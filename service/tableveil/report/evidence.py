@@ -64,6 +64,12 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
         "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
         "beside the labels. Labels are those of most records; only quasi-identifiers have any."
     )
+    unmeasured = [one.name for one in facts.columns if one.role != "QUASI_IDENTIFIER" and one.name not in effective]
+    if unmeasured:
+        yield Words(
+            f"Effective k was not measured of {', '.join(unmeasured)}: it is where labels hide values, and rows are in "
+            "no warehouse."
+        )
     reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
     if reasons:
         yield Words("Why columns have their roles:")

@@ -48,6 +48,8 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield f"The search may take {policy.search.time_limit_seconds} seconds."
     for attribute in policy.attributes:
         yield from _attribute(attribute)
+    if overruled := [attribute.column for attribute in policy.attributes if attribute.acknowledged]:
+        yield f"Checks that would refuse {', '.join(overruled)} are overruled: the policy acknowledges them."
     if policy.HasField("population"):
         yield "Models of the population count the people that the policy names as the population."
     if policy.release.left_behind:
@@ -74,8 +76,6 @@ def _attribute(attribute: policy_pb2.Attribute) -> Iterator[str]:
         yield f"{name} counts {attribute.weight:g} times in the loss."
     if attribute.nulls in _NULLS:
         yield _NULLS[attribute.nulls].format(name)
-    if attribute.acknowledged:
-        yield f"Checks that would refuse {name} are overruled: the policy acknowledges the column."
 
 
 def source_text(policy: Policy) -> tuple[str, ...]:

@@ -192,6 +192,15 @@ def test_people_with_several_records_are_counted_for_the_owner() -> None:
     assert "count records" in public(found)
 
 
+def test_the_columns_that_are_overruled_are_one_sentence() -> None:
+    found = released()
+    for column in ("ward", "doctor"):
+        found.policy.attributes.add(column=column, role=policy_pb2.ROLE_INSENSITIVE, acknowledged=True)
+    assert owners(found).count("Checks that would refuse") == 1
+    assert "Checks that would refuse ward, doctor are overruled" in owners(found)
+    assert "Effective k was not measured of diagnosis:" in owners(found), "of ward it was"
+
+
 def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
     found = released()
     del found.policy.privacy_models[:]
