@@ -18,7 +18,6 @@ from tableveil.policy import (
     RecordLevel,
     ReleaseKind,
     Role,
-    SuppressedRecords,
 )
 from tableveil.spark.capabilities import unsupported
 from tests.service.jobs.elsewhere import POLICY
@@ -38,15 +37,11 @@ MONEY = Decimal(1)
             replace(POLICY, attributes=(AttributePolicy("a", Role.QUASI_IDENTIFIER, aggregation=Aggregation()),)),
             "attributes[0].aggregation",
         ),
-        (replace(POLICY, attributes=(AttributePolicy("a", Role.INSENSITIVE),)), "attributes[0].role"),
         (replace(POLICY, source_query="SELECT 1"), "source_query"),
         (replace(POLICY, person_column="id"), "no_person_digests"),
-        (replace(POLICY, suppressed_records=SuppressedRecords.BLANK), "suppressed_records"),
-        (replace(POLICY, suppressed_records=SuppressedRecords.KEEP), "suppressed_records"),
         (replace(POLICY, release=replace(RELEASE, kind=ReleaseKind.VIEW)), "release.kind"),
         (replace(POLICY, release=replace(RELEASE, publish=("shelf",))), "release.publish"),
         (replace(POLICY, release=replace(RELEASE, left_behind=LeftBehind.REPORT)), "release.left_behind"),
-        (replace(POLICY, release=replace(RELEASE, class_id=True)), "release.class_id"),
     ],
 )
 def test_refused_by_name(policy: Policy, field: str) -> None:
@@ -58,11 +53,11 @@ def test_refused_by_name(policy: Policy, field: str) -> None:
 
 
 def test_all_else_is_taken() -> None:
-    acknowledged = AttributePolicy("a", Role.INSENSITIVE, acknowledged=True)
-    person = replace(POLICY, person_column="id", no_person_digests=True, attributes=(acknowledged,))
+    insensitive = AttributePolicy("a", Role.INSENSITIVE)
+    person = replace(POLICY, person_column="id", no_person_digests=True, attributes=(insensitive,))
     assert unsupported(POLICY) == unsupported(person) == []
 
 
 def test_every_fault_at_once() -> None:
-    asked = replace(POLICY, source_query="SELECT 1", release=replace(RELEASE, class_id=True))
-    assert [fault.field for fault in unsupported(asked)] == ["source_query", "release.class_id"]
+    asked = replace(POLICY, source_query="SELECT 1", release=replace(RELEASE, publish=("shelf",)))
+    assert [fault.field for fault in unsupported(asked)] == ["source_query", "release.publish"]

@@ -43,7 +43,8 @@ class PolicyDraft:
     """The proposals for a table, or for the rows of `source_query`; then `source` names none.
 
     If `person_column` is None, the draft proposes to state that each row is one person. `repeating` says that people
-    have several rows, so that dominance belongs beside k-anonymity.
+    have several rows, so that dominance belongs beside k-anonymity. A table of a `warehouse` gets no field that is
+    not supported there.
 
     The owner decides on the statement on people, the privacy models, and the roles of columns of which nothing is
     known, whatever the draft proposes.
@@ -56,10 +57,15 @@ class PolicyDraft:
     remarks: tuple[Remark, ...]
     source_query: str = ""
     repeating: bool = False
+    warehouse: str = ""
 
 
 def draft_policy(
-    source: TableReference, columns: Sequence[ColumnDraft], figures: Figures | None, unmeasured: str = ""
+    source: TableReference,
+    columns: Sequence[ColumnDraft],
+    figures: Figures | None,
+    unmeasured: str = "",
+    warehouse: str = "",
 ) -> PolicyDraft:
     """Puts the draft together; `unmeasured` says why there are no figures."""
     proposed = propose_k(any(draft.meaning is Meaning.HEALTH for draft in columns))
@@ -78,10 +84,13 @@ def draft_policy(
             RemarkKind.GUESS,
             "Up to one record in twenty may be left out, so that a few rare ones do not blur all others.",
         ),
+        *(() if warehouse else (_on_local_recoding(),)),
         *_on_choosing(columns),
     ]
     name = person.facts.name if person is not None and numbers_people else None
-    return PolicyDraft(source, tuple(columns), name, proposed.k, tuple(remarks), repeating=repeating)
+    return PolicyDraft(
+        source, tuple(columns), name, proposed.k, tuple(remarks), repeating=repeating, warehouse=warehouse
+    )
 
 
 def _on_the_whole(columns: Sequence[ColumnDraft], unmeasured: str) -> Iterator[Remark]:
@@ -153,12 +162,15 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
         yield Remark("privacy_models", RemarkKind.DECIDE, text)
 
 
-def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
+def _on_local_recoding() -> Remark:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
         "field, all records have the same level in a column. Frontiers need that, and some models."
     )
-    yield Remark("local_recoding", RemarkKind.GUESS, text)
+    return Remark("local_recoding", RemarkKind.GUESS, text)
+
+
+def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
     text = (
         "Among all releases that are safe enough, the one is chosen whose labels cover the least part of each column's "
         "values, on average over the records and then over the columns. A weight makes a column count more. Other "

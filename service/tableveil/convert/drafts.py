@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 
 from tableveil.convert.enums import ROLES
@@ -10,7 +11,6 @@ from tableveil.convert.hierarchies import hierarchy_to_proto
 from tableveil.convert.privacies import complete
 from tableveil.convert.tables import table_to_proto
 from tableveil.drafting import ColumnDraft, PolicyDraft, Remark, RemarkKind
-from tableveil.policy import TableReference
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import policy_pb2
 from tableveil.v1.privacy_service_pb2 import TablePrivacy
@@ -31,14 +31,14 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     """The message for a draft: the proposal, and a policy without the fields that the owner must decide."""
     query = draft.source_query
     proposal = policy_pb2.Policy(
-        # The catalog is the name of the database's file, which may have another name elsewhere.
-        source=None if query else table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
+        # The database's own catalog is the name of its file, which may have another name elsewhere.
+        source=None if query else table_to_proto(replace(draft.source, catalog=draft.warehouse)),
         source_query=query,
         attributes=map(_attribute, draft.columns),
         privacy_models=list(_models(draft)),
         suppression_limit=SUPPRESSION_LIMIT,
         quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
-        local_recoding=policy_pb2.LocalRecoding(),
+        local_recoding=None if draft.warehouse else policy_pb2.LocalRecoding(),
         search=policy_pb2.Search(time_limit_seconds=TIME_LIMIT_SECONDS),
         release=policy_pb2.ReleaseTarget(
             schema=draft.source.schema or "main",
@@ -50,6 +50,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         proposal.rows_are_people = True
     else:
         proposal.person_column = draft.person_column
+        proposal.no_person_digests = bool(draft.warehouse)
     policy = policy_pb2.Policy()
     policy.CopyFrom(proposal)
     for column, attribute in zip(draft.columns, policy.attributes, strict=True):

@@ -93,9 +93,7 @@ def release_work(policy: Policy, document: str) -> Work:
         return recorded(session, [found.reference])[0]
 
     work = policy_work(JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy))
-    return replace(
-        work, admit=admit, released=policy, catalog=policy.source.catalog, warnings=tuple(early_warnings(policy))
-    )
+    return replace(work, admit=admit, released=policy, warnings=tuple(early_warnings(policy)))
 
 
 def method_of(policy: Policy) -> Method[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, WarehouseSession
 from tableveil.control import Control, Stopped
 from tableveil.counting import count_frequencies
 from tableveil.drafting import (
@@ -21,6 +21,7 @@ from tableveil.pipelines.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
 from tableveil.source import Source, find_source, resolve_analyzed
+from tableveil.source.collectible import check_collectible
 from tableveil.source.drafted import column_facts
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
@@ -45,31 +46,34 @@ class Drafts:
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
-        with self._database.session() as session:
-            session.control = control
+        warehouse = "" if query else self._database.warehouse_of(table.catalog)
+        with self._database.session() as session, self._database.rows_session(session, warehouse) as rows:
+            session.control = rows.control = control
             try:
-                return _draft(session, table, query)
+                return _draft(rows, table, query)
             except Stopped:
                 raise CancelledError("CANCELLED", "the draft was cancelled") from None
 
 
-def _draft(session: Session, table: TableReference, query: str) -> PolicyDraft:
+def _draft(session: WarehouseSession, table: TableReference, query: str) -> PolicyDraft:
     figures, unmeasured = None, ""
     with session.transaction():
         source, _, faults = find_source(session, table, query, "table")
         if source is None:
             raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
         if source.query is not None:
-            take_snapshot(session, source)
+            take_snapshot(session.embedded, source)
         columns = draft_columns(column_facts(session, source.rows))
         if columns[0].facts.rows > MOST_ROWS_MEASURED:
             unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
         else:
             figures = _measured(session, source, columns)
-    return replace(draft_policy(source.reference, columns, figures, unmeasured), source_query=query)
+    warehouse = "" if session.embedded is session else session.catalog
+    draft = draft_policy(source.reference, columns, figures, unmeasured, warehouse)
+    return replace(draft, source_query=query)
 
 
-def _measured(session: Session, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:
+def _measured(session: WarehouseSession, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:
     """The figures of guessed and possible quasi-identifiers; None if there is nothing to measure."""
     facts = {draft.facts.name: draft for draft in columns if draft.facts.kind is not None and draft.facts.rows}
     guessed = [name for name, draft in facts.items() if draft.decided and draft.role is Role.QUASI_IDENTIFIER]
@@ -82,6 +86,7 @@ def _measured(session: Session, source: Source, columns: Sequence[ColumnDraft]) 
     if not names:
         return None
     analyzed, _ = resolve_analyzed(session, source.reference, "", names, None, "", source.query)
+    check_collectible(session, source, names)
     frequencies = count_frequencies(session, analyzed).frequencies
     size = min(LARGEST_SUBSET, default_size(len(names), len(frequencies.records)))
     assert session.control is not None

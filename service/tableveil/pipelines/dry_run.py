@@ -1,11 +1,14 @@
-"""One job from policy to dry run: makes the release of the policy under a private name, and takes it back."""
+"""One job from policy to dry run: makes the release of the policy under a private name, and takes it back.
+
+In a warehouse nothing is written: the figures are those of the search.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, TableveilError
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
@@ -27,7 +30,7 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was stored.
     """
-    session, report = job.session, job.report
+    session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     found, resolved, faults = resolve_source(session, policy)
     source = fitting(found, faults)
@@ -44,12 +47,12 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
 
 
 def dry_run_work(policy: Policy, document: str) -> Work:
-    """The work for a dry run; it needs as much room as the release."""
+    """The work for a dry run; in the database it needs as much room as the release."""
     work = policy_work(JobKind.DRY_RUN, policy, document, lambda job: run_dry_run(job, policy))
     return replace(work, released=policy, rehearsed=True, warnings=tuple(early_warnings(policy)))
 
 
-def _refusals(session: Session, policy: Policy, plan: ReleasePlan, fingerprint: Fingerprint) -> Iterator[str]:
+def _refusals(session: WarehouseSession, policy: Policy, plan: ReleasePlan, fingerprint: Fingerprint) -> Iterator[str]:
     """The reasons why a release would be refused at the moment, whatever its rows are."""
     target = check_target(session, policy, plan.source) if policy.release.name else []
     checks: list[Callable[[], object]] = [lambda: check_ledger(session, policy, plan.source, fingerprint)]

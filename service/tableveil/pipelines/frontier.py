@@ -22,6 +22,7 @@ from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
+from tableveil.source.tables import recorded
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.jobs import JobPhase
@@ -35,7 +36,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     Raises:
         TableveilError: nothing was stored.
     """
-    session, report = job.session, job.report
+    session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     # More of the grid may be out of reach, but if the least k is, all of it is.
     source, policy, faults = resolve_source(session, with_k(policy, grid.ks[0]))
@@ -50,10 +51,10 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         report.phase(JobPhase.COUNTING)
         counts = count_classes(session, policy, read)
     if policy.local_recoding is not None:
-        check_one_meaning(session, policy, counts.dictionaries, counts.lattice, "local_recoding")
+        check_one_meaning(session.embedded, policy, counts.dictionaries, counts.lattice, "local_recoding")
     report.phase(JobPhase.SEARCHING)
     started, base = job.control.now(), counts.base
-    counter = open_counter(session, base, counts.lattice.bottom)
+    counter = open_counter(session.embedded, base, counts.lattice.bottom)
     suppressible = tuple(
         replace(policy, suppression_limit=limit).suppressible(counter.records) for limit in grid.suppression_limits
     )
@@ -88,7 +89,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
             number=number,
             job=job.number,
             created_at=jobs.now(),
-            source=source.reference,
+            source=recorded(session, [source.reference])[0],
             source_fingerprint=mark,
             records=counter.records,
             quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),

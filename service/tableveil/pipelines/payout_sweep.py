@@ -19,6 +19,7 @@ from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
+from tableveil.source.tables import recorded
 from tableveil.state import jobs, payout_sweeps
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
@@ -32,7 +33,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     Raises:
         TableveilError: nothing was stored.
     """
-    session, report = job.session, job.report
+    session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     source, policy, faults = resolve_source(session, policy)
     if source is None or faults:
@@ -45,7 +46,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
         read = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base, lattice = build_base(session, read.source, read.generalized), read.lattice
-    if faults := check_population(policy, base) or check_contained(session, base):
+    if faults := check_population(policy, base) or check_contained(session.embedded, base):
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     check_enumerable(base, lattice)
     report.phase(JobPhase.SEARCHING)
@@ -57,7 +58,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             number=number,
             job=job.number,
             created_at=jobs.now(),
-            source=source.reference,
+            source=recorded(session, [source.reference])[0],
             source_fingerprint=mark,
             population_fingerprint=population_mark,
             records=base.records,

@@ -170,7 +170,7 @@ def dictionaries_of(
     source = source.clustered([attribute.column for attribute in policy.aggregated])
     records = records_in(session, source) if source.complete else facts.records
     counted = counted_columns(session, source, policy, records)
-    check_collectible(session, source, policy, counted)
+    check_collectible(session, source, [attribute.column for attribute in policy.quasi_identifiers], counted)
     dictionaries, sensitive, aggregated = [], [], []
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))

@@ -45,6 +45,7 @@ from tableveil.risk import (
     subset_risks,
 )
 from tableveil.source import Analyzed, check_membership, fingerprint
+from tableveil.source.collectible import check_collectible
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
@@ -90,7 +91,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     Raises:
         TableveilError: nothing was stored.
     """
-    session, report = job.session, job.report
+    session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
@@ -102,6 +103,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         several, misfit = check_owners(session, request, analyzed)
         if faults := [*faults, *misfit]:
             raise unfit(faults)
+        check_collectible(session, analyzed.source, [column.name for column in analyzed.quasi_identifiers])
         report.phase(JobPhase.COUNTING)
         counted = _of_people(session, request, analyzed) if several else count_frequencies(session, analyzed)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
@@ -170,11 +172,12 @@ def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf)
     return Work(
         kind=JobKind.RISK_ANALYSIS,
         document=document,
-        admit=lambda session: resolve_subject(session.embedded, request, policy_of)[0],
+        admit=lambda session: resolve_subject(session, request, policy_of)[0],
         run=lambda job: run_risk_analysis(job, request, policy_of),
         release=request.release,
         population=request.population,
         source_query=request.source_query,
+        catalog=request.table.catalog if request.table is not None else "",
     )
 
 

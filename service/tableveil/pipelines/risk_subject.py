@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.errors import Fault, InvalidError, NotFoundError
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
@@ -16,9 +16,12 @@ from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
+from tableveil.source.tables import recorded
 
 
-def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf) -> tuple[TableReference, Analyzed]:
+def resolve_subject(
+    session: WarehouseSession, request: RiskRequest, policy_of: PolicyOf
+) -> tuple[TableReference, Analyzed]:
     """The subject's name for people, and its rows with the analyzed columns.
 
     Raises:
@@ -28,16 +31,17 @@ def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf)
     """
     query = None
     if request.release is not None:
-        release = current_release(session, request.release)
+        release = current_release(session.embedded, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
-        found = rows_of(session, release, policy_of(release.policy))
+        found = rows_of(session.embedded, release, policy_of(release.policy))
         rows, marker = found.table, found.marker
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:
         source, faults = _source(session, request)
         if source is None:
             raise unfit(faults)
-        shown, rows, marker, names, query = source.reference, source.reference, "", request.columns, source.query
+        shown, rows, marker = recorded(session, [source.reference])[0], source.reference, ""
+        names, query = request.columns, source.query
     population, weight = request.population, request.weight_column
     analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query, request.person_column)
     faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
@@ -47,7 +51,7 @@ def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf)
     return shown, analyzed
 
 
-def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, str]:
+def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskRequest, str]:
     """The request with guessed quasi-identifiers and a warning about that, if it has no release and names none.
 
     A query is run for it, and its rows are kept.
@@ -62,7 +66,7 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
         # The resolution of the request reports it.
         return request, ""
     if source.query is not None:
-        take_snapshot(session, source)
+        take_snapshot(session.embedded, source)
     subset = request.population.subset_column if request.population else ""
     used = {request.weight_column, request.person_column, subset}
     known = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
@@ -79,7 +83,7 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
     return replace(request, quasi_identifiers=tuple(names)), warning
 
 
-def _source(session: Session, request: RiskRequest) -> tuple[Source | None, list[Fault]]:
+def _source(session: WarehouseSession, request: RiskRequest) -> tuple[Source | None, list[Fault]]:
     source, _, faults = find_source(session, request.table or TableReference("", "", ""), request.source_query, "table")
     return source, faults
 

@@ -12,6 +12,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.source import Source, resolve_source
+from tableveil.source.tables import recorded
 from tableveil.state.kinds import JobKind
 
 
@@ -69,7 +70,8 @@ def policy_work(
 
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
-        return fitting(source, [*faults, *check_known_classes(session.embedded, policy)]).reference
+        found = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
+        return recorded(session, [found.reference])[0]
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]
     return Work(
@@ -86,6 +88,7 @@ def policy_work(
             for found in definitions
             if isinstance(found, (TableLevels, SafeHarborZip))
         ),
+        catalog=policy.source.catalog,
     )
 
 

@@ -13,8 +13,10 @@ from sqlglot import exp
 
 from tableveil.backend import (
     Session,
+    WarehouseSession,
     alias,
     cast,
+    collected,
     column,
     conjunction,
     create_table,
@@ -56,7 +58,7 @@ class CountedFrequencies:
     population_records: int | None
 
 
-def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
+def weight_facts(session: WarehouseSession, analyzed: Analyzed) -> WeightFacts:
     """Defects of the weights; none if there are no weights."""
     if analyzed.weight is None:
         return WeightFacts(0, 0, 0)
@@ -72,7 +74,7 @@ def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
     return WeightFacts(null, not_finite, below_one)
 
 
-def count_frequencies(session: Session, analyzed: Analyzed) -> CountedFrequencies:
+def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedFrequencies:
     """Counts the combinations. The codes of each column are in the smallest type that holds them.
 
     The weights must have been checked.
@@ -95,7 +97,7 @@ def count_frequencies(session: Session, analyzed: Analyzed) -> CountedFrequencie
     keys = _keys(analyzed.source.table("source"), values, layout)
     if analyzed.weight is not None:
         keys = keys.select(alias(cast(column(analyzed.weight.name, "source"), "DOUBLE"), "weight"))
-    if layout.words == 1 and rows <= MOST_COMBINATIONS:
+    if session.embedded is session and layout.words == 1 and rows <= MOST_COMBINATIONS:
         combinations = _by_sorting(session, keys, analyzed.weight is not None)
     else:
         combinations = _by_grouping(session, keys, layout, analyzed.weight is not None)
@@ -126,7 +128,7 @@ class _Combinations:
     weights: NDArray[np.float64] | None
 
 
-def _by_sorting(session: Session, keys: exp.Select, weighted: bool) -> _Combinations:
+def _by_sorting(session: WarehouseSession, keys: exp.Select, weighted: bool) -> _Combinations:
     """Reads the key of every row: with nearly as many combinations as rows, this is much faster than grouping."""
     if weighted:
         # Moving weights along with keys is slower in numpy than in the database, which sorts on all cores.
@@ -149,13 +151,13 @@ def _codes(layout: KeyLayout, words: Sequence[NDArray[np.int64]], attribute: int
     return (words[layout.word[attribute]] >> shift) & (radix - 1)
 
 
-def _by_grouping(session: Session, keys: exp.Select, layout: KeyLayout, weighted: bool) -> _Combinations:
+def _by_grouping(session: WarehouseSession, keys: exp.Select, layout: KeyLayout, weighted: bool) -> _Combinations:
     words = [column(f"w{word}") for word in range(layout.words)]
     measured = [alias(exp.Count(this=exp.Star()), "n")]
     if weighted:
         measured.append(alias(exp.Sum(this=column("weight")), "weight"))
     query = exp.select(*words, *measured).from_(keys.subquery("packed")).group_by(*words).limit(MOST_COMBINATIONS + 1)
-    found = session.arrays(query)
+    found = session.embedded.arrays(exp.select("*").from_(collected(session, "combinations", query)))
     if len(found["n"]) > MOST_COMBINATIONS:
         raise InvalidError.of(
             "TOO_MANY_COMBINATIONS",
@@ -168,21 +170,22 @@ def _by_grouping(session: Session, keys: exp.Select, layout: KeyLayout, weighted
     return _Combinations(read, found["n"].astype(np.int64), found.get("weight"))
 
 
-def _people(session: Session, combinations: _Combinations, keys: exp.Select) -> NDArray[np.int64]:
+def _people(session: WarehouseSession, combinations: _Combinations, keys: exp.Select) -> NDArray[np.int64]:
     """Per combination the number of the population's rows with it; rows with a value outside the table have no key."""
     names = [f"w{word}" for word in range(len(combinations.words))]
     arrays = {name: pa.array(words) for name, words in zip(names, combinations.words, strict=True)}
     arrays["position"] = pa.array(np.arange(len(combinations.records)))
     same = conjunction(exp.EQ(this=column(name, "known"), expression=column(name, "people")) for name in names)
     counted = exp.select(*map(column, names), alias(exp.Count(this=exp.Star()), "n")).from_(keys.subquery("packed"))
+    counted = counted.where(conjunction(column(name).is_(exp.null()).not_() for name in names))
     query = (
         exp.select(column("position", "known"), column("n", "people"))
-        .from_(exp.Table(this=identifier("combinations"), alias=exp.TableAlias(this=identifier("known"))))
-        .join(counted.group_by(*map(column, names)).subquery("people"), on=same)
+        .from_(exp.Table(this=identifier("known_combinations"), alias=exp.TableAlias(this=identifier("known"))))
+        .join(collected(session, "people", counted.group_by(*map(column, names))), on=same)
     )
     people = np.zeros(len(combinations.records), np.int64)
-    with session.relation("combinations", pa.table(arrays)):
-        found = session.arrays(query)
+    with session.embedded.relation("known_combinations", pa.table(arrays)):
+        found = session.embedded.arrays(query)
     people[found["position"]] = found["n"]
     return people
 
@@ -218,17 +221,18 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _distinct_values(session: Session, analyzed: Analyzed, position: int) -> Values:
+def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> Values:
     found = analyzed.quasi_identifiers[position]
     name = f"risk_values_{position}"
     value = alias(column(found.name), "value")
-    distinct = exp.select(value).distinct().from_(analyzed.source.table()).subquery("found")
+    distinct = exp.select(value).distinct().from_(analyzed.source.table())
     # Grouping leaves open which sign a zero has.
     shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
     code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
-    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(distinct)
-    session.stage(name, query)
-    codes, present = session.row(
+    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(collected(session, "found", distinct))
+    session.embedded.stage(name, query)
+    session.lend(name)
+    codes, present = session.embedded.row(
         exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
     )
     return Values(found, name, codes, codes - 1 if present < codes else None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, column, number, row_hash, table
+from tableveil.backend import WarehouseSession, alias, column, number, row_hash, table
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.policy import AttributePolicy, Role
@@ -78,12 +78,13 @@ class Measured:
 def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
 
-    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. It looks at single rows,
-    which stay in their warehouse: there, no insensitive column is released unless it is acknowledged.
+    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. Of a warehouse's rows, too
+    many different ones are not measured, and no insensitive column is released then unless it is acknowledged.
     """
-    if not isinstance(session, Session):
-        return Measured((), ("The effective k of released columns is not measured in a warehouse.",))
-    singly, together = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
+    measured = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
+    if measured is None:
+        return _unmeasured(plan)
+    singly, together = measured
     faults, warnings = [], []
     k = plan.policy.k
     # Without a k, a column must not lower the least class size.
@@ -117,6 +118,24 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     return Measured(tuple(guarantees), tuple(warnings))
 
 
+def _unmeasured(plan: ReleasePlan) -> Measured:
+    """The finding on columns of a warehouse with too many different rows."""
+    many = "too many different combinations of labels and values to collect"
+    faults = [
+        Fault(
+            plan.policy.role_field(i),
+            f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is unknown: {many}",
+            "columns that leave everybody as many rows of their class as the policy's k",
+            "List it with acknowledged: true, make it IDENTIFYING, or give the server more memory.",
+        )
+        for i, attribute in enumerate(plan.policy.attributes)
+        if attribute.role is Role.INSENSITIVE and not attribute.acknowledged
+    ]
+    if faults:
+        raise InvalidError.about("COLLECTS_TOO_MUCH", "columns released as they are cannot be looked at", faults)
+    return Measured((), (f"The effective k of released columns is not measured: there are {many}.",))
+
+
 def _rows(number: int) -> str:
     return f"{number} row{'s' * (number != 1)}"
 
@@ -130,7 +149,7 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
     )
 
 
-def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Expr) -> Iterator[str]:
     """Warnings about sensitive columns that no model names: the share of released classes with a single value."""
     for attribute in plan.policy.unprotected:
         if session.embedded is session:

@@ -16,7 +16,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, conjunction, number, row_hash, table
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    conjunction,
+    number,
+    row_hash,
+    table,
+)
 from tableveil.counting.base import code_type, joined_code, joined_value, summed
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import AttributePolicy, Role, Scale
@@ -46,6 +57,9 @@ EXPECTED = 5
 
 MOST_TRIPLES = 20_000_000
 """The most triples of class, own value and row; beyond it, only an even part of the classes is looked at."""
+
+BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
+"""What a different row takes while it is collected: for itself, for each quasi-identifier, and for each value."""
 
 _ROWS = "effective_rows"
 _SIZES = "effective_sizes"
@@ -131,20 +145,26 @@ class EffectiveK:
 
 
 def effective_ks(
-    session: Session, plan: ReleasePlan, hides: Sequence[bool]
-) -> tuple[list[EffectiveK], EffectiveK | None]:
+    rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool]
+) -> tuple[list[EffectiveK], EffectiveK | None] | None:
     """The effective k of every sensitive and insensitive column, and of all unacknowledged insensitive ones together.
 
     `hides` says for each of the plan's quasi-identifiers whether its labels hide anything; call it after the plan is
     staged. An empty release has none, nor one that hides nothing.
+
+    Of rows in a warehouse, the different ones are collected: codes, hashes of values, and their numbers of records. If
+    they clearly take more than may be collected, nothing is, and the result is None.
     """
+    session = rows.embedded
     roles = (Role.INSENSITIVE, Role.SENSITIVE)
     measured = [attribute for attribute in plan.policy.attributes if attribute.role in roles]
     pool = plan.shows_suppressed
     if not measured or not plan.kept_records + pool or not (any(hides) or pool):
         return [], None
-    _stage_rows(session, plan, measured)
-    session.stage(_SIZES, f"SELECT class, shown, count(*) AS size FROM {_ROWS} GROUP BY ALL")
+    if rows.most_collected is not None and _bytes(rows, plan, measured) > rows.most_collected:
+        return None
+    records = _stage_rows(rows, plan, measured)
+    session.stage(_SIZES, f"SELECT class, shown, {records} AS size FROM {_ROWS} GROUP BY ALL")
     joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
     singly: dict[int, EffectiveK] = {}
     together: EffectiveK | None = None
@@ -153,19 +173,29 @@ def effective_ks(
             continue
         # Suppressed records that are shown have no label: every quasi-identifier of theirs is hidden.
         shown = f"({_KEPT}, {_POOL})" if hidden and pool else f"({_KEPT})" if hidden else f"({_POOL})"
-        share = _stage_people(session, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
-        fits = {i: _stage_fits(session, j, i, shown, share, _ordered(released)) for i in range(len(measured))}
+        share = _stage_people(session, records, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
+        fits = {i: _stage_fits(session, records, j, i, shown, share, _ordered(released)) for i in range(len(measured))}
         for i, attribute in enumerate(measured):
             singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), fits[i].least, released.name))
         if len(joint) > 1:
             telling = {i: fits[i] for i in joint if fits[i].tells}
-            least = _jointly(session, shown, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
+            least = (
+                _jointly(session, records, shown, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
+            )
             together = _lesser(together, EffectiveK(tuple(measured[i] for i in joint), least, released.name))
         for made in ("people", "own", *(f"fits_{i}" for i in range(len(measured)))):
             session.execute(f"DROP TABLE temp.main.effective_{made}")
     for made in (_ROWS, _SIZES):
         session.execute(f"DROP TABLE temp.main.{made}")
     return list(singly.values()), together
+
+
+def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> int:
+    """The bytes that the different rows take, by the engine's estimate of their number."""
+    labelled = [dictionary.column.name for dictionary in plan.dictionaries]
+    columns = [column(name) for name in (*labelled, *(attribute.column for attribute in measured))]
+    different = rows.value(exp.select(exp.ApproxDistinct(this=row_hash(*columns))).from_(plan.source.table()))
+    return int(different) * (BYTES_PER_ROW + BYTES_PER_CODES * len(labelled) + BYTES_PER_HASH * len(measured))
 
 
 def _lesser(found: EffectiveK | None, other: EffectiveK) -> EffectiveK:
@@ -180,21 +210,38 @@ def _ordered(released: ReleasedColumn) -> bool:
 # --- the rows by class, own values and values of the columns --------------------------------------------------------
 
 
-def _stage_rows(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> None:
-    """A table of rows: `class`, how it is `shown`, own values `q<j>` under labels `l<j>`, hashed values `v<i>`."""
+def _stage_rows(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> str:
+    """A table of rows: `class`, how it is `shown`, own values `q<j>` under labels `l<j>`, hashed values `v<i>`.
+
+    Rows of a warehouse are different ones, and `n` is their number of records. Returns the aggregate that counts
+    records.
+    """
+    session = rows.embedded
     values = [alias(row_hash(column(a.column, "source")), f"v{i}") for i, a in enumerate(measured)]
     if plan.aggregated is not None and plan.aggregated.members is not None:
         query = _clustered(session, plan, plan.aggregated.members, measured)
     else:
-        query = _labelled(session, plan).select(*values)
-    session.stage(_ROWS, query)
+        query = _labelled(rows, plan).select(*values)
+    found: exp.Expr
+    names, found, records = [named.alias for named in query.expressions], query.subquery("rows"), "count(*)"
+    if session is not rows:
+        columns = [column(name) for name in names]
+        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(found)
+        counted = counted.group_by(*(each.copy() for each in columns))
+        names, found, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
+    # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
+    class_ = exp.Coalesce(this=column("class"), expressions=[number(0)])
+    session.stage(
+        _ROWS, exp.select(alias(class_, "class"), *(column(name) for name in names if name != "class")).from_(found)
+    )
     session.execute("DROP TABLE IF EXISTS temp.main.effective_kept")
     for j, released in enumerate(plan.quasi_identifiers()):
         if released.aggregated is not None and _ordered(released):
             _place(session, j, released.aggregated)
+    return records
 
 
-def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
+def _labelled(session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
     query = exp.select().from_(plan.source.table("source"))
     own, labels, under = {}, [], {}
     words: list[list[exp.Expr]] = [[cast(number(0), "BIGINT")] for _ in range(plan.classes.layout.words)]
@@ -233,15 +280,15 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
         kept = column("l0", OWN_LEVELS).is_(exp.null()).not_()
     else:
         keys = {f"w{w}": pa.array(found[plan.kept]) for w, found in enumerate(plan.classes.words)}
-        with session.relation("keys", pa.table(keys)):
-            session.stage("effective_kept", "SELECT * FROM keys")
+        with session.embedded.relation("keys", pa.table(keys)):
+            session.embedded.stage("effective_kept", "SELECT * FROM keys")
+        session.lend("effective_kept")
         same = (exp.EQ(this=column(f"w{w}", "effective_kept"), expression=summed(word)) for w, word in enumerate(words))
         query = query.join(table("effective_kept"), on=conjunction(same), join_type="LEFT")
         kept = column("w0", "effective_kept").is_(exp.null()).not_()
     withheld = [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
     released = conjunction([kept, *(exp.Not(this=condition) for condition in withheld)])
-    # Suppressed records are one more class.
-    class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))], default=cast(number(0), "UBIGINT"))
+    class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))])
     shown = cast(exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL)), "UTINYINT")
     return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own, under))
 
@@ -279,12 +326,12 @@ def _place(session: Session, j: int, aggregated: AggregatedDictionary) -> None:
         session.execute(f"UPDATE temp.main.{_ROWS} SET q{j} = position FROM positions WHERE q{j} = code")
 
 
-def _stage_people(session: Session, j: int, shown: str, width: str) -> int:
+def _stage_people(session: Session, records: str, j: int, shown: str, width: str) -> int:
     """The own values to look for: a row per class and own value, with the range that the value stands for.
 
     Returns the number of values of a column of which one has to be looked at, so that work is bounded.
     """
-    session.stage("effective_own", f"SELECT l{j} AS l, q{j} AS p, count(*) AS own FROM {_ROWS} GROUP BY ALL")
+    session.stage("effective_own", f"SELECT l{j} AS l, q{j} AS p, {records} AS own FROM {_ROWS} GROUP BY ALL")
     # A class has at least as many triples as rows, or half of the most: no part goes beyond these classes.
     before = f"sum(least(size, {MOST_TRIPLES // 2})) OVER (ORDER BY class ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)"
     session.stage(
@@ -293,7 +340,7 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> int:
     )
     session.stage(
         "effective_everybody",
-        f"SELECT class, q{j} AS p, count(*) AS n FROM {_ROWS} SEMI JOIN effective_first USING (class) "
+        f"SELECT class, q{j} AS p, {records} AS n FROM {_ROWS} SEMI JOIN effective_first USING (class) "
         f"WHERE shown IN {shown} GROUP BY ALL",
     )
     session.stage(
@@ -329,22 +376,22 @@ class _Fits:
     excluding: bool
 
 
-def _stage_fits(session: Session, j: int, i: int, shown: str, share: int, ordered: bool) -> _Fits:
+def _stage_fits(session: Session, records: str, j: int, i: int, shown: str, share: int, ordered: bool) -> _Fits:
     """Finds which rows of a class fit which own values."""
     session.stage(
         "effective_held",
-        f"SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} SEMI JOIN effective_people USING (class) "
+        f"SELECT class, v{i} AS v, {records} AS n FROM {_ROWS} SEMI JOIN effective_people USING (class) "
         f"WHERE shown IN {shown} GROUP BY ALL",
     )
     session.stage(
         "effective_pairs",
-        f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} "
+        f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, {records} AS n FROM {_ROWS} "
         + (f"WHERE v % {share} = 0 OR v IN (SELECT v FROM effective_held) " if share > 1 else "")
         + "GROUP BY ALL",
     )
     fits = (
         f"paired > 0 AND (paired >= {ACCIDENT} * own OR "
-        f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS}))"
+        f"paired >= {OF_CHANCE} * own * total / (SELECT {records} FROM {_ROWS}))"
     )
     independent = not ordered and bool(session.value(_independent(share)))
     if ordered:
@@ -375,7 +422,7 @@ def _telling_pairs(fits: str, *, independent: bool) -> str:
     return f"{pairs} WHERE NOT ({fits}) UNION ALL ({_MISSING})" if independent else f"{pairs} WHERE {fits}"
 
 
-def _jointly(session: Session, shown: str, telling: Mapping[int, _Fits]) -> int:
+def _jointly(session: Session, records: str, shown: str, telling: Mapping[int, _Fits]) -> int:
     """The least number of rows that fit in all of these columns."""
     values = ", ".join(f"v{i}" for i in telling)
     fits = " ".join(
@@ -386,7 +433,7 @@ def _jointly(session: Session, shown: str, telling: Mapping[int, _Fits]) -> int:
     least: int = session.value(
         "SELECT greatest(1, coalesce(min(coalesce(rows_left, 0)), 0)) FROM effective_people LEFT JOIN ("
         "SELECT people.class, people.p, sum(held.n) AS rows_left FROM effective_people AS people "
-        f"JOIN (SELECT class, {values}, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL) AS held "
+        f"JOIN (SELECT class, {values}, {records} AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL) AS held "
         f"USING (class) {fits} GROUP BY ALL) USING (class, p)"
     )
     return int(least)

@@ -207,12 +207,17 @@ def rehearse(
 ) -> Release:
     """The release that `publish` would make, of no number; it is written, verified and taken back.
 
+    In a warehouse, which takes nothing back, no row is written: the figures are those of the search.
+
     Raises:
         ConflictError: the source changed since it was counted.
         InternalError: the verification failed.
     """
     write.stage(session, plan)
     told = check_effective_k(session, plan)
+    if session.embedded is not session:
+        _check_unchanged(session, plan, evidence)
+        return _foreseen(session, plan, evidence, told)
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
         release, _ = _written(session, plan, evidence, 0, told, verifying, plan.policy.release)
@@ -222,6 +227,23 @@ def rehearse(
 
 class _Rehearsed(Exception):
     """Rolls the transaction back."""
+
+
+def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured) -> Release:
+    """The release by its classes alone; call it after the plan is staged."""
+    risk = prosecutor_risk(ClassSizes.of(plan.classes.counts[plan.kept]), plan.policy.risk_thresholds)
+    distinct_after = {
+        dictionary.column.name: len(np.unique(plan.classes.groups(j)[plan.kept]))
+        for j, dictionary in enumerate(plan.dictionaries)
+    }
+    unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
+    single = single_valued(session, plan, write.released_rows(session, plan).subquery("released"))
+    evidence = replace(
+        evidence,
+        warnings=(*evidence.warnings, *told.warnings, *single, unwritten),
+        guarantees=(*evidence.guarantees, *told.guarantees),
+    )
+    return _release(session, plan, evidence, 0, (), risk, distinct_after)
 
 
 def _written(
@@ -249,7 +271,8 @@ def _written(
     written = replace(written_objects(session, plan, number), score=evidence.score)
     verify(session, plan.policy, plan.records, written)
     objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
-    return _release(session, plan, evidence, number, objects, risk), sizes
+    distinct_after = write.distinct_labels(session, plan, public(plan, plan.policy.release.classes_name))
+    return _release(session, plan, evidence, number, objects, risk, distinct_after), sizes
 
 
 @contextmanager
@@ -293,9 +316,9 @@ def _release(
     number: int,
     objects: tuple[ReleaseObject, ...],
     risk_after: ProsecutorRisk,
+    distinct_after: Mapping[str, int],
 ) -> Release:
     target = plan.policy.release
-    distinct_after = write.distinct_labels(session, plan, public(plan, target.classes_name))
     return Release(
         number=number,
         job=evidence.job,

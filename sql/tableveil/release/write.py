@@ -14,6 +14,9 @@ from tableveil.backend import (
     cast,
     collected,
     column,
+    conjunction,
+    drop,
+    identifier,
     in_one_spelling,
     number,
     row_number,
@@ -38,6 +41,8 @@ from tableveil.verification.written import AGGREGATES, ClassColumns
 SUPPRESSED = "suppressed_classes"
 
 UNRANKED = "unranked_rows"
+
+NUMBERED = "numbered_classes"
 
 ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
@@ -69,7 +74,7 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
         values = {released.name: _label(released, 0, {}) for released in plan.columns()}
         write_listed_rows(session, plan, kept, groups, values, target)
         return
-    rows = _rows(session, plan)
+    rows = released_rows(session, plan)
     ranks: dict[str, str] = {}
     if plan.label_columns:
         # The rank of a label depends on all released ones.
@@ -78,7 +83,7 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
         rows = with_labels(plan, UNRANKED)
         ranks = {columns.name: columns.rank for columns in plan.label_columns}
     if plan.policy.release.class_id:
-        rows = _with_class_ids(plan, rows)
+        rows = _with_class_ids(session, plan, rows)
     order = [column(ranks.get(released.name, released.name)) for released in plan.columns()]
     marker = [column(plan.marker)] if plan.marker else []
     session.write(target, rows, [*marker, *order])
@@ -86,31 +91,63 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
         session.forget(UNRANKED)
 
 
-def _with_class_ids(plan: ReleasePlan, rows: exp.Query) -> exp.Select:
+def _with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
     """The rows with the number of their class, in the order of labels as in the table of classes."""
     labels = [column(released.name) for released in plan.quasi_identifiers()]
+    order = [exp.Ordered(this=label, nulls_first=False) for label in labels]
+    if session.embedded is not session:
+        return _joined_to_class_ids(session, plan, rows)
     number_: exp.Expr = exp.Window(
         this=exp.DenseRank(),
         partition_by=[column(plan.marker)] if plan.marker else [],
-        order=exp.Order(expressions=[exp.Ordered(this=label, nulls_first=False) for label in labels]),
+        order=exp.Order(expressions=order),
     )
     if plan.marker:
         number_ = exp.Case(ifs=[exp.If(this=exp.Not(this=column(plan.marker)), true=number_)])
     return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
 
 
-def _rows(session: WarehouseSession, plan: ReleasePlan) -> exp.Query:
+def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
+    """Numbers the classes in the embedded database: Spark would number all rows in one task."""
+    names = [released.name for released in plan.quasi_identifiers()]
+    shown = exp.select(*(alias(column(name), f"q{i}") for i, name in enumerate(names))).distinct()
+    shown = shown.from_(rows.copy().subquery("unnumbered"))
+    if plan.marker:
+        shown = shown.where(exp.Not(this=column(plan.marker)))
+    order = [exp.Ordered(this=column(f"q{i}"), nulls_first=False) for i in range(len(names))]
+    numbered = exp.select("*", alias(row_number(order), "number")).from_(collected(session, "shown_classes", shown))
+    session.embedded.execute(drop("TABLE", table(NUMBERED), if_exists=True))
+    session.embedded.stage(NUMBERED, numbered)
+    session.lend(NUMBERED)
+    same: list[exp.Expr] = [
+        exp.NullSafeEQ(this=column(name, "unnumbered"), expression=column(f"q{i}", NUMBERED))
+        for i, name in enumerate(names)
+    ]
+    if plan.marker:
+        same.append(exp.Not(this=column(plan.marker, "unnumbered")))
+    query = exp.select(exp.Column(this=exp.Star(), table=identifier("unnumbered")))
+    query = query.select(alias(cast(column("number", NUMBERED), "BIGINT"), CLASS_ID))
+    return query.from_(rows.subquery("unnumbered")).join(table(NUMBERED), on=conjunction(same), join_type="LEFT")
+
+
+def released_rows(session: WarehouseSession, plan: ReleasePlan) -> exp.Query:
     """The released rows, in any order."""
     numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session.embedded)
     kept = _kept_rows(plan, numbered)
     rows: exp.Query = kept
     if plan.marker:
         rows = kept.select(alias(exp.false(), plan.marker))
-        for others in _suppressed_rows(plan):
-            # BY NAME fills the columns that they lack with NULL.
-            marked = others.select(alias(exp.true(), plan.marker))
-            rows = exp.Union(this=rows, expression=marked, distinct=False, by_name=True)
+        for others in _suppressed_rows(session, plan):
+            marked = _all_columns(plan, others).select(alias(exp.true(), plan.marker))
+            rows = exp.Union(this=rows, expression=marked, distinct=False)
     return rows
+
+
+def _all_columns(plan: ReleasePlan, rows: exp.Select) -> exp.Select:
+    """The rows with NULL in the released columns that they lack, in the order of these."""
+    shown = {named.alias: named for named in rows.expressions}
+    nothing = {released.name: alias(cast(exp.null(), released.type), released.name) for released in plan.columns()}
+    return rows.select(*(shown.get(name, null) for name, null in nothing.items()), append=False)
 
 
 def write_view(session: Session, view: exp.Table, snapshot: exp.Table) -> None:
@@ -326,12 +363,13 @@ def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.
     return query
 
 
-def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
+def _suppressed_rows(session: WarehouseSession, plan: ReleasePlan) -> Iterator[exp.Select]:
     """The rows of suppressed records, with the source's columns that they show."""
-    if plan.policy.suppressed_records is SuppressedRecords.BLANK:
+    blank = plan.policy.suppressed_records is SuppressedRecords.BLANK
+    if blank and session.embedded is session:
         yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
-    shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None]
+    shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None and not blank]
     nulls = withheld(plan)
     if nulls:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, Nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
@@ -32,7 +32,7 @@ class Analyzed:
 
 
 def resolve_analyzed(
-    session: Session,
+    session: WarehouseSession,
     reference: TableReference,
     marker: str,
     quasi_identifiers: Sequence[str],
@@ -47,7 +47,7 @@ def resolve_analyzed(
 
     `marker` names the BOOLEAN column that is true for rows of suppressed records, if there is one.
     """
-    columns = columns_of(session, reference) if query is None else query_columns(session, query)
+    columns = columns_of(session, reference) if query is None else query_columns(session.embedded, query)
     names = [found.name if isinstance(found, Column) else found[0] for found in columns]
     source = Source(
         reference, tuple(found for found in columns if isinstance(found, Column)), marker=marker, query=query

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import Policy
 from tableveil.source.model import Source
 
 BYTES_PER_VALUE = 64
@@ -19,8 +18,10 @@ BYTES_PER_COMBINATION = 24
 """Two words of codes, and a number of records."""
 
 
-def check_collectible(session: WarehouseSession, source: Source, policy: Policy, sensitive: Collection[str]) -> None:
-    """Raises `InvalidError` if the values and the combinations that a search needs take more than may be collected.
+def check_collectible(
+    session: WarehouseSession, source: Source, identifiers: Sequence[str], sensitive: Collection[str] = ()
+) -> None:
+    """Raises `InvalidError` if the values and combinations that a job needs take more than may be collected.
 
     These are the different values of the quasi-identifiers and of the counted `sensitive` columns, and the different
     combinations of quasi-identifiers, by themselves and with each sensitive column. The engine estimates them in one
@@ -29,7 +30,6 @@ def check_collectible(session: WarehouseSession, source: Source, policy: Policy,
     most = session.most_collected
     if most is None:
         return
-    identifiers = [attribute.column for attribute in policy.quasi_identifiers]
     columns = [*identifiers, *sensitive]
     together = [column(name) for name in identifiers]
     wanted: list[exp.Expr] = []
@@ -61,4 +61,4 @@ def check_collectible(session: WarehouseSession, source: Source, policy: Policy,
             "Round or shorten values in the table, leave out quasi-identifiers with many values, or give the server "
             "more memory.",
         )
-        raise InvalidError.about("COLLECTS_TOO_MUCH", "the search would need too much of the warehouse's rows", [fault])
+        raise InvalidError.about("COLLECTS_TOO_MUCH", "the job would need too much of the warehouse's rows", [fault])

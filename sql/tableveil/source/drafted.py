@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, table, text
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, table, text
 from tableveil.drafting import ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -30,11 +30,14 @@ _RANGED = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE
 
 
 _DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_MOST_DATES = 100_000
+"""The days of 270 years: a column of more different values has no dates."""
+
 # From 1.2.2024 to 01.02.2024; the database would take 1.2.24 for the year 24.
 _SHORTEST_DATE, _LONGEST_DATE = 8, 10
 
 
-def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
+def role_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
     """The facts for guessing roles, about all columns of an existing table, in table order.
 
     Columns that cannot be released are not counted, nor columns whose names alone identify: those have most values.
@@ -45,7 +48,7 @@ def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]
     return [facts if identifies_by_name(facts) else next(counted) for facts in known]
 
 
-def column_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
+def column_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
     """The facts about all columns; those that cannot be released have only a name and a type.
 
     Otherwise as in `role_facts`.
@@ -57,7 +60,7 @@ def column_facts(session: Session, reference: TableReference) -> list[ColumnFact
     return found
 
 
-def _uncounted(session: Session, reference: TableReference) -> list[ColumnFacts]:
+def _uncounted(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
     rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(_named(reference)))
     columns = columns_of(session, reference)
     exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
@@ -69,7 +72,9 @@ def _uncounted(session: Session, reference: TableReference) -> list[ColumnFacts]
     ]
 
 
-def _all_counted(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+def _all_counted(
+    session: WarehouseSession, reference: TableReference, columns: Sequence[ColumnFacts]
+) -> list[ColumnFacts]:
     at_once = _AT_ONCE_EXACTLY if columns and columns[0].exact else _AT_ONCE
     counted: list[ColumnFacts] = []
     for start in range(0, len(columns), at_once):
@@ -77,7 +82,7 @@ def _all_counted(session: Session, reference: TableReference, columns: Sequence[
     return counted
 
 
-def _counted(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+def _counted(session: WarehouseSession, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     wanted: dict[str, exp.Expr] = {}
     for position, facts in enumerate(columns):
         if facts.kind is None:
@@ -90,7 +95,7 @@ def _counted(session: Session, reference: TableReference, columns: Sequence[Colu
             length = exp.Length(this=cast(value.copy(), "VARCHAR"))
             wanted[f"shortest{position}"] = exp.Min(this=length)
             wanted[f"longest{position}"] = exp.Max(this=length.copy())
-    found = _row(session, reference, wanted)
+    found = _numbers(session, reference, wanted)
     return [
         facts
         if facts.kind is None
@@ -106,17 +111,25 @@ def _counted(session: Session, reference: TableReference, columns: Sequence[Colu
     ]
 
 
-def _with_ranges(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+def _numbers(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
+    """One row of these numbers over the table, by their names."""
+    if not wanted:
+        return {}
+    query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
+    return dict(zip(wanted, session.row(query), strict=True))
+
+
+def _with_ranges(
+    session: WarehouseSession, reference: TableReference, columns: Sequence[ColumnFacts]
+) -> list[ColumnFacts]:
     wanted: dict[str, exp.Expr] = {}
     for position, facts in enumerate(columns):
         value = column(facts.name)
         if facts.kind in _RANGED:
-            wanted[f"least{position}"] = cast(exp.Min(this=value), "VARCHAR")
-            wanted[f"greatest{position}"] = cast(exp.Max(this=value.copy()), "VARCHAR")
-        elif facts.kind is ValueKind.TEXT and _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE:
-            wanted[f"dates{position}"] = _date_format(value)
+            wanted[f"least{position}"] = exp.Min(this=value.copy())
+            wanted[f"greatest{position}"] = exp.Max(this=value.copy())
         if may_be_code(facts):
-            of_digits = exp.RegexpFullMatch(this=cast(value.copy(), "VARCHAR"), expression=text("[0-9]+"))
+            of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
             wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
     found = _row(session, reference, wanted)
     return [
@@ -124,28 +137,36 @@ def _with_ranges(session: Session, reference: TableReference, columns: Sequence[
             facts,
             minimum=found.get(f"least{position}"),
             maximum=found.get(f"greatest{position}"),
-            digits=bool(found.get(f"digits{position}")),
-            date_format=found.get(f"dates{position}") or "",
+            digits=found.get(f"digits{position}") == "true" and bool(facts.shortest),
+            date_format=_date_format(session, reference, facts),
         )
         for position, facts in enumerate(columns)
     ]
 
 
-def _date_format(value: exp.Expr) -> exp.Expr:
-    """The first date format that fits all values; NULL if there is none."""
-    case = exp.Case()
+def _date_format(session: WarehouseSession, reference: TableReference, facts: ColumnFacts) -> str:
+    """The first date format that fits all values of a column of text; empty if there is none."""
+    may_be_dates = _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE and facts.distinct <= _MOST_DATES
+    if facts.kind is not ValueKind.TEXT or not may_be_dates:
+        return ""
+    value = column(facts.name)
+    values = exp.select(alias(cast(value, "VARCHAR"), "value")).distinct().from_(_named(reference))
+    values = values.where(value.copy().is_(exp.null()).not_())
+    case = exp.Case(default=text(""))
     for written in _DATE_FORMATS:
-        dates = exp.StrToTime(this=cast(value.copy(), "VARCHAR"), format=text(written), safe=True)
-        case = case.when(exp.EQ(this=exp.Count(this=dates), expression=exp.Count(this=value.copy())), text(written))
-    return case
+        dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
+        case = case.when(exp.EQ(this=dates, expression=exp.Count(this=exp.Star())), text(written))
+    found: str = session.embedded.value(exp.select(case).from_(collected(session, "dates", values)))
+    return found
 
 
-def _row(session: Session, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
-    """One row of these expressions over the table, by their names."""
+def _row(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
+    """One row of these aggregates over the table, by their names, as the embedded database spells them."""
     if not wanted:
         return {}
     query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
-    return dict(zip(wanted, session.row(query), strict=True))
+    spelled = exp.select(*(cast(column(name), "VARCHAR") for name in wanted)).from_(collected(session, "facts", query))
+    return dict(zip(wanted, session.embedded.row(spelled), strict=True))
 
 
 def _named(reference: TableReference) -> exp.Table:

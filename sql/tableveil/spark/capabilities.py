@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
-from tableveil.policy import Policy, ReleaseKind, Role, SuppressedRecords
+from tableveil.policy import Policy, ReleaseKind
 
 _INSTEAD = "Leave it out, or load the table into the server's own database (docs/scale.md has a table of what works)."
 
@@ -29,18 +29,12 @@ def _faults(policy: Policy) -> Iterator[Fault]:
     for i, attribute in enumerate(policy.attributes):
         if attribute.aggregation is not None:
             yield Fault(f"attributes[{i}].aggregation", "an aggregation", "a hierarchy over tables in Spark", _INSTEAD)
-        elif attribute.role is Role.INSENSITIVE and not attribute.acknowledged:
-            hint = "Spark does not look for what such a column gives away: acknowledge it, or make it IDENTIFYING."
-            yield Fault(policy.role_field(i), "INSENSITIVE, not acknowledged", "acknowledged: true", hint)
     if policy.source_query:
         hint = "Name a view: Spark reads it as it reads tables."
         yield Fault("source_query", "a query", "a table or view of the warehouse", hint)
     if policy.person_column is not None and not policy.no_person_digests:
         hint = "Digests of people are kept in the server's own database, one for each row."
         yield Fault("no_person_digests", "false", "true over tables in Spark", hint)
-    if policy.suppressed_records is not SuppressedRecords.DROP:
-        found = str(policy.suppressed_records)
-        yield Fault("suppressed_records", found, "DROP over tables in Spark", "Suppressed records leave no row then.")
     release = policy.release
     if release.kind is not ReleaseKind.TABLE:
         yield Fault("release.kind", str(release.kind), "TABLE", "Spark's views keep no snapshot.")
@@ -48,5 +42,3 @@ def _faults(policy: Policy) -> Iterator[Fault]:
         yield Fault("release.publish", "targets", "none", "Readers of the lake read the released tables themselves.")
     if release.left_behind is not None:
         yield Fault("release.left_behind", str(release.left_behind), "nothing over tables in Spark", _INSTEAD)
-    if release.class_id:
-        yield Fault("release.class_id", "true", "false over tables in Spark", _INSTEAD)

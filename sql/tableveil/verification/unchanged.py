@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy, Role
-from tableveil.verification.text import quoted, spelled
+from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
 MOST_COMPARED = 20_000_000
@@ -25,18 +25,20 @@ FIRST = 2_000_000
 POOL = -1
 
 
-def check_unchanged(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+def check_unchanged(rows: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
 
-    For local recoding it needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
+    Of a warehouse's rows the different ones are collected, with hashes of these columns' values. For local recoding it
+    needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
     """
     names = [a.column for a in policy.attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     k = policy.k
     if k is None or not names or written.members is not None or policy.record_level is not None:
         return []
+    session = rows.embedded
     pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
     hiding = [j for j, known in enumerate(written.labels) if known.level or pooled or policy.has_own_levels]
-    records = _records(policy, names, written, pooled=pooled)
+    records = _records(rows, policy, names, written, pooled=pooled)
     looked_at = session.stage("unchanged", f"{records} LIMIT {FIRST}")
     few = [j for j in hiding if _compared(session, j) <= MOST_COMPARED]
     left: list[int | None] = []
@@ -44,7 +46,7 @@ def check_unchanged(session: Session, policy: Policy, marker: str, written: Writ
         if looked_at == FIRST:
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
-        session.stage("held", _rows(names, marker, written))
+        session.stage("held", _held(rows, names, marker, written))
         left = [_least(session, j, len(names)) for j in few]
         session.execute("DROP TABLE temp.main.held")
     session.execute("DROP TABLE temp.main.unchanged")
@@ -62,12 +64,30 @@ def _compared(session: Session, j: int) -> int:
     return compared
 
 
-def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool) -> str:
-    """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns."""
+def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: Written, *, pooled: bool) -> str:
+    """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns.
+
+    `n` is how often one occurs.
+    """
     keys = range(len(written.labels))
+    # Equal values of other types, such as ENUM members and texts, have other hashes.
+    own_and_values = [
+        *(f"{quoted(known.column)} AS k{j}" for j, known in enumerate(written.labels)),
+        *(
+            f"hash(CAST({spelled(quoted(name), written.type_of(name))} AS {written.type_of(name)})) AS v{i}"
+            for i, name in enumerate(names)
+        ),
+    ]
+    elsewhere = rows.embedded is not rows
+    counted, grouped = ("count(*)", " GROUP BY ALL") if elsewhere else ("1::BIGINT", "")
+    source = near(
+        rows,
+        "unchanged_source",
+        f"SELECT {', '.join(own_and_values)}, {counted} AS n FROM {written.source_rows} AS source{grouped}",
+    )
     joins, selected, withheld = [], [], ["FALSE"]
     for j, known in enumerate(written.labels):
-        own = f"p.{quoted(known.column)}"
+        own = f"p.k{j}"
         joins.append(f"LEFT JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
         label = _label(j, known, written)
         selected += [
@@ -77,11 +97,7 @@ def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool
         ]
         if known.withholds:
             withheld.append(f"{own} IS NULL")
-    # Equal values of other types, such as ENUM members and texts, have other hashes.
-    selected += [
-        f"hash(CAST({spelled(f'p.{quoted(name)}', written.type_of(name))} AS {written.type_of(name)})) AS v{i}"
-        for i, name in enumerate(names)
-    ]
+    selected += [f"p.v{i}" for i in range(len(names))]
     if policy.local_recoding is None:
         classes, same = "judged_classes", [f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in keys]
     else:
@@ -90,11 +106,11 @@ def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool
         joins += [f"LEFT JOIN meanings_{j} AS m{j} ON m{j}.code = d{j}.code" for j in keys]
         joins.append(f"LEFT JOIN temp.main.{OWN_LEVELS} AS o ON {chosen}")
         selected += [f"m{j}.ids[o.l{labels.position}] AS i{j}" for j, labels in enumerate(written.labels)]
-    query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld FROM {written.source_rows} AS p"
+    query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld, p.n FROM {source} AS p"
     kept = ", ".join(f"s.{part}{j}" for j in keys for part in "ol")
     values = "".join(f", s.v{i}" for i in range(len(names)))
     return (
-        f"SELECT coalesce(c.class, {POOL}) AS class, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
+        f"SELECT coalesce(c.class, {POOL}) AS class, s.n, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
         f"LEFT JOIN {classes} AS c ON NOT c.pool AND NOT s.withheld AND {' AND '.join(same)}"
     )
 
@@ -102,10 +118,10 @@ def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool
 def _label(j: int, known: Labels, written: Written) -> str:
     if known.level:
         return written.label(known, known.level, f"d{j}")
-    return written.shown(known.column, f"p.{quoted(known.column)}")
+    return written.shown(known.column, f"p.k{j}")
 
 
-def _rows(names: list[str], marker: str, written: Written) -> str:
+def _held(rows: WarehouseSession, names: list[str], marker: str, written: Written) -> str:
     """How often each class has each combination of the columns' values, by the written rows."""
     pool = quoted(marker) if marker else "FALSE"
     keys = ", ".join(f"{quoted(known.column)} AS q{j}" for j, known in enumerate(written.labels))
@@ -114,9 +130,10 @@ def _rows(names: list[str], marker: str, written: Written) -> str:
     held = ", ".join(f"s.v{i}" for i in range(len(names)))
     # Suppressed rows are blank, and so is their class: with a condition of its own for it, DuckDB would compare every
     # row with every class.
+    query = f"SELECT {keys}, {pool} AS pool, {values}, count(*) AS n FROM {quoted(*written.rows)} GROUP BY ALL"
     return (
-        f"SELECT c.class, {held}, s.n FROM (SELECT {keys}, {pool} AS pool, {values}, count(*) AS n "
-        f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s JOIN judged_classes AS c ON c.pool = s.pool AND {same}"
+        f"SELECT c.class, {held}, s.n FROM {near(rows, 'unchanged_rows', query)} AS s "
+        f"JOIN judged_classes AS c ON c.pool = s.pool AND {same}"
     )
 
 
@@ -124,7 +141,7 @@ def _least(session: Session, j: int, columns: int) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much."""
     session.stage(
         "known",
-        f"SELECT class, o{j} AS o, any_value(l{j}) AS l, count(*) AS n, "
+        f"SELECT class, o{j} AS o, any_value(l{j}) AS l, sum(n)::BIGINT AS n, "
         "count(*) OVER (PARTITION BY class) AS different FROM unchanged WHERE class IN (SELECT class FROM held) "
         "GROUP BY class, o",
     )
@@ -138,7 +155,7 @@ def _least(session: Session, j: int, columns: int) -> int | None:
         fits, joins = [], []
         for i in range(columns):
             session.stage(
-                f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, count(*) AS n FROM unchanged GROUP BY ALL"
+                f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
             )
             fits.append(_fits(i, independent=_independent(session, i)))
             joins.append(

@@ -158,12 +158,12 @@ def _check_privacy(
         problems = read_own_levels(embedded, policy, written, count_people=counts_people(policy))
         problems = problems or [
             *check_people(session, policy, source_records, written),
-            *check_unchanged(embedded, policy, marker, written),
+            *check_unchanged(session, policy, marker, written),
         ]
         drop_own_levels(embedded, written)
     else:
         problems = check_people(session, policy, source_records, written)
-        problems += check_unchanged(embedded, policy, marker, written)
+        problems += check_unchanged(session, policy, marker, written)
     problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)

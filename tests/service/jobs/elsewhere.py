@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any
 
 from tableveil.backend import Database, WarehouseSession
+from tableveil.control import Control
+from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
-from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
+from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.dry_run import dry_run_work
+from tableveil.pipelines.frontier import frontier_work
+from tableveil.pipelines.risk_analysis import risk_analysis_work
+from tableveil.pipelines.work import Work
+from tableveil.policy import (
+    AttributePolicy,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    Population,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import Job, JobManager
+from tableveil.state.dry_runs import DRY_RUNS
+from tableveil.state.frontiers import FRONTIERS
+from tableveil.state.mapper import NumberedTable
+from tableveil.state.risk_analyses import RISK_ANALYSES
 from tests.service.jobs.managed import ended
 
 WARDS = InlineLevels((("north", "up", "*"), ("süd", "down", "*"), ("e'ast", "down", "*")))
@@ -49,12 +72,74 @@ SECONDS = 600.0
 
 
 def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> Job:
+    """A release's job, on a manager of its own."""
+    return run(database, release_work(policy, json.dumps({})), approval)
+
+
+def run(database: Database, work: Work, approval: tuple[str, ...] = ()) -> Job:
     """A job, on a manager of its own."""
     jobs = JobManager(database, 1, approval=approval)
     try:
-        return ended(jobs, jobs.submit(release_work(policy, json.dumps({}))).request.number, SECONDS)
+        return ended(jobs, jobs.submit(work).request.number, SECONDS)
     finally:
         jobs.close(10)
+
+
+def here(policy: Policy) -> Policy:
+    """The policy for the table of the same name in the database."""
+    return replace(policy, source=replace(policy.source, catalog=""))
+
+
+GRID = FrontierGrid((2, 9), (Decimal(0), Decimal("0.1")))
+RISK = RiskRequest(
+    TableReference("lake", "clinic", "patients"), None, ("ward é", "age", "day", "amount"), weight_column="id"
+)
+
+
+def check_analyses(database: Database, policy: Policy) -> None:
+    """Analyses of the rows in the warehouse find what those of the same rows in the database find."""
+    policies = (policy, replace(policy, source=replace(policy.source, catalog="")))
+    risks = (RISK, replace(RISK, table=TableReference("", "clinic", "patients")))
+    of_people = [
+        replace(
+            request,
+            quasi_identifiers=(),
+            weight_column="",
+            population=Population(TableReference("", "clinic", "everybody")),
+        )
+        for request in risks
+    ]
+    pairs: list[tuple[NumberedTable[Any], list[Work]]] = [
+        (FRONTIERS, [frontier_work(one, GRID, "{}") for one in policies]),
+        (DRY_RUNS, [dry_run_work(one, "{}") for one in policies]),
+        (RISK_ANALYSES, [risk_analysis_work(one, "{}", lambda document: POLICY) for one in risks]),
+        (RISK_ANALYSES, [risk_analysis_work(one, "{}", lambda document: POLICY) for one in of_people]),
+    ]
+    for store, works in pairs:
+        done_ = [run(database, work) for work in works]
+        assert [job.failure for job in done_] == [None, None]
+        assert str(done_[0].request.source) == "lake.clinic.patients"
+        with database.ledger() as ledger:
+            found, expected = (_figures(store.find(ledger, job.result or 0)) for job in done_)
+        assert {name: value for name, value in found.items() if value != expected[name]} == {}
+    drafts = [Drafts(database).draft(one.source, Control()) for one in policies]
+    there, own = (replace(draft, source=policy.source, remarks=(), warehouse="") for draft in drafts)
+    assert there == own
+    (local,) = {remark.field for remark in drafts[1].remarks} - {remark.field for remark in drafts[0].remarks}
+    assert local == "local_recoding"
+    proposal = policy_draft_to_proto(drafts[0]).proposal
+    assert (proposal.source.catalog, proposal.HasField("local_recoding")) == ("lake", False)
+
+
+def _figures(result: Any) -> dict[str, Any]:
+    """What does not depend on the time, the engine and the job."""
+    figures = {found.name: getattr(result, found.name) for found in fields(result)}
+    for name in ("number", "job", "created_at", "source", "source_fingerprint", "seconds", "search_seconds", "proof"):
+        figures.pop(name, None)
+    if "attributes" in figures:
+        figures["attributes"] = [replace(found, hierarchy="") for found in figures["attributes"]]
+        figures["warnings"] = [told for told in figures["warnings"] if "in the warehouse" not in told]
+    return figures
 
 
 def tables(session: WarehouseSession) -> dict[str, list[tuple[Any, ...]]]:

@@ -38,7 +38,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
-from tests.service.jobs.elsewhere import MADE, POLICY, WARDS, done, tables
+from tests.service.jobs.elsewhere import MADE, POLICY, WARDS, check_analyses, done, tables
 from tests.service.jobs.plain import plain_target
 
 
@@ -97,6 +97,12 @@ def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckD
     assert elsewhere.source_fingerprint != own.source_fingerprint
     with lake.database.session() as session, database.session() as other:
         assert tables(session) == tables(other)
+
+
+def test_analyses_equal_those_in_the_database(database: Database, lake: AnotherDuckDB) -> None:
+    check_analyses(database, POLICY)
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
 
 
 def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: AnotherDuckDB) -> None:
