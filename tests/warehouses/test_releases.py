@@ -10,10 +10,21 @@ import pytest
 
 from tableveil.backend import Database, table
 from tableveil.lookups import Releases
-from tableveil.policy import Distance, DistinctLDiversity, KAnonymity, TCloseness
+from tableveil.policy import Distance, DistinctLDiversity, KAnonymity, Policy, Role, SuppressedRecords, TCloseness
 from tableveil.spark import SparkWarehouse
 from tests.migrated import opened
-from tests.service.jobs.elsewhere import MADE, POLICY, done, tables
+from tests.service.jobs.elsewhere import (
+    MADE,
+    NUMBERED,
+    POLICY,
+    SUPPRESSING,
+    UNCHANGED,
+    check_analyses,
+    decided,
+    done,
+    here,
+    tables,
+)
 from tests.warehouses.conftest import MOST_COLLECTED, query, tree
 
 
@@ -32,21 +43,66 @@ def database(spark_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield database
 
 
-def test_equals_one_in_the_database(database: Database) -> None:
-    models = (
-        KAnonymity(2),
-        DistinctLDiversity("illness", 2),
-        TCloseness("illness", Decimal("0.4"), Distance.EQUAL),
-    )
-    policy = replace(POLICY, privacy_models=models)
-    there = done(database, policy)
-    here = done(database, replace(policy, source=replace(policy.source, catalog="")))
-    assert (there.failure, here.failure) == (None, None)
-    elsewhere, own = (Releases(database).get(job.result) for job in (there, here) if job.result)
-    for field in ("score", "records", "suppressed_records", "classes", "risk_before", "risk_after"):
+MODELS = (
+    KAnonymity(2),
+    DistinctLDiversity("illness", 2),
+    TCloseness("illness", Decimal("0.4"), Distance.EQUAL),
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "approval"),
+    [
+        (replace(POLICY, privacy_models=MODELS), ()),
+        (replace(SUPPRESSING, suppressed_records=SuppressedRecords.KEEP), ()),
+        (replace(SUPPRESSING, suppressed_records=SuppressedRecords.BLANK, release=NUMBERED), ()),
+        (UNCHANGED, ("lake.clinic",)),
+    ],
+    ids=["models", "keep", "blank", "approved"],
+)
+def test_equals_one_in_the_database(database: Database, policy: Policy, approval: tuple[str, ...]) -> None:
+    name = f"released_{len(approval)}_{len(policy.attributes)}_{policy.suppressed_records.lower()}"
+    policy = replace(policy, release=replace(policy.release, name=name))
+    there, own_job = done(database, policy, approval), done(database, here(policy))
+    assert (there.failure, own_job.failure) == (None, None)
+    assert there.result is not None
+    if approval:
+        with database.session() as session, database.rows_session(session, "lake") as rows:
+            assert name not in tables(rows)
+        decided(database, there.result, approved=True, policy=policy)
+    elsewhere, own = (Releases(database).get(job.result) for job in (there, own_job) if job.result)
+    for field in (
+        *("score", "records", "suppressed_records", "classes", "risk_before", "risk_after"),
+        *("guarantees", "warnings"),
+    ):
         assert getattr(elsewhere, field) == getattr(own, field)
     with database.session() as session, database.rows_session(session, "lake") as rows:
         found, expected = tables(rows), tables(session)
     assert set(found) == set(expected)
-    for name in expected:
-        assert sorted(map(repr, found[name])) == sorted(map(repr, expected[name])), name
+    for each in expected:
+        assert sorted(map(repr, found[each])) == sorted(map(repr, expected[each])), each
+
+
+def test_analyses_equal_those_in_the_database(database: Database) -> None:
+    check_analyses(database, POLICY)
+
+
+def test_knows_people_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By some values of a large column, in a table of another name, type and number of rows."""
+    monkeypatch.setattr("tableveil.source.sketch.MOST_VALUES", 64)
+    with database.session() as session, database.rows_session(session, "lake") as rows:
+        for name, value, least in (("first", "id * id * 3", 0), ("second", "CAST(id * id * 3 AS VARCHAR)", 20)):
+            other = (
+                f"CREATE TABLE clinic.{name} AS SELECT age, {value} AS number FROM clinic.patients WHERE id > {least}"
+            )
+            rows.execute(tree(other))
+    age = POLICY.attributes[0]
+    failures = []
+    for name in ("first", "second"):
+        policy = replace(POLICY, attributes=(age,), default_role=Role.IDENTIFYING, repeat_reason="")
+        policy = replace(policy, source=replace(POLICY.source, table=name))
+        failures.append(done(database, replace(policy, release=replace(POLICY.release, name=f"of_{name}"))).failure)
+    assert failures[0] is None
+    assert failures[1] is not None
+    assert failures[1].code == "REPEATED_RELEASE"
+    assert "'number'" in failures[1].message

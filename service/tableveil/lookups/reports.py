@@ -163,5 +163,5 @@ def _labels(session: Session, labels: exp.Table, name: str) -> Iterator[str]:
 
 
 def _object(session: Session, release: Release, name: str) -> exp.Table:
-    schema, name = place_of(release, name)
+    schema, name = place_of(session, release, name)
     return table(name, schema, session.catalog)

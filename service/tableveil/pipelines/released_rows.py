@@ -44,7 +44,7 @@ def current_release(session: Session, number: int) -> Release:
 
 def rows_of(session: Session, release: Release, policy: Policy) -> Rows:
     """Where the rows of a release with that policy are."""
-    rows = TableReference(session.catalog, *place_of(release, release.target_name))
+    rows = TableReference(session.catalog, *place_of(session, release, release.target_name))
     if release.kind is ReleaseKind.VIEW:
         rows = TableReference(session.catalog, STATE_SCHEMA, f"snapshot_{release.number}")
     marked = policy.suppressed_records is not SuppressedRecords.DROP

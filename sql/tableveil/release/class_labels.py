@@ -35,7 +35,7 @@ def class_labels(session: Session, release: Release, columns: Sequence[str]) -> 
 def check_as_written(session: Session, release: Release, kind: ObjectKind) -> ReleaseObject:
     """The release's object of that kind; raises `ConflictError` if it is gone, or was changed after it was written."""
     item = next(item for item in release.objects if item.kind is kind)
-    schema, name = place_of(release, item.name)
+    schema, name = place_of(session, release, item.name)
     if not is_as_written(session, release, item, objects_called(session, schema, [name])):
         raise ConflictError.of(
             "RELEASE_CHANGED",

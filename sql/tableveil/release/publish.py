@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Database, WarehouseSession
+from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.errors import ConflictError, InternalError, TableveilError
@@ -107,15 +107,16 @@ def publish(
             number, target = RELEASES.next_number(session.ledger), plan.policy.release
             existing = _check_current(session, plan, evidence)
             if needs_approval:
-                plan = _placed(plan, private(target, number))
+                plan = _placed(plan, private(session, target, number, evidence.job))
             else:
                 drop_replaced(session, target, existing)
             written, sizes = _written(session, plan, evidence, number, told, verifying, target)
             release = _recorded(session, evidence, replace(written, needs_approval=needs_approval), sizes, target)
             end_job(session.ledger, release)
     else:
-        number, target = _publish_elsewhere(database, session, plan, evidence, told, verifying), plan.policy.release
-        plan = _placed(plan, target)
+        target = plan.policy.release
+        number = _publish_elsewhere(database, session, plan, evidence, told, verifying, needs_approval=needs_approval)
+        plan = _placed(plan, private(session, target, number, evidence.job) if needs_approval else target)
     _look(database, session, plan, number)
     return number
 
@@ -127,10 +128,18 @@ def _publish_elsewhere(
     evidence: Evidence,
     told: Measured,
     verifying: Callable[[], None],
+    *,
+    needs_approval: bool,
 ) -> int:
-    """Publishes in a warehouse; other jobs may write until the intent goes to the ledger."""
+    """Publishes in a warehouse; other jobs may write until the intent goes to the ledger.
+
+    A release that `needs_approval` stays in a schema of its own, without an intent.
+    """
     target, number = plan.policy.release, RELEASES.next_number(session.ledger)
     held = staged(session, target, number)
+    if needs_approval:
+        held = private(session, target, number, evidence.job)
+        session.execute(exp.Create(this=table(held.schema), kind="SCHEMA", exists=True))
     plan = _placed(plan, held)
     try:
         # The verification reads what the ledger will have of the release.
@@ -143,12 +152,17 @@ def _publish_elsewhere(
             complete_all(session)
             with session.embedded.transaction():
                 existing = _check_current(session, _placed(plan, target), evidence)
-                _recorded(session, evidence, written, sizes, target)
+                written = replace(written, needs_approval=needs_approval)
+                release = _recorded(session, evidence, written, sizes, target)
                 write_distributions(session.embedded, plan, number)
-                SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
+                if needs_approval:
+                    end_job(session.ledger, release)
+                else:
+                    SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
             # The release is decided: nothing stops it any more.
             session.control = session.embedded.control = None
-            complete(session, number)
+            if not needs_approval:
+                complete(session, number)
     except BaseException:
         # A table that cannot be dropped now goes at the next start of the server.
         session.control = session.embedded.control = None

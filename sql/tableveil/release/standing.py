@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
+from tableveil.backend import Ledger, WarehouseSession
 from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import Release, ReleaseState
 
 
-def private(target: ReleaseTarget, number: int) -> ReleaseTarget:
-    """The target of the release of that number while it waits; nobody can load into it or release from it."""
-    return replace(target, schema=STATE_SCHEMA, name=f"pending_{number}")
+def own_prefix(ledger: Ledger) -> str:
+    """How the names of staged tables begin: another service may write to the same warehouse."""
+    return f"tableveil_staged_{hashlib.sha256(b'staged' + fingerprint_key(ledger)).hexdigest()[:8]}_"
 
 
-def place_of(release: Release, name: str) -> tuple[str, str]:
+def private(session: WarehouseSession, target: ReleaseTarget, number: int, job: int) -> ReleaseTarget:
+    """The target of the release of that number while it waits; nobody can load into it or release from it.
+
+    The job's number makes the name new in a warehouse: a kill may leave the directory of a table, whose name cannot be
+    taken again then.
+    """
+    name = f"pending_{number}" if session.embedded is session else f"{own_prefix(session.ledger)}{number}_{job:x}"
+    return replace(target, schema=STATE_SCHEMA, name=name)
+
+
+def place_of(session: WarehouseSession, release: Release, name: str) -> tuple[str, str]:
     """The schema and the name under which an object of a release stands, by the name that the ledger has of it."""
     if release.state is not ReleaseState.PENDING:
         return release.place, name
-    held = private(ReleaseTarget(release.target_schema, release.target_name), release.number)
+    target = ReleaseTarget(release.target_schema, release.target_name)
+    held = private(session, target, release.number, release.job)
     return held.schema, held.name + name[len(release.target_name) :]
 
 

@@ -7,7 +7,6 @@ only ever completed, however often that is interrupted; before it, what was writ
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
 import secrets
@@ -18,12 +17,13 @@ from tableveil.control import Stopped
 from tableveil.errors import ConflictError, TableveilError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.release.marks import mark
+from tableveil.release.standing import own_prefix, place_of
 from tableveil.release.target import objects_called
+from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs
 from tableveil.state.jobs import Outcome
-from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_swaps import SWAPS, Swap, open_swaps
-from tableveil.state.releases import RELEASES, Release
+from tableveil.state.releases import RELEASES, Release, ReleaseState
 
 logger = logging.getLogger("tableveil.sql")
 
@@ -33,7 +33,7 @@ def staged(session: WarehouseSession, target: ReleaseTarget, number: int) -> Rel
 
     They are drawn anew each time: a kill may leave the directory of a table, whose name cannot be taken again then.
     """
-    return replace(target, name=f"{_prefix(session)}{number}_{secrets.token_hex(4)}")
+    return replace(target, name=f"{own_prefix(session.ledger)}{number}_{secrets.token_hex(4)}")
 
 
 def discard(session: WarehouseSession, held: ReleaseTarget) -> None:
@@ -49,12 +49,6 @@ def _open(session: WarehouseSession) -> list[tuple[int, Swap]]:
     """The intents of a warehouse, with the numbers of their releases."""
     found = SWAPS.of(session.ledger, open_swaps(session.ledger, session.catalog))
     return [(number, swap) for number, (swap,) in sorted(found.items())]
-
-
-def _prefix(session: WarehouseSession) -> str:
-    """Another service may write to the same warehouse: names tell whose they are."""
-    own = hashlib.sha256(b"staged" + fingerprint_key(session.ledger)).hexdigest()[:8]
-    return f"tableveil_staged_{own}_"
 
 
 def complete(session: WarehouseSession, number: int) -> None:
@@ -130,16 +124,23 @@ def recover(database: Database, warehouse: str) -> None:
         try:
             with database.rows_session(embedded, warehouse) as session:
                 complete_all(session)
-                for schema in schemas:
-                    _discard_all(session, schema.removeprefix(scoped(warehouse, "")))
+                for schema in (*(found.removeprefix(scoped(warehouse, "")) for found in schemas), STATE_SCHEMA):
+                    _discard_all(session, schema)
         except (TableveilError, Stopped) as error:
             logger.error("the warehouse %s is not recovered: %s", warehouse, getattr(error, "code", "stopped"))
 
 
+def _waiting(session: WarehouseSession) -> set[str]:
+    """The names of what waits for approval in the warehouse."""
+    asked = RELEASES.where(session.ledger, "warehouse = ? AND needs_approval", [session.catalog])
+    waiting = [release for release in asked if release.state is ReleaseState.PENDING]
+    return {place_of(session, release, release.target_name)[1] for release in waiting}
+
+
 def _discard_all(session: WarehouseSession, schema: str) -> None:
-    """Drops what an earlier process staged in a schema for releases that the ledger does not have."""
-    decided = {swap.staged for _, swap in _open(session)}
+    """Drops what an earlier process staged in a schema for releases that the ledger does not have, or has no more."""
+    decided = {swap.staged for _, swap in _open(session)} | _waiting(session)
     for found in session.listed(schema):
-        match = re.match(rf"{_prefix(session)}\d+_[0-9a-f]+", found.name)
+        match = re.match(rf"{own_prefix(session.ledger)}\d+_[0-9a-f]+", found.name)
         if match and match[0] not in decided:
             session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))

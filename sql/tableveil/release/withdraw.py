@@ -62,7 +62,7 @@ def drop_written(session: WarehouseSession, release: Release) -> list[str]:
     Raises:
         ConflictError: views outside the release read its objects.
     """
-    places = {item.name: place_of(release, item.name) for item in release.objects}
+    places = {item.name: place_of(session, release, item.name) for item in release.objects}
     there = objects_called(session, places[release.target_name][0], [name for _, name in places.values()])
     own = [item for item in release.objects if is_as_written(session, release, item, there)]
     _check_dependants(session, release, own)
@@ -77,7 +77,7 @@ def drop_written(session: WarehouseSession, release: Release) -> list[str]:
 def is_as_written(session: WarehouseSession, release: Release, item: ReleaseObject, there: Mapping[str, str]) -> bool:
     """Whether an object is what the ledger says was written; `there` has the kinds of existing objects."""
     is_view = release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS
-    schema, name = place_of(release, item.name)
+    schema, name = place_of(session, release, item.name)
     if there.get(name) != ("view" if is_view else "table"):
         return False
     if item.mark and (release.warehouse or release.versions.get("duckdb") == duckdb.__version__):
@@ -92,7 +92,9 @@ def _check_dependants(session: WarehouseSession, release: Release, own: list[Rel
     """
     if not isinstance(session, Session):
         return
-    dropped = {(schema.casefold(), name.casefold()) for schema, name in (place_of(release, item.name) for item in own)}
+    dropped = {
+        (schema.casefold(), name.casefold()) for schema, name in (place_of(session, release, item.name) for item in own)
+    }
     faults = [
         Fault(
             "name",

@@ -14,6 +14,7 @@ from tableveil.backend import WarehouseSession, column, parameter, row_hash
 from tableveil.source.model import Column, Source
 from tableveil.source.query import take_snapshot
 from tableveil.source.sketch import Sketch, estimates, sketch, with_people
+from tableveil.source.sketch_elsewhere import sketch_elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,7 @@ class Fingerprint:
     """The data kept of a source's records to recognize them again.
 
     `rows` covers all of them with their columns' names and types, and changes with any change; the `sketch` still
-    recognizes most of them if some changed. A source that is only compared with its release has no sketch, nor one in
-    a warehouse.
+    recognizes most of them if some changed. A source that is only compared with its release has no sketch.
     """
 
     rows: str
@@ -49,11 +49,12 @@ def full_fingerprint(
     if source.query is not None:
         take_snapshot(session.embedded, source)
     source = source.with_all()
-    if session.embedded is not session:
-        return Fingerprint(fingerprint(session, source, key))
     records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
     rows = _of_rows(session, source.columns, (records, total, xored), key)
-    known = sketch(session.embedded, source, records, estimated, key)
+    if session.embedded is session:
+        known = sketch(session.embedded, source, records, estimated, key)
+    else:
+        known = sketch_elsewhere(session, source, records, estimated, key)
     return Fingerprint(rows, with_people(known, person_column))
 
 

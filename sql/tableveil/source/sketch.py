@@ -87,7 +87,7 @@ def sketch(session: Session, source: Source, records: int, estimated: Sequence[f
     else:
         kept = _of_many(session, source, records, list(map(int, estimated[::2])), secret)
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
-    return Sketch(records, _keyed(session, kept, spans, secret))
+    return Sketch(records, keyed(session, kept, spans, secret))
 
 
 def with_people(known: Sketch, person_column: str | None) -> Sketch:
@@ -117,17 +117,21 @@ def hashed(
     kept = [_counted(name, 0, values) for name, values in by_name.items()]
     if of_rows and by_name.keys() >= set(of_rows):
         kept.append(_of_sum([by_name[name] for name in of_rows[: 2**_ROW_SHIFT]]))
-    return {sample.column: sample for sample in _keyed(session, kept, {}, secret)}
+    return {sample.column: sample for sample in keyed(session, kept, {}, secret)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A sample by the database's hashes, before keyed hashes replace them."""
+class Kept:
+    """A sample by the database's hashes, before keyed hashes replace them.
+
+    Another engine has its own hashes `decide` which values are kept.
+    """
 
     column: str
     scale: int
     hashes: NDArray[np.uint64]
     records: NDArray[np.int64]
+    decide: NDArray[np.uint64] | None = None
 
     @property
     def varies(self) -> bool:
@@ -135,7 +139,7 @@ class _Kept:
         return self.scale > 0 or len(self.hashes) > 1
 
 
-def _of_few(session: Session, source: Source, secret: str) -> list[_Kept]:
+def _of_few(session: Session, source: Source, secret: str) -> list[Kept]:
     """One statement fetches all hashes: planning one for each column takes longer than running it."""
     hashes = session.arrays(_select(_hashes(source.columns), source.table()), [secret])
     kept = [_counted(each.name, 0, hashes[f"h{i}"]) for i, each in enumerate(source.columns)]
@@ -145,16 +149,16 @@ def _of_few(session: Session, source: Source, secret: str) -> list[_Kept]:
     return [each for each in kept if each.varies]
 
 
-def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> _Kept:
+def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> Kept:
     """The rows, as the database computes them below: carries beyond 64 bits are dropped, and the sum is uniform."""
     parts = [each >> np.uint64(_ROW_SHIFT) for each in hashes]
     return _counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT))
 
 
-def _of_many(session: Session, source: Source, records: int, distinct: Sequence[int], secret: str) -> list[_Kept]:
+def _of_many(session: Session, source: Source, records: int, distinct: Sequence[int], secret: str) -> list[Kept]:
     """Columns that tell most records apart are read together with the rows, and the others each by itself."""
-    row_scale = _scale(records)
-    scales = {each.name: _scale(values) for each, values in zip(source.columns, distinct, strict=True)}
+    row_scale = scale_of(records)
+    scales = {each.name: scale_of(values) for each, values in zip(source.columns, distinct, strict=True)}
     nearly_unique = [c for c in source.columns[: 2**_ROW_SHIFT] if scales[c.name] >= max(1, row_scale - 1)]
     together = {each.name: scales[each.name] for each in nearly_unique[:_MOST_TOGETHER]}
     alone = (each for each in source.columns if each.name not in together)
@@ -165,18 +169,18 @@ def _of_many(session: Session, source: Source, records: int, distinct: Sequence[
     return [kept[name] for name in (*scales, ROWS) if name in kept and kept[name].varies]
 
 
-def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> _Kept:
-    value, records, total = _plain(found), exp.Count(this=exp.Star()), exp.Sum(this=column("n"))
+def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> Kept:
+    value, records, total = plain(found), exp.Count(this=exp.Star()), exp.Sum(this=column("n"))
     if scale:
-        hashed = _select({"h": _hash(value, found), "n": number(1)}, source.table())
+        hashed = _select({"h": hash_of(value, found), "n": number(1)}, source.table())
     else:
         # So few values are hashed, instead of all records.
         grouped = _select({"v": value, "n": records}, source.table()).group_by(value.copy(), copy=False)
-        hashed = _select({"h": _hash(column("v"), found), "n": column("n")}, grouped.subquery("grouped", copy=False))
+        hashed = _select({"h": hash_of(column("v"), found), "n": column("n")}, grouped.subquery("grouped", copy=False))
     kept = _select({"h": column("h"), "n": cast(total, "BIGINT")}, hashed.subquery("hashed", copy=False))
     kept = kept.where(_below(column("h"), scale), copy=False).group_by(column("h"), copy=False)
     arrays = session.arrays(kept, [secret])
-    return _Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
+    return Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
 
 
 def _of_rows(
@@ -186,7 +190,7 @@ def _of_rows(
     together: Mapping[str, int],
     row_scale: int,
     secret: str,
-) -> Iterator[_Kept]:
+) -> Iterator[Kept]:
     """Samples the rows, in one scan and for any order of their columns, and columns by their scales."""
     if not varying:
         return
@@ -207,7 +211,7 @@ def _of_rows(
             yield _counted(of, scale, arrays[name].astype(np.uint64))
 
 
-def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], secret: str) -> tuple[Sample, ...]:
+def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], secret: str) -> tuple[Sample, ...]:
     """DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is.
 
     14 digits distinguish the kept ones.
@@ -220,7 +224,8 @@ def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], 
     with session.relation("kept", pa.table({"h": hashes, "i": np.arange(len(hashes))})):
         found = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
     thresholds = np.array([_most(scale) for scale in range(64, 0, -1)], np.uint64)
-    values = (64 - np.searchsorted(thresholds, hashes)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
+    deciding = np.concatenate([each.hashes if each.decide is None else each.decide for each in kept])
+    values = (64 - np.searchsorted(thresholds, deciding)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
     values[found["i"]] |= found["k"].astype(np.uint64)
     parts = np.split(values, np.cumsum([len(each.hashes) for each in kept])[:-1])
     return tuple(
@@ -229,7 +234,7 @@ def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], 
     )
 
 
-def _density(kept: _Kept, span: float) -> float:
+def _density(kept: Kept, span: float) -> float:
     if not span:
         return 0.0
     # If only a sample is kept, the number of values is estimated: then possibly gapless numbers count as gapless.
@@ -237,7 +242,8 @@ def _density(kept: _Kept, span: float) -> float:
     return min(1.0, distinct / span)
 
 
-def _scale(distinct: int) -> int:
+def scale_of(distinct: int) -> int:
+    """The scale at which so many values make a sample."""
     return max(0, (distinct - 1) // MOST_VALUES).bit_length()
 
 
@@ -266,21 +272,22 @@ def _select(wanted: Mapping[str, exp.Expr], rows: exp.Expr) -> exp.Select:
 
 
 def _hashes(columns: Sequence[Column]) -> dict[str, exp.Expr]:
-    return {f"h{i}": _hash(_plain(each), each) for i, each in enumerate(columns)}
+    return {f"h{i}": hash_of(plain(each), each) for i, each in enumerate(columns)}
 
 
-def _counted(name: str, scale: int, hashes: NDArray[np.uint64]) -> _Kept:
+def _counted(name: str, scale: int, hashes: NDArray[np.uint64]) -> Kept:
     """The kept ones of so many rows, each with its number of rows."""
     kept, records = np.unique(hashes[hashes <= np.uint64(_most(scale))], return_counts=True)
-    return _Kept(name, scale, kept, records.astype(np.int64))
+    return Kept(name, scale, kept, records.astype(np.int64))
 
 
-def _plain(found: Column) -> exp.Expr:
+def plain(found: Column) -> exp.Expr:
+    """The column's values as `hash_of` reads them."""
     value = column(found.name)
     return cast(value, "VARCHAR") if found.kind in _READ_AS_TEXT and found.type != "VARCHAR" else value
 
 
-def _hash(value: exp.Expr, found: Column) -> exp.Expr:
+def hash_of(value: exp.Expr, found: Column) -> exp.Expr:
     """A keyed hash of a value that equals that of an equal value of another type, or of one written as text."""
     if found.kind in _READ_AS_TEXT:
         as_number = try_cast(value.copy(), "DOUBLE")

@@ -29,6 +29,7 @@ from tableveil.policy import (
     Policy,
     Population,
     Role,
+    SuppressedRecords,
     TableReference,
     TCloseness,
 )
@@ -36,9 +37,23 @@ from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
+from tableveil.state.releases import ReleaseState
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
-from tests.service.jobs.elsewhere import MADE, POLICY, WARDS, check_analyses, done, tables
+from tests.service.jobs.elsewhere import (
+    MADE,
+    NUMBERED,
+    PATIENTS,
+    POLICY,
+    SUPPRESSING,
+    UNCHANGED,
+    WARDS,
+    check_analyses,
+    decided,
+    done,
+    here,
+    tables,
+)
 from tests.service.jobs.plain import plain_target
 
 
@@ -73,23 +88,26 @@ def lake(database: Database, tmp_path: Path) -> Iterator[AnotherDuckDB]:
         replace(POLICY, privacy_models=(KAnonymity(2), TCloseness("illness", Decimal("0.3"), Distance.EQUAL))),
         replace(POLICY, privacy_models=(KAnonymity(2), NTCloseness("illness", 60, Decimal("0.2")))),
         replace(POLICY, quality_model=ClassificationModel(("illness",))),
+        replace(SUPPRESSING, suppressed_records=SuppressedRecords.KEEP),
+        replace(SUPPRESSING, suppressed_records=SuppressedRecords.BLANK, release=NUMBERED),
+        UNCHANGED,
         replace(
             POLICY,
             privacy_models=(KMap(8),),
             population=Population(table=TableReference("", "clinic", "everybody")),
         ),
     ],
-    ids=["k", "distinct", "entropy", "t", "n-t", "classification", "population"],
+    ids=["k", "distinct", "entropy", "t", "n-t", "classification", "keep", "blank", "insensitive", "population"],
 )
 def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckDB, policy: Policy) -> None:
     there = done(database, policy)
-    here = done(database, replace(policy, source=replace(policy.source, catalog="")))
-    assert (there.failure, here.failure) == (None, None)
+    own_job = done(database, here(policy))
+    assert (there.failure, own_job.failure) == (None, None)
     assert str(there.request.source) == "lake.clinic.patients"
-    releases = [Releases(database).get(job.result) for job in (there, here) if job.result]
+    releases = [Releases(database).get(job.result) for job in (there, own_job) if job.result]
     elsewhere, own = releases
     assert (elsewhere.warehouse, elsewhere.target_schema, own.target_schema) == ("lake", "lake.clinic", "clinic")
-    for field in ("score", "records", "suppressed_records", "classes", "risk_after"):
+    for field in ("score", "records", "suppressed_records", "classes", "risk_after", "guarantees", "warnings"):
         assert getattr(elsewhere, field) == getattr(own, field)
     assert [replace(a, hierarchy="") for a in elsewhere.attributes] == [
         replace(a, hierarchy="") for a in own.attributes
@@ -103,6 +121,36 @@ def test_analyses_equal_those_in_the_database(database: Database, lake: AnotherD
     check_analyses(database, POLICY)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}
+
+
+def test_columns_that_give_away_what_labels_hide_are_refused(database: Database, lake: AnotherDuckDB) -> None:
+    telling = replace(UNCHANGED.attributes[2], column="smoker")
+    policy = replace(UNCHANGED, attributes=(*UNCHANGED.attributes[:2], telling))
+    failures = [done(database, policy).failure, done(database, here(policy)).failure]
+    assert failures[0] == failures[1]
+    assert failures[0] is not None
+    assert failures[0].code == "COLUMN_DISCLOSES"
+
+
+@pytest.mark.parametrize("most", [2**15, 64], ids=["all", "some"])
+def test_knows_people_again(
+    database: Database, lake: AnotherDuckDB, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """By the values of a column, in a table of another name, type and number of rows; by all also in the database."""
+    monkeypatch.setattr("tableveil.source.sketch.MOST_VALUES", most)
+    with lake.database.session() as session, database.session() as other:
+        for each in (session, other):
+            each.execute("UPDATE clinic.patients SET id = 3 * id * id")
+            changed = "SELECT * REPLACE (id::VARCHAR AS id) FROM clinic.patients WHERE id > 1200"
+            each.execute(f"CREATE TABLE clinic.copy AS {changed}")
+    assert done(database, replace(POLICY, repeat_reason="")).failure is None
+    again = replace(POLICY, repeat_reason="", source=replace(POLICY.source, table="copy"))
+    again = replace(again, release=replace(POLICY.release, name="again"))
+    for policy in (again, here(again))[: 1 + (most > PATIENTS)]:
+        failure = done(database, policy).failure
+        assert failure is not None
+        assert failure.code == "REPEATED_RELEASE"
+        assert "'id'" in failure.message
 
 
 def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: AnotherDuckDB) -> None:
@@ -226,12 +274,61 @@ def test_refuses_to_collect_too_much(database: Database, lake: AnotherDuckDB) ->
 def test_refuses_what_cannot_be_done_there(database: Database, lake: AnotherDuckDB) -> None:
     with pytest.raises(InvalidError, match="source_query"):
         done(database, replace(POLICY, source_query="SELECT 1"))
-    failure = done(database, POLICY, approval=("lake.clinic",)).failure
-    assert failure is not None
-    assert failure.code == "APPROVAL_UNSUPPORTED"
     with pytest.raises(InvalidError) as nowhere:
         done(database, replace(POLICY, source=replace(POLICY.source, catalog="pond")))
     assert "pond" in str(nowhere.value.faults[0])
+
+
+def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, lake: AnotherDuckDB) -> None:
+    numbers = [done(database, policy, ("lake.clinic",)).result for policy in (POLICY, POLICY)]
+    first, number = (found or 0 for found in numbers)
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
+        (waiting,) = session.rows("SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'tableveil'")
+        assert waiting == (2 * len(Releases(database).get(number).objects),)
+        # A restart drops nothing that waits.
+        decided(database, first, approved=False)
+        lake.before = kill_at("rename")
+        with pytest.raises(_Killed):
+            decided(database, number, approved=True)
+        lake.before = lambda verb: None
+        assert open_swaps_of(database) == [number]
+        JobManager(database, 1).close(10)
+        assert open_swaps_of(database) == []
+        released = tables(session)
+        assert session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'") == []
+    assert Releases(database).get(number).state is ReleaseState.APPROVED
+    assert done(database, here(POLICY)).failure is None
+    with database.session() as session:
+        expected = tables(session)
+    assert {name: sorted(map(repr, rows)) for name, rows in released.items()} == {
+        name: sorted(map(repr, rows)) for name, rows in expected.items()
+    }
+
+
+def test_what_waits_is_verified_again_when_it_is_approved(database: Database, lake: AnotherDuckDB) -> None:
+    number = done(database, POLICY, ("lake.clinic",)).result or 0
+    with lake.database.session() as session:
+        query = "SELECT arg_min(table_name, len(table_name)) FROM duckdb_tables() WHERE schema_name = 'tableveil'"
+        (name,) = session.row(query)
+        session.execute(f'UPDATE tableveil."{name}" SET age = NULL WHERE rowid = 0')
+        with pytest.raises(ConflictError) as raised:
+            decided(database, number, approved=True)
+        assert raised.value.code == "PENDING_CHANGED"
+        assert set(tables(session)) == {"patients", "everybody"}
+
+
+def kill_at(verb: str) -> Callable[[str], None]:
+    def kill(found: str) -> None:
+        if found == verb:
+            raise _Killed
+
+    return kill
+
+
+def open_swaps_of(database: Database) -> list[int]:
+    with database.ledger() as ledger:
+        return open_swaps(ledger, "lake")
 
 
 def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherDuckDB) -> None:
