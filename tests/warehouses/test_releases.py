@@ -10,7 +10,7 @@ import pytest
 
 from tableveil.backend import Database, table
 from tableveil.lookups import Releases
-from tableveil.policy import Distance, DistinctLDiversity, KAnonymity, Policy, Role, SuppressedRecords, TCloseness
+from tableveil.policy import Distance, DistinctLDiversity, KAnonymity, Policy, SuppressedRecords, TCloseness
 from tableveil.spark import SparkWarehouse
 from tests.migrated import opened
 from tests.service.jobs.elsewhere import (
@@ -20,6 +20,7 @@ from tests.service.jobs.elsewhere import (
     SUPPRESSING,
     UNCHANGED,
     check_analyses,
+    check_known_again,
     decided,
     done,
     here,
@@ -88,21 +89,5 @@ def test_analyses_equal_those_in_the_database(database: Database) -> None:
 
 
 def test_knows_people_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By some values of a large column, in a table of another name, type and number of rows."""
     monkeypatch.setattr("tableveil.source.sketch.MOST_VALUES", 64)
-    with database.session() as session, database.rows_session(session, "lake") as rows:
-        for name, value, least in (("first", "id * id * 3", 0), ("second", "CAST(id * id * 3 AS VARCHAR)", 20)):
-            other = (
-                f"CREATE TABLE clinic.{name} AS SELECT age, {value} AS number FROM clinic.patients WHERE id > {least}"
-            )
-            rows.execute(tree(other))
-    age = POLICY.attributes[0]
-    failures = []
-    for name in ("first", "second"):
-        policy = replace(POLICY, attributes=(age,), default_role=Role.IDENTIFYING, repeat_reason="")
-        policy = replace(policy, source=replace(POLICY.source, table=name))
-        failures.append(done(database, replace(policy, release=replace(POLICY.release, name=f"of_{name}"))).failure)
-    assert failures[0] is None
-    assert failures[1] is not None
-    assert failures[1].code == "REPEATED_RELEASE"
-    assert "'number'" in failures[1].message
+    check_known_again(database, ("lake", "lake"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession, scoped
 from tableveil.errors import ConflictError, Fault, NotFoundError, shortened
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
 from tableveil.release import place_of, require_current, require_here
@@ -27,22 +27,23 @@ class Rows:
     marker: str
 
 
-def current_release(session: Session, number: int) -> Release:
+def current_release(session: WarehouseSession, number: int) -> Release:
     """The release of that number.
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it was rejected, withdrawn or replaced, or is in a warehouse.
+        ConflictError: it was rejected, withdrawn or replaced, or is in another place than the session's rows.
     """
     release = RELEASES.find(session.ledger, number)
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
     require_current(release)
-    require_here(release)
+    if session.embedded is session or session.catalog != release.warehouse:
+        require_here(release)
     return release
 
 
-def rows_of(session: Session, release: Release, policy: Policy) -> Rows:
+def rows_of(session: WarehouseSession, release: Release, policy: Policy) -> Rows:
     """Where the rows of a release with that policy are."""
     rows = TableReference(session.catalog, *place_of(session, release, release.target_name))
     if release.kind is ReleaseKind.VIEW:
@@ -51,14 +52,18 @@ def rows_of(session: Session, release: Release, policy: Policy) -> Rows:
     return Rows(rows, policy.marker_column if marked else "")
 
 
-def source_of(session: Session, release: Release, policy: Policy) -> Source:
+def source_of(session: WarehouseSession, release: Release, policy: Policy) -> Source:
     """The source of a release with that policy, as long as it has the rows that were released.
 
     Raises:
         ConflictError: it has changed.
         NotFoundError: it is gone.
     """
-    source, _, faults = find_source(session, release.source, policy.source_query, "release")
+    named = release.source
+    if release.warehouse:
+        # The ledger's name of a schema begins with the warehouse.
+        named = replace(named, catalog=session.catalog, schema=named.schema.removeprefix(scoped(release.warehouse, "")))
+    source, _, faults = find_source(session, named, policy.source_query, "release")
     if source is not None and policy.population is not None:
         source = replace(source, subset=policy.population.subset_column)
     if source is None or fingerprint(session, source, fingerprint_key(session.ledger)) != release.source_fingerprint:

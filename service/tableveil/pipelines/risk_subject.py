@@ -31,9 +31,9 @@ def resolve_subject(
     """
     query = None
     if request.release is not None:
-        release = current_release(session.embedded, request.release)
+        release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
-        found = rows_of(session.embedded, release, policy_of(release.policy))
+        found = rows_of(session, release, policy_of(release.policy))
         rows, marker = found.table, found.marker
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:

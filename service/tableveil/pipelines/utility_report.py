@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.control import Progress
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.job import JobContext
@@ -21,7 +21,7 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import UTILITY_REPORTS
 from tableveil.usefulness import ColumnUtility, UtilityReport
-from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
+from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, collected_sides, spreads
 
 
 def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int:
@@ -30,13 +30,16 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
     Raises:
         TableveilError: nothing was stored.
     """
-    session, report = job.session, job.report
+    session, rows, report = job.session, job.rows, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        release = current_release(session, number)
+        release = current_release(rows, number)
         policy = policy_of(release.policy)
-        sides, compared = _compared(session, release, policy)
+        sides, compared = _compared(rows, release, policy)
+        sampled = MOST_ROWS
+        if session is not rows:
+            sides, sampled = collected_sides(rows, sides, [column.name for column in compared])
         report.phase(JobPhase.COUNTING)
         columns = []
         for done, column in enumerate(compared):
@@ -44,7 +47,7 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
             report.on_progress(Progress(done + 1, len(compared), None, None, None))
         associated = compared[:MOST_ASSOCIATED]
         found = UtilityReport(
-            tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared))
+            tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared, sampled))
         )
 
     def result(number: int) -> utility_reports.Stored:
@@ -60,13 +63,13 @@ def utility_report_work(release: int, document: str, policy_of: PolicyOf) -> Wor
     return Work(
         kind=JobKind.UTILITY_REPORT,
         document=document,
-        admit=lambda session: current_release(session.embedded, release).source,
+        admit=lambda session: current_release(session, release).source,
         run=lambda job: run_utility_report(job, release, policy_of),
         release=release,
     )
 
 
-def _compared(session: Session, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:
+def _compared(session: WarehouseSession, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:
     """The rows on both sides, and the columns that both have, in the source's order."""
     source, rows = source_of(session, release, policy), rows_of(session, release, policy)
     released = {found.name: found for found in columns_of(session, rows.table) if isinstance(found, Column)}
@@ -103,7 +106,7 @@ def _treatment(result: AttributeResult) -> str:
     return f"level {result.level} of {result.top_level}"
 
 
-def _notes(release: Release, compared: list[Compared]) -> Iterator[str]:
+def _notes(release: Release, compared: list[Compared], sampled: int) -> Iterator[str]:
     if release.suppressed_records:
         yield (
             f"{release.suppressed_records:,} of {release.records:,} records are suppressed: what the release tells is "
@@ -115,5 +118,7 @@ def _notes(release: Release, compared: list[Compared]) -> Iterator[str]:
         yield "For text and other categories the most frequent values are shown."
     if len(compared) > MOST_ASSOCIATED:
         yield f"Associations are those of the first {MOST_ASSOCIATED} of {len(compared)} columns."
-    if release.records > MOST_ROWS:
+    if release.warehouse and release.records > sampled:
+        yield f"The rows are in a warehouse: all figures are those of a sample of about {sampled:,} records."
+    elif release.records > MOST_ROWS:
         yield f"Associations are those of a sample of {MOST_ROWS:,} records."

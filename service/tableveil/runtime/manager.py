@@ -64,7 +64,7 @@ from tableveil.state.jobs import JobState, Request
 from tableveil.state.kinds import JobKind
 from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -165,7 +165,7 @@ class JobManager:
             session.control = control
             if work.released is not None and (refused := self._refused(session, work.released)):
                 raise InvalidError.about("POLICY_INVALID", "the policy's targets cannot take its releases", refused)
-            work = work.within(self._database.warehouse_of(work.catalog))
+            work = work.within(self._warehouse_of(session, work))
             with self._database.rows_session(session, work.warehouse) as elsewhere:
                 elsewhere.control = control
                 source, target = work.admit(elsewhere), work.target
@@ -201,6 +201,13 @@ class JobManager:
             job = Job(request, JobState.QUEUED, warnings=work.warnings)
             self._queue.add(Active(job, work, reads, owned, need, look))
         return self.get(request.number)
+
+    def _warehouse_of(self, session: Session, work: Work) -> str:
+        """The warehouse of the rows that are read; empty for the database."""
+        if work.release is None:
+            return self._database.warehouse_of(work.catalog)
+        release = RELEASES.find(session.ledger, work.release)
+        return "" if release is None else release.warehouse
 
     def _refused(self, session: Session, policy: Policy) -> list[Fault]:
         """Faults of the targets that the policy publishes to: one is not there, or cannot take its releases."""

@@ -157,7 +157,7 @@ def _by_grouping(session: WarehouseSession, keys: exp.Select, layout: KeyLayout,
     if weighted:
         measured.append(alias(exp.Sum(this=column("weight")), "weight"))
     query = exp.select(*words, *measured).from_(keys.subquery("packed")).group_by(*words).limit(MOST_COMBINATIONS + 1)
-    found = session.embedded.arrays(exp.select("*").from_(collected(session, "combinations", query)))
+    found = session.embedded.arrays(exp.select("*").from_(collected(session, "risk_counted", query)))
     if len(found["n"]) > MOST_COMBINATIONS:
         raise InvalidError.of(
             "TOO_MANY_COMBINATIONS",
@@ -175,13 +175,13 @@ def _people(session: WarehouseSession, combinations: _Combinations, keys: exp.Se
     names = [f"w{word}" for word in range(len(combinations.words))]
     arrays = {name: pa.array(words) for name, words in zip(names, combinations.words, strict=True)}
     arrays["position"] = pa.array(np.arange(len(combinations.records)))
-    same = conjunction(exp.EQ(this=column(name, "known"), expression=column(name, "people")) for name in names)
+    same = conjunction(exp.EQ(this=column(name, "known"), expression=column(name, "risk_people")) for name in names)
     counted = exp.select(*map(column, names), alias(exp.Count(this=exp.Star()), "n")).from_(keys.subquery("packed"))
     counted = counted.where(conjunction(column(name).is_(exp.null()).not_() for name in names))
     query = (
-        exp.select(column("position", "known"), column("n", "people"))
+        exp.select(column("position", "known"), column("n", "risk_people"))
         .from_(exp.Table(this=identifier("known_combinations"), alias=exp.TableAlias(this=identifier("known"))))
-        .join(collected(session, "people", counted.group_by(*map(column, names))), on=same)
+        .join(collected(session, "risk_people", counted.group_by(*map(column, names))), on=same)
     )
     people = np.zeros(len(combinations.records), np.int64)
     with session.embedded.relation("known_combinations", pa.table(arrays)):
@@ -229,7 +229,7 @@ def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: in
     # Grouping leaves open which sign a zero has.
     shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
     code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
-    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(collected(session, "found", distinct))
+    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(collected(session, "risk_distinct", distinct))
     session.embedded.stage(name, query)
     session.lend(name)
     codes, present = session.embedded.row(

@@ -78,8 +78,8 @@ class Measured:
 def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
 
-    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. Of a warehouse's rows, too
-    many different ones are not measured, and no insensitive column is released then unless it is acknowledged.
+    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. If a warehouse has too many
+    different rows, they are not measured, and no insensitive column is released then unless it is acknowledged.
     """
     measured = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
     if measured is None:
@@ -149,8 +149,11 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
     )
 
 
-def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Expr) -> Iterator[str]:
-    """Warnings about sensitive columns that no model names: the share of released classes with a single value."""
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
+    """Warnings about sensitive columns that no model names: the share of released classes with a single value.
+
+    It reads the tables of `spread_table` for rows in a warehouse.
+    """
     for attribute in plan.policy.unprotected:
         if session.embedded is session:
             name, kept = attribute.column, exp.select().from_(rows.copy())

@@ -59,7 +59,7 @@ MOST_TRIPLES = 20_000_000
 """The most triples of class, own value and row; beyond it, only an even part of the classes is looked at."""
 
 BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
-"""What a different row takes while it is collected: for itself, for each quasi-identifier, and for each value."""
+"""The bytes that a different row takes while it is collected: by itself, per quasi-identifier, and per value."""
 
 _ROWS = "effective_rows"
 _SIZES = "effective_sizes"
@@ -152,8 +152,8 @@ def effective_ks(
     `hides` says for each of the plan's quasi-identifiers whether its labels hide anything; call it after the plan is
     staged. An empty release has none, nor one that hides nothing.
 
-    Of rows in a warehouse, the different ones are collected: codes, hashes of values, and their numbers of records. If
-    they clearly take more than may be collected, nothing is, and the result is None.
+    The different rows of a warehouse are collected: codes, hashes of values, and their numbers of records. If they
+    clearly take more than may be collected, nothing is, and the result is None.
     """
     session = rows.embedded
     roles = (Role.INSENSITIVE, Role.SENSITIVE)

@@ -251,7 +251,8 @@ def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, 
         for j, dictionary in enumerate(plan.dictionaries)
     }
     unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
-    single = single_valued(session, plan, write.released_rows(session, plan).subquery("released"))
+    write.collect_spreads(session, plan)
+    single = single_valued(session, plan, public(plan, plan.policy.release.name))
     evidence = replace(
         evidence,
         warnings=(*evidence.warnings, *told.warnings, *single, unwritten),

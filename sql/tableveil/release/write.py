@@ -14,9 +14,6 @@ from tableveil.backend import (
     cast,
     collected,
     column,
-    conjunction,
-    drop,
-    identifier,
     in_one_spelling,
     number,
     row_number,
@@ -28,6 +25,7 @@ from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
 from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
+from tableveil.release.class_ids import with_class_ids
 from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.labels import label_table, stage_labels, with_labels
 from tableveil.release.listed_rows import listable, write_listed_rows
@@ -41,8 +39,6 @@ from tableveil.verification.written import AGGREGATES, ClassColumns
 SUPPRESSED = "suppressed_classes"
 
 UNRANKED = "unranked_rows"
-
-NUMBERED = "numbered_classes"
 
 ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
@@ -83,51 +79,12 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
         rows = with_labels(plan, UNRANKED)
         ranks = {columns.name: columns.rank for columns in plan.label_columns}
     if plan.policy.release.class_id:
-        rows = _with_class_ids(session, plan, rows)
+        rows = with_class_ids(session, plan, rows)
     order = [column(ranks.get(released.name, released.name)) for released in plan.columns()]
     marker = [column(plan.marker)] if plan.marker else []
     session.write(target, rows, [*marker, *order])
     if plan.label_columns:
         session.forget(UNRANKED)
-
-
-def _with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
-    """The rows with the number of their class, in the order of labels as in the table of classes."""
-    labels = [column(released.name) for released in plan.quasi_identifiers()]
-    order = [exp.Ordered(this=label, nulls_first=False) for label in labels]
-    if session.embedded is not session:
-        return _joined_to_class_ids(session, plan, rows)
-    number_: exp.Expr = exp.Window(
-        this=exp.DenseRank(),
-        partition_by=[column(plan.marker)] if plan.marker else [],
-        order=exp.Order(expressions=order),
-    )
-    if plan.marker:
-        number_ = exp.Case(ifs=[exp.If(this=exp.Not(this=column(plan.marker)), true=number_)])
-    return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
-
-
-def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
-    """Numbers the classes in the embedded database: Spark would number all rows in one task."""
-    names = [released.name for released in plan.quasi_identifiers()]
-    shown = exp.select(*(alias(column(name), f"q{i}") for i, name in enumerate(names))).distinct()
-    shown = shown.from_(rows.copy().subquery("unnumbered"))
-    if plan.marker:
-        shown = shown.where(exp.Not(this=column(plan.marker)))
-    order = [exp.Ordered(this=column(f"q{i}"), nulls_first=False) for i in range(len(names))]
-    numbered = exp.select("*", alias(row_number(order), "number")).from_(collected(session, "shown_classes", shown))
-    session.embedded.execute(drop("TABLE", table(NUMBERED), if_exists=True))
-    session.embedded.stage(NUMBERED, numbered)
-    session.lend(NUMBERED)
-    same: list[exp.Expr] = [
-        exp.NullSafeEQ(this=column(name, "unnumbered"), expression=column(f"q{i}", NUMBERED))
-        for i, name in enumerate(names)
-    ]
-    if plan.marker:
-        same.append(exp.Not(this=column(plan.marker, "unnumbered")))
-    query = exp.select(exp.Column(this=exp.Star(), table=identifier("unnumbered")))
-    query = query.select(alias(cast(column("number", NUMBERED), "BIGINT"), CLASS_ID))
-    return query.from_(rows.subquery("unnumbered")).join(table(NUMBERED), on=conjunction(same), join_type="LEFT")
 
 
 def released_rows(session: WarehouseSession, plan: ReleasePlan) -> exp.Query:
@@ -210,6 +167,22 @@ def spread_table(sensitive: int) -> str:
     return f"spread{sensitive}"
 
 
+def collect_spreads(session: WarehouseSession, plan: ReleasePlan) -> None:
+    """Collects the tables of `spread_table` without writing any rows."""
+    session.view(UNRANKED, released_rows(session, plan))
+    labels = [released.name for released in plan.quasi_identifiers()]
+    for s, sensitive in enumerate(plan.diverse()):
+        session.collect(spread_table(s), _spread(plan, table(UNRANKED), labels, sensitive.name))
+    session.forget(UNRANKED)
+
+
+def _spread(plan: ReleasePlan, rows: exp.Table, keys: list[str], sensitive: str) -> exp.Select:
+    """How often each class has each value."""
+    spread = _by_keys(plan, rows, keys, "v")
+    spread = spread.select(alias(column(sensitive, "r"), "value"), alias(exp.Count(this=exp.Star()), "n"))
+    return spread.group_by(column(sensitive, "r"))
+
+
 def _diversity(
     session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, columns: list[str], sensitive: str, name: str
 ) -> exp.Select:
@@ -218,12 +191,10 @@ def _diversity(
     Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
     of a class does not spill. Rows that have to be collected for it are collected under the `name`.
     """
-    spread = _by_keys(plan, rows, columns, "v")
-    spread = spread.select(alias(column(sensitive, "r"), "value"), alias(exp.Count(this=exp.Star()), "n"))
-    spread = spread.group_by(column(sensitive, "r"))
     keys = [column(f"v{i}") for i in range(len(columns))]
     of = plan.source.column(sensitive)
-    present = exp.select(*keys).from_(collected(session, name, spread)).where(column("value").is_(exp.null()).not_())
+    spread = collected(session, name, _spread(plan, rows, columns, sensitive))
+    present = exp.select(*keys).from_(spread).where(column("value").is_(exp.null()).not_())
     if of.kind is ValueKind.TEXT:
         # Spellings are read off the different values: rows are many more.
         united = present.select(alias(exp.Sum(this=column("n")), "n"))

@@ -156,7 +156,7 @@ def _date_format(session: WarehouseSession, reference: TableReference, facts: Co
     for written in _DATE_FORMATS:
         dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
         case = case.when(exp.EQ(this=dates, expression=exp.Count(this=exp.Star())), text(written))
-    found: str = session.embedded.value(exp.select(case).from_(collected(session, "dates", values)))
+    found: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
     return found
 
 
@@ -165,7 +165,9 @@ def _row(session: WarehouseSession, reference: TableReference, wanted: dict[str,
     if not wanted:
         return {}
     query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
-    spelled = exp.select(*(cast(column(name), "VARCHAR") for name in wanted)).from_(collected(session, "facts", query))
+    spelled = exp.select(*(cast(column(name), "VARCHAR") for name in wanted)).from_(
+        collected(session, "draft_facts", query)
+    )
     return dict(zip(wanted, session.embedded.row(spelled), strict=True))
 
 

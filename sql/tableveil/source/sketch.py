@@ -324,6 +324,6 @@ def _is_there(value: exp.Expr) -> exp.Expr:
 
 def _rounded(double: exp.Expr) -> exp.Expr:
     """0.1 is not the same FLOAT and DOUBLE, while whole numbers are known to more digits than a FLOAT has."""
-    whole = exp.EQ(this=double.copy(), expression=exp.Trunc(this=double.copy()))
+    whole = exp.EQ(this=double.copy(), expression=exp.Floor(this=double.copy()))
     single = exp.Coalesce(this=cast(try_cast(double.copy(), "FLOAT"), "DOUBLE"), expressions=[double.copy()])
     return exp.Case(ifs=[exp.If(this=whole, true=double.copy())], default=single)

@@ -1,8 +1,8 @@
 """Samples of rows in a warehouse: a few values of each column are collected, and hashed in the embedded database.
 
 All values of a column that has few are hashed as those of a table in the database are, so that either is known again in
-the other. Of more values, and of the rows, the engine's own hash chooses some: those are known again in the same
-engine only.
+the other. The engine's own hash chooses some of more values, and of the rows: those are known again in the same kind
+of engine only.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ LONGEST = 256
 _AT_ONCE = 6
 """Columns in one scan: of each, twice the most values may come."""
 
-_TIMES = (ValueKind.DATE, ValueKind.TIMESTAMP)
-_NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
-
 
 def sketch_elsewhere(
     session: WarehouseSession, source: Source, records: int, estimated: Sequence[float], key: bytes
@@ -37,8 +34,10 @@ def sketch_elsewhere(
     distinct = dict(zip((each.name for each in source.columns), map(int, estimated[::2]), strict=True))
     varying = [each for each in source.columns if distinct[each.name] > 1]
     kept: list[Kept] = []
-    for start in range(0, len(varying), _AT_ONCE):
-        some = varying[start : start + _AT_ONCE]
+    # Bytes are no text, as which their values would come.
+    sampled = [each for each in varying if each.type != "BLOB"]
+    for start in range(0, len(sampled), _AT_ONCE):
+        some = sampled[start : start + _AT_ONCE]
         scales = [scale_of(distinct[each.name]) for each in some]
         kept += _of_columns(session, source, some, scales, secret)
     if len(varying) > 1:
@@ -105,27 +104,20 @@ def _of_rows(session: WarehouseSession, source: Source, columns: Sequence[Column
     if scale:
         query = query.where(_below(column("h"), scale))
     of = _collected(session, query, secret)
-    hashed = exp.select(alias(row_hash(parameter(1), cast(column("h"), "BIGINT")), "keyed"), column("h"), column("n"))
+    hashed = exp.select(alias(row_hash(parameter(1), column("h")), "keyed"), column("h"), column("n"))
     found = session.embedded.arrays(hashed.from_(of), [secret])
     return Kept(
         ROWS,
         scale,
         found["keyed"].astype(np.uint64),
         found["n"].astype(np.int64),
-        found["h"].astype(np.int64).astype(np.uint64) if scale else None,
+        found["h"].astype(np.uint64) if scale else None,
     )
 
 
 def _chosen(found: Column) -> exp.Expr:
-    """The engine's keyed hash of a value, equal for equal numbers and times of different types."""
-    value: exp.Expr = column(found.name)
-    if found.kind in _NUMBERS:
-        value = cast(value, "DOUBLE")
-    elif found.kind in _TIMES and found.type != "TIMESTAMP WITH TIME ZONE":
-        value = cast(value, "TIMESTAMP")
-    elif found.type != "VARCHAR":
-        value = cast(value, "VARCHAR")
-    return row_hash(parameter(1), value)
+    """The engine's keyed hash of a value."""
+    return hash_of(plain(found), found)
 
 
 def _below(hashed: exp.Expr, scale: int) -> exp.Expr:
@@ -138,7 +130,7 @@ def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _collected(session: WarehouseSession, query: exp.Query, secret: str) -> exp.Expr:
-    session.view("sampled_elsewhere", query, [secret])
-    found = collected(session, "sampled", exp.select("*").from_(table("sampled_elsewhere")))
+    session.view("sampled_elsewhere", query, [secret] if query.find(exp.Parameter) else [])
+    found = collected(session, "sketched_values", exp.select("*").from_(table("sampled_elsewhere")))
     session.forget("sampled_elsewhere")
     return found

@@ -28,8 +28,8 @@ POOL = -1
 def check_unchanged(rows: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
 
-    Of a warehouse's rows the different ones are collected, with hashes of these columns' values. For local recoding it
-    needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
+    The different rows of a warehouse are collected, with hashes of these columns' values. For local recoding it needs
+    the tables of `read_own_levels`. Aggregated columns are not looked at again.
     """
     names = [a.column for a in policy.attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     k = policy.k

@@ -18,6 +18,7 @@ from tableveil.lookups import Hierarchies, Releases, Tables
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
+    AttributePolicy,
     ClassificationModel,
     Distance,
     DistinctLDiversity,
@@ -43,12 +44,13 @@ from tests.migrated import opened
 from tests.service.jobs.elsewhere import (
     MADE,
     NUMBERED,
-    PATIENTS,
     POLICY,
     SUPPRESSING,
     UNCHANGED,
     WARDS,
     check_analyses,
+    check_known_again,
+    check_of_release,
     decided,
     done,
     here,
@@ -106,6 +108,8 @@ def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckD
     assert str(there.request.source) == "lake.clinic.patients"
     releases = [Releases(database).get(job.result) for job in (there, own_job) if job.result]
     elsewhere, own = releases
+    if policy is UNCHANGED or policy.suppressed_records is SuppressedRecords.KEEP:
+        check_of_release(database, elsewhere.number, own.number, policy)
     assert (elsewhere.warehouse, elsewhere.target_schema, own.target_schema) == ("lake", "lake.clinic", "clinic")
     for field in ("score", "records", "suppressed_records", "classes", "risk_after", "guarantees", "warnings"):
         assert getattr(elsewhere, field) == getattr(own, field)
@@ -124,33 +128,29 @@ def test_analyses_equal_those_in_the_database(database: Database, lake: AnotherD
 
 
 def test_columns_that_give_away_what_labels_hide_are_refused(database: Database, lake: AnotherDuckDB) -> None:
-    telling = replace(UNCHANGED.attributes[2], column="smoker")
-    policy = replace(UNCHANGED, attributes=(*UNCHANGED.attributes[:2], telling))
+    telling = AttributePolicy("smoker", Role.INSENSITIVE)
+    policy = replace(POLICY, attributes=(*POLICY.attributes[:-2], telling, POLICY.attributes[-1]))
     failures = [done(database, policy).failure, done(database, here(policy)).failure]
     assert failures[0] == failures[1]
     assert failures[0] is not None
     assert failures[0].code == "COLUMN_DISCLOSES"
 
 
-@pytest.mark.parametrize("most", [2**15, 64], ids=["all", "some"])
+@pytest.mark.parametrize(
+    ("most", "warehouses"),
+    [(2**15, ("lake", "lake")), (64, ("lake", "lake")), (2**15, ("lake", "")), (2**15, ("", "lake"))],
+    ids=["all", "some", "then here", "here before"],
+)
 def test_knows_people_again(
-    database: Database, lake: AnotherDuckDB, monkeypatch: pytest.MonkeyPatch, most: int
+    database: Database,
+    lake: AnotherDuckDB,
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    warehouses: tuple[str, str],
 ) -> None:
-    """By the values of a column, in a table of another name, type and number of rows; by all also in the database."""
+    """A large column by some of its values; one of few values in both engines."""
     monkeypatch.setattr("tableveil.source.sketch.MOST_VALUES", most)
-    with lake.database.session() as session, database.session() as other:
-        for each in (session, other):
-            each.execute("UPDATE clinic.patients SET id = 3 * id * id")
-            changed = "SELECT * REPLACE (id::VARCHAR AS id) FROM clinic.patients WHERE id > 1200"
-            each.execute(f"CREATE TABLE clinic.copy AS {changed}")
-    assert done(database, replace(POLICY, repeat_reason="")).failure is None
-    again = replace(POLICY, repeat_reason="", source=replace(POLICY.source, table="copy"))
-    again = replace(again, release=replace(POLICY.release, name="again"))
-    for policy in (again, here(again))[: 1 + (most > PATIENTS)]:
-        failure = done(database, policy).failure
-        assert failure is not None
-        assert failure.code == "REPEATED_RELEASE"
-        assert "'id'" in failure.message
+    check_known_again(database, warehouses)
 
 
 def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: AnotherDuckDB) -> None:

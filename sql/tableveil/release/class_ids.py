@@ -1,0 +1,61 @@
+"""The numbers of classes beside the released rows."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.backend import (
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    conjunction,
+    drop,
+    identifier,
+    row_number,
+    table,
+)
+from tableveil.release.label_columns import CLASS_ID
+from tableveil.release.plan import ReleasePlan
+
+NUMBERED = "numbered_classes"
+
+
+def with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
+    """The rows with the number of their class, in the order of labels as in the table of classes."""
+    labels = [column(released.name) for released in plan.quasi_identifiers()]
+    order = [exp.Ordered(this=label, nulls_first=False) for label in labels]
+    if session.embedded is not session:
+        return _joined_to_class_ids(session, plan, rows)
+    number_: exp.Expr = exp.Window(
+        this=exp.DenseRank(),
+        partition_by=[column(plan.marker)] if plan.marker else [],
+        order=exp.Order(expressions=order),
+    )
+    if plan.marker:
+        number_ = exp.Case(ifs=[exp.If(this=exp.Not(this=column(plan.marker)), true=number_)])
+    return exp.select("*", alias(cast(number_, "BIGINT"), CLASS_ID)).from_(rows.subquery("unnumbered"))
+
+
+def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
+    """Numbers the classes in the embedded database: Spark would number all rows in one task."""
+    names = [released.name for released in plan.quasi_identifiers()]
+    shown = exp.select(*(alias(column(name), f"q{i}") for i, name in enumerate(names))).distinct()
+    shown = shown.from_(rows.copy().subquery("unnumbered"))
+    if plan.marker:
+        shown = shown.where(exp.Not(this=column(plan.marker)))
+    order = [exp.Ordered(this=column(f"q{i}"), nulls_first=False) for i in range(len(names))]
+    numbered = exp.select("*", alias(row_number(order), "number")).from_(collected(session, "shown_classes", shown))
+    session.embedded.execute(drop("TABLE", table(NUMBERED), if_exists=True))
+    session.embedded.stage(NUMBERED, numbered)
+    session.lend(NUMBERED)
+    same: list[exp.Expr] = [
+        exp.NullSafeEQ(this=column(name, "unnumbered"), expression=column(f"q{i}", NUMBERED))
+        for i, name in enumerate(names)
+    ]
+    if plan.marker:
+        same.append(exp.Not(this=column(plan.marker, "unnumbered")))
+    query = exp.select(exp.Column(this=exp.Star(), table=identifier("unnumbered")))
+    query = query.select(alias(cast(column("number", NUMBERED), "BIGINT"), CLASS_ID))
+    return query.from_(rows.subquery("unnumbered")).join(table(NUMBERED), on=conjunction(same), join_type="LEFT")
