@@ -28,7 +28,7 @@ def written_checksum(session: Session, release: Release) -> str:
     if known or not stands(release):
         return known
     (item,) = (item for item in release.objects if item.name == release.target_name)
-    schema, name = place_of(release, item.name)
+    schema, name = place_of(session, release, item.name)
     if not is_as_written(session, release, item, objects_called(session, schema, [name])):
         return ""
     found = checksum(session, table(name, schema, session.catalog))
