@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, table
+from tableveil.backend import WarehouseSession, table
 from tableveil.control import Control
 from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 from tableveil.errors import Fault, shortened
@@ -136,7 +136,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     return store_result(job, RISK_ANALYSES, result, warnings)
 
 
-def _of_people(session: Session, request: RiskRequest, analyzed: Analyzed) -> _Result:
+def _of_people(session: WarehouseSession, request: RiskRequest, analyzed: Analyzed) -> _Result:
     records, classes, measures, compared = of_people(session, request, analyzed)
     return _Result(records, classes, measures, compared, (OF_RECORDS,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.counting import count_people, owned_classes
 from tableveil.errors import Fault, shortened
 from tableveil.pipelines.risk_measures import compared_of_people, people_measures
@@ -14,7 +14,7 @@ from tableveil.source import Analyzed
 from tableveil.state.risk_analyses import ComparedRisk, Measure
 
 
-def check_owners(session: Session, request: RiskRequest, analyzed: Analyzed) -> tuple[bool, list[Fault]]:
+def check_owners(session: WarehouseSession, request: RiskRequest, analyzed: Analyzed) -> tuple[bool, list[Fault]]:
     """Whether people have several records; and the faults of what takes every record for another person then."""
     if analyzed.person is None:
         return False, []
@@ -41,7 +41,7 @@ def _check_counts_records(request: RiskRequest, several: str) -> Iterator[Fault]
 
 
 def of_people(
-    session: Session, request: RiskRequest, analyzed: Analyzed
+    session: WarehouseSession, request: RiskRequest, analyzed: Analyzed
 ) -> tuple[int, int, tuple[Measure, ...], tuple[ComparedRisk, ...]]:
     """The numbers of records and classes, the measures, and those of the sets that are compared."""
     risk = people_risk(owned_classes(session, analyzed, analyzed.quasi_identifiers), request.thresholds)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, in_one_spelling, number
+from tableveil.backend import WarehouseSession, alias, cast, column, in_one_spelling, number
 from tableveil.hierarchy import ValueKind
 from tableveil.risk import OwnedClasses
 from tableveil.source import Analyzed, Column
 
 
-def count_people(session: Session, analyzed: Analyzed) -> tuple[int, int, int]:
+def count_people(session: WarehouseSession, analyzed: Analyzed) -> tuple[int, int, int]:
     """The records, those without a person, and the different people."""
     person = column(_person(analyzed).name)
     wanted = (
@@ -25,7 +25,7 @@ def count_people(session: Session, analyzed: Analyzed) -> tuple[int, int, int]:
     return records, without, people
 
 
-def owned_classes(session: Session, analyzed: Analyzed, columns: Sequence[Column]) -> OwnedClasses:
+def owned_classes(session: WarehouseSession, analyzed: Analyzed, columns: Sequence[Column]) -> OwnedClasses:
     """The classes by some of the analyzed columns, in which NULL is a value; every record has a person."""
     names = [f"q{j}" for j in range(len(columns))]
     values = [alias(_value(found), name) for found, name in zip(columns, names, strict=True)]
