@@ -14,7 +14,10 @@ from tableveil.cli.verb import Session
 from tableveil.client.failures import error_from
 from tableveil.v1 import job_service_pb2
 
-_STOPS = "Stopping; nothing is written unless {name} is being committed."
+_STOPS = (
+    "Stopping; nothing is written unless {name} is being committed. If it is, running the policy again says that its "
+    "release is there."
+)
 _GOES_ON = (
     "Stopped watching; {name} goes on. Watch it again with `tableveil watch {name}`, or stop it with `tableveil cancel "
     "{name}`."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,8 @@ def find_earlier(
         kept &= releases.seen_among(session.ledger, together_with)
     unknown = [release for release in together_with if release not in kept]
     if unknown:
-        raise _refused("TOGETHER_UNKNOWN", f"{_shown(session.embedded, unknown)}, {_WITHOUT}", _WITH)
+        without = f"{_shown(session.embedded, unknown)}, {_WITHOUT}"
+        raise _refused(session.embedded, "TOGETHER_UNKNOWN", without, _WITH, {*together_with} - {*unknown})
     record = policy.record_column
     _check_identified(session, together_with, record)
     combinations = persons.combinations(session.ledger, together_with)
@@ -82,7 +83,8 @@ def find_earlier(
         nothing = f"no record has a {shortened(record)}" if record else f"nobody has a {shortened(person)}"
         of = "records, by the same record_column" if record else "people, by the same person_column"
         shown = f"{_shown(session.embedded, strangers)}, in which {nothing} of the source"
-        raise _refused("TOGETHER_UNRECOGNIZED", shown, f"releases of the same {of}")
+        others = {*together_with} - {*strangers}
+        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", shown, f"releases of the same {of}", others)
     return Earlier(known, record or person)
 
 
@@ -94,7 +96,7 @@ def _check_identified(session: WarehouseSession, together_with: Sequence[int], r
         kept = "people, not of records" if record else "records, not of people"
         found = f"{_shown(session.embedded, sorted(others))}, of which the ledger has the classes of {kept}"
         expected = "releases without a record_column" if not record else "releases with a record_column"
-        raise _refused("TOGETHER_UNKNOWN", found, expected)
+        raise _refused(session.embedded, "TOGETHER_UNKNOWN", found, expected, {*together_with} - others)
 
 
 def _check_owners(
@@ -110,7 +112,8 @@ def _check_owners(
             else f"{disputed:,} records that belong to different people there"
         )
         shown = f"{_shown(session.embedded, together_with)}, with {found}"
-        raise _refused("TOGETHER_UNRECOGNIZED", shown, "records that stay the same person's")
+        expected = "records that stay the same person's"
+        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", shown, expected, ())
 
 
 def _judged_sets(ledger: Ledger, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -187,8 +190,14 @@ def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
     )
 
 
-def _refused(code: str, found: str, expected: str) -> InvalidError:
-    hint = f"List the others in {FIELD}, and say in repeat_reason why these are left out."
+def _refused(session: Session, code: str, found: str, expected: str, others: Collection[int]) -> InvalidError:
+    """The error about some releases; the release can still be judged together with the others."""
+    listed = ", ".join(f"releases/{number}" for number in sorted(releases.seen_among(session.ledger, others)))
+    hint = (
+        f"Name the others, together_with: [{listed}], and say in repeat_reason why these are left out."
+        if listed
+        else "Leave out left_behind, and say in repeat_reason why the release is judged alone."
+    )
     return InvalidError.of(code, FIELD, found, expected, hint)
 
 

@@ -150,6 +150,11 @@ def test_releases_without_classes(database: Database, run: Run, changes: dict[st
     with pytest.raises(InvalidError, match=f"releases/{first}") as refused:
         run(database, policy("second", LeftBehind.REPORT))
     assert refused.value.code == code
+    assert "Leave out left_behind" in str(refused.value)
+    second = run(database, policy("second", repeat_reason="a test")).number
+    with pytest.raises(InvalidError) as refused:
+        run(database, policy("third", LeftBehind.REPORT))
+    assert f"together_with: [releases/{second}], and say" in str(refused.value)
 
 
 def test_people_with_several_records(database: Database, session: Session, run: Run) -> None:
