@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.pipelines.frontier import run_frontier
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
@@ -29,7 +32,11 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.privacy.people import DominanceRule, KPeopleRule
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.state import jobs as store
+from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.releases import Release
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 Row = tuple[str | None, int, int, int | None]
@@ -220,3 +227,83 @@ def test_all_records_of_one_person_are_infeasible(database: Database, session: S
     create(session, [(*row[:3], 1) for row in visits(8)])
     with pytest.raises(InfeasibleError):
         run(database, POLICY)
+
+
+def test_a_million_records_of_one_person(database: Database, session: Session, run: Run) -> None:
+    """Somebody else's million records hide nobody: they are one person of their class."""
+    create(session, visits(10))
+    session.execute("ALTER TABLE visits DROP COLUMN visit")
+    session.execute("INSERT INTO visits SELECT 'a', 1, 77 FROM range(1000000)")
+    attributes = tuple(attribute for attribute in POLICY.attributes if attribute.column != "visit")
+    policy = replace(POLICY, attributes=attributes, suppression_limit=Decimal(0))
+    release = run(database, policy)
+    reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
+    most = session.value("SELECT max(class_size) FROM out_classes")
+    assert (reached["k_anonymity"] or 0) >= 4
+    assert reached["dominance"] == 1_000_000 / most
+    bounded = replace(policy, privacy_models=(Dominance(Decimal("0.25")),), repeat_reason="again")
+    with pytest.raises(InfeasibleError) as error:
+        run(database, replace(bounded, release=ReleaseTarget("main", "bounded")))
+    assert "privacy_models[0]" in {fault.field for fault in error.value.faults}
+
+
+# --- answers beside releases ----------------------------------------------------------------------------------------
+
+
+def at_levels(rows: Sequence[Row], levels: Sequence[int]) -> list[Counter[int | None]]:
+    """Per class at a transformation the records of each person."""
+    found: dict[tuple[str, int], Counter[int | None]] = defaultdict(Counter)
+    for letter, age, _, person in rows:
+        labels = (letter, "vowel" if letter and letter in "aei" else "other", "*")
+        found[str(labels[levels[0]]), (age, age // 10, age // 20, 0)[levels[1]]][person] += 1
+    return list(found.values())
+
+
+def test_an_explanation_counts_people(database: Database, session: Session, run: Run) -> None:
+    rows = visits(11)
+    create(session, rows)
+    release = run(database, POLICY)
+    explanation, names = release.explanation, ("letter", "age")
+    assert explanation is not None
+    released = {found.column: found.level for found in release.attributes}
+    for step in (explanation.itself, *explanation.neighbours):
+        levels = [step.level if name in step.columns else released[name] for name in names]
+        of = at_levels(rows, [level or 0 for level in levels])
+        refused = [people for people in of if len(people) < 4]
+        assert (step.classes, step.rejected_classes) == (len(of), len(refused))
+        assert step.suppressed_records == sum(people.total() for people in refused)
+    # Else records would have said the same.
+    assert any(len(people) < 4 <= people.total() for people in at_levels(rows, (0, 0)))
+
+
+def test_a_frontier_counts_people(database: Database, session: Session) -> None:
+    rows = visits(12)
+    create(session, rows)
+    limits = (Decimal(0), Decimal("0.2"))
+    with database.session() as own:
+        own.control = Control()
+        job = context(own, database, store.next_number(own.ledger))
+        store.insert_request(own.ledger, store.Request(job.number, "", "{}", "", POLICY.source, "", "", store.now()))
+        number = run_frontier(job, POLICY, FrontierGrid((2, 4, 8), limits))
+        found = FRONTIERS.find(own.ledger, number)
+    assert found is not None
+    for point in found.points:
+        valid: dict[tuple[int, ...], int] = {
+            levels: lost
+            for levels in product(range(3), range(4))
+            if (lost := sum(p.total() for p in at_levels(rows, levels) if len(p) < point.k))
+            <= point.suppression_limit * len(rows)
+        }
+        assert point.found is not None
+        assert valid[point.found.levels] == point.found.suppressed_records
+
+
+def test_an_infeasible_answer_offers_a_k_of_people(database: Database, session: Session, run: Run) -> None:
+    rows = visits(13)
+    create(session, rows)
+    asked = replace(POLICY, privacy_models=(KAnonymity(100),), suppression_limit=Decimal(0))
+    with pytest.raises(InfeasibleError) as error:
+        run(database, asked)
+    offered = next(fault for fault in error.value.faults if fault.field == "privacy_models[0]")
+    assert "k = 60" in offered.hint
+    assert run(database, replace(asked, privacy_models=(KAnonymity(60),))).suppressed_records == 0
