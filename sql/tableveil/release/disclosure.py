@@ -112,6 +112,11 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
             warnings.append(f"{names} have an effective k below {least}: they {leaves}.")
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
+    if plan.repeating and singly:
+        warnings.append(
+            "The effective k of columns counts records, not people: several records of one person may be all that a "
+            "column leaves beside a value."
+        )
     guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
     if together is not None:
         guarantees.append(Guarantee(f"{EFFECTIVE_K} (insensitive columns together)", "", "k", None, together.least))
