@@ -23,6 +23,7 @@ TABLE = "discharges"
 TABLES = {
     TABLE,
     "visits",
+    "visits_later",
     *(
         f"{TABLE}_released{part}"
         for part in ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")

@@ -20,6 +20,16 @@ def test_every_patient_comes_one_to_forty_times() -> None:
         assert min(visits) == 1
         assert 30 < max(visits) <= 40
         first = connection.execute("FROM visits ORDER BY ALL").fetchall()
-        connection.execute("DROP TABLE visits")
+        numbers = connection.execute("SELECT count(DISTINCT visit_id) FROM visits").fetchone()
+        assert numbers == (len(first),)
+        left, more, other = connection.execute(
+            "SELECT (SELECT count(DISTINCT patient_id) FROM visits) - count(DISTINCT patient_id), "
+            "count(*) FILTER (visit_id NOT IN (SELECT visit_id FROM visits)), count(*) - count(DISTINCT visit_id) "
+            "FROM visits_later"
+        ).fetchall()[0]
+        assert 0 < left < 100
+        assert more > 0
+        assert other == 0
+        connection.execute("DROP TABLE visits; DROP TABLE visits_later")
         create_visits(connection, seed=7)
         assert connection.execute("FROM visits ORDER BY ALL").fetchall() == first
