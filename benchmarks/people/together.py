@@ -122,7 +122,8 @@ def _released(database: Database, policy: Policy) -> int:
         number, target = jobs.next_number(own.ledger), policy.release
         request = jobs.Request(number, "", "{}", "", policy.source, target.schema, target.name, jobs.now())
         jobs.insert_request(own.ledger, request)
-        return anonymize(JobContext(number, "{}", database, own, own.control), policy)
+        job = JobContext(number, "{}", database, own, own.control, policy_of=lambda _: policy)
+        return anonymize(job, policy)
 
 
 def _policy(name: str) -> Policy:

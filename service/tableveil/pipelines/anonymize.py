@@ -48,9 +48,9 @@ def solved(
     method, session, report = method_of(policy), job.rows, job.report
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies)
+        fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies, job.policy_of)
         report.phase(JobPhase.COUNTING)
-        counts = method.count(job, policy, dictionaries)
+        counts = method.count(job, dictionaries.policy, dictionaries)
         of_population = population_fingerprint(session, source, fingerprint_key(session.ledger))
     report.phase(JobPhase.SEARCHING)
     solution = method.solve(job, counts)

@@ -27,7 +27,8 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
     with job.rows.transaction():
-        _, read = read_dictionaries(job.rows, source, policy, hierarchies)
+        _, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
+        policy = read.policy
         check_enough(policy, read)
         full_domain = isinstance(method_of(policy), FullDomain)
         foreseen = full_domain and (read.lattice.size == 1 or chosen_blindly(policy) is not None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tableveil.backend import Database, Session, WarehouseSession
 from tableveil.control import Control
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.report import Report
 
 EVERY_SCHEMA = "*"
@@ -18,6 +19,7 @@ class JobContext:
 
     `session` belongs to the job alone and stops when `control` says so. If the rows are in a warehouse, `elsewhere` is
     the job's session there. `document` is the request as JSON. Releases into the schemas `approval` wait for it.
+    `policy_of` reads the policies of earlier releases, where some are judged together with the job's.
     """
 
     number: int
@@ -28,6 +30,7 @@ class JobContext:
     report: Report = field(default_factory=Report)
     approval: frozenset[str] = frozenset()
     elsewhere: WarehouseSession | None = None
+    policy_of: PolicyOf | None = None
 
     @property
     def rows(self) -> WarehouseSession:

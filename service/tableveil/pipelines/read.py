@@ -24,6 +24,7 @@ from tableveil.errors import Fault, InfeasibleError, InvalidError, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
+from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
 from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.pipelines.lattice import lattice_of
@@ -35,6 +36,7 @@ from tableveil.pipelines.privacy import (
     ordered_columns,
     plays_in_population,
 )
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.policy import KAnonymity, Policy, Role
 from tableveil.release import check_existing, check_ledger, check_target, find_earlier
 from tableveil.risk import ClassSizes
@@ -49,6 +51,7 @@ from tableveil.source import (
 from tableveil.source.collectible import check_collectible
 from tableveil.source.tables import recorded
 from tableveil.state.migrate import fingerprint_key
+from tableveil.state.releases import policies_of
 
 
 @dataclass(slots=True)
@@ -79,12 +82,13 @@ class Counted:
 class Dictionaries:
     """The counted columns, in policy order, and the transformations of the generalized ones.
 
-    `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
-    `people` are numbered if some have several records, and their `pairs` with the values of sensitive columns, where a
-    model counts who has a value; `of_rows` warns of their rows. They had classes in `earlier`
-    releases, if the policy judges it together with some.
+    The `policy` has the models of earlier releases' policies, too, if it is judged together with some. `source` has so
+    many `records`, without those that are `set_aside` because of a NULL in an aggregated column. `people` are numbered
+    if some have several records, and their `pairs` with the values of sensitive columns, where a model counts who has a
+    value; `of_rows` warns of their rows. Records had classes in the `earlier` releases.
     """
 
+    policy: Policy
     source: Source
     generalized: tuple[Dictionary, ...]
     sensitive: tuple[SensitiveDictionary, ...]
@@ -148,17 +152,30 @@ def resolve_fully(session: WarehouseSession, policy: Policy, store: bool) -> tup
 
 
 def read_dictionaries(
-    session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
+    session: WarehouseSession,
+    source: Source,
+    policy: Policy,
+    hierarchies: FoundHierarchies,
+    policy_of: PolicyOf | None = None,
 ) -> tuple[Fingerprint, Dictionaries]:
-    """The source's fingerprint, and the dictionaries of its columns, with people's classes in earlier releases."""
+    """The source's fingerprint, and the dictionaries of its columns, with people's classes in earlier releases.
+
+    `policy_of` reads the policies of these releases.
+    """
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger), policy.person_column)
     together_with = check_ledger(session, policy, source, mark)
-    found = dictionaries_of(session, source, policy, hierarchies)
+    inherited = Inherited(policy)
+    if together_with:
+        assert policy_of is not None, "the policies of earlier releases are read"
+        documents = policies_of(session.ledger, together_with)
+        inherited = with_earlier_models(policy, ((number, policy_of(text)) for number, text in documents))
+    found = dictionaries_of(session, source, inherited.policy, hierarchies)
     if found.people is not None and policy.release.left_behind is not None and not policy.record_column:
         several = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
-    return mark, replace(found, earlier=find_earlier(session, policy, source, together_with, found.people))
+    earlier = find_earlier(session, policy, source, together_with, found.people)
+    return mark, replace(found, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
 
 
 def dictionaries_of(
@@ -213,6 +230,7 @@ def dictionaries_of(
         of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]
         pairs = [build_pairs(session, source, people, dictionary, i) for i, dictionary in enumerate(of_people)]
     return Dictionaries(
+        policy,
         source,
         tuple(dictionaries),
         tuple(sensitive),

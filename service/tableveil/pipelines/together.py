@@ -40,6 +40,10 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
         f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
         f"{_unjudged(policy)}"
     )
+    if earlier.met:
+        yield f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}."
+    if earlier.unjudged:
+        yield f"Nobody judged of joint classes what the earlier policies also ask for: {', '.join(earlier.unjudged)}."
     rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), known)
     combinations, people = rule.too_few(plan.classes.selected(plan.kept))
     if combinations:
@@ -113,7 +117,12 @@ def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Ite
     have several records nothing is named: who owns a joint class of fewer releases was not counted.
     """
     earlier, policy = counted.base.earlier, counted.policy
-    if earlier is None or earlier.known.owners is not None:
+    if earlier is None:
+        return
+    if earlier.met:
+        asked = f"earlier releases whose policies ask for {', '.join(earlier.met)}, which joint classes meet as well"
+        yield Fault(FIELD, asked, "earlier releases that ask for less", _less(require=False))
+    if earlier.known.owners is not None:
         return
     joint = problem.counter.classes(problem.lattice.top)
     withheld, require = problem.counter.withheld, policy.release.left_behind is LeftBehind.REQUIRE

@@ -90,13 +90,15 @@ class JobManager:
         observer: Observer | None = None,
         approval: Collection[str] = (),
         publishing: Publishing | None = None,
+        policy_of: PolicyOf | None = None,
     ) -> None:
         """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
         Running jobs share `memory` bytes, None for the database's memory limit. The `observer` counts them.
         Releases into the schemas `approval` wait until another person approves them. `publishing` is started.
+        `policy_of` reads the policies of the ledger.
         """
-        self._database = database
+        self._database, self._policy_of = database, policy_of
         self._publishing = publishing or Publishing(database)
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
@@ -114,7 +116,13 @@ class JobManager:
         self._checksums = Checksums(database)
         self._checksums.start()
         self._workers = Workers(
-            database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval), self._after_release
+            database,
+            self._queue,
+            concurrent_jobs,
+            observer or Nobody(),
+            frozenset(approval),
+            self._after_release,
+            policy_of,
         )
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
@@ -135,7 +143,8 @@ class JobManager:
                 _, policy, faults = check_request(elsewhere, policy)
                 return Checked((*faults, *refused), tuple(early_warnings(policy)))
             try:
-                job = JobContext(0, "", self._database, session, session.control, elsewhere=elsewhere)
+                given = (0, "", self._database, session, session.control)
+                job = JobContext(*given, elsewhere=elsewhere, policy_of=self._policy_of)
                 return Checked(warnings=check_rows(job, policy))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):

@@ -14,6 +14,7 @@ from functools import partial
 from tableveil.backend import Database, looking
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.report import Report
 from tableveil.runtime.active import Active, check_permitted, no_step
 from tableveil.runtime.current_job import at_hand
@@ -45,13 +46,14 @@ class Workers:
         observer: Observer,
         approval: frozenset[str],
         released: Callable[[], None] = lambda: None,
+        policy_of: PolicyOf | None = None,
     ) -> None:
         self._database = database
         self._queue = queue
         self._observer = observer
         self._approval = approval
         self._unrecorded: deque[tuple[Active, Failure | None]] = deque()
-        self._released = released
+        self._released, self._policy_of = released, policy_of
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
             thread.start()
@@ -128,7 +130,8 @@ class Workers:
 
                 report.on_phase, report.on_progress = phase, recorder.progress
                 document, warehouse = active.work.document, active.work.warehouse
-                context = JobContext(number, document, self._database, session, active.control, report, self._approval)
+                given = (number, document, self._database, session, active.control, report, self._approval)
+                context = JobContext(*given, policy_of=self._policy_of)
                 with self._database.rows_session(session, warehouse) as elsewhere:
                     elsewhere.control = active.control
                     active.work.run(replace(context, elsewhere=elsewhere) if warehouse else context)

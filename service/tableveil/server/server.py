@@ -91,6 +91,7 @@ class TableveilServer:
                 observer=meter,
                 approval=approval,
                 publishing=publishing,
+                policy_of=stored_policy,
             )
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)

@@ -15,10 +15,16 @@ EARLIER = "earlier_people"
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The combinations of earlier classes that records had; the source's column `identifier` finds them."""
+    """The combinations of earlier classes that records had; the source's column `identifier` finds them.
+
+    Joint classes have `met` the models that the earlier policies ask for beyond the new one's, by name; others are
+    `unjudged`.
+    """
 
     known: EarlierClasses
     identifier: str
+    met: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
     def joined(self, query: exp.Select, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
         """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""

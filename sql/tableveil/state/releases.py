@@ -261,6 +261,12 @@ def exists(ledger: Ledger, number: int) -> bool:
     return bool(ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number]))
 
 
+def policies_of(ledger: Ledger, numbers: Sequence[int]) -> list[tuple[int, str]]:
+    """The documents of the policies of releases, by number; unknown numbers are left out."""
+    query = "SELECT number, policy FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) ORDER BY number"
+    return [(number, document) for number, document in ledger.rows(query, [list(numbers)])]
+
+
 def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
     """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint.
 

@@ -10,11 +10,12 @@ from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.text import at_most
 from tableveil.verification.written import Written
 
-_ROWS = (
+ROWS = (
     "SELECT release, digest, coalesce(person, digest) AS owner, class FROM tableveil.release_persons WHERE class >= 0 "
     "UNION ALL SELECT release, member, coalesce(person, member), class FROM tableveil.release_erased_persons "
     "WHERE class >= 0"
 )
+"""A query for the records with a row in a release: `release`, `digest`, `owner` and `class`."""
 
 
 def check_classes_of_people(session: Session, policy: Policy, written: Written) -> list[str]:
@@ -104,7 +105,7 @@ def _counted(session: Session, policy: Policy, release: int, earlier: list[int])
         "joint_people",
         "SELECT earlier, now, owner, count(*) AS records FROM (SELECT any_value(owner) AS owner, "
         "string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
-        f"max(class) FILTER (release = ?1) AS now FROM ({_ROWS}) WHERE list_contains(?2::BIGINT[], release) "
+        f"max(class) FILTER (release = ?1) AS now FROM ({ROWS}) WHERE list_contains(?2::BIGINT[], release) "
         "GROUP BY digest) GROUP BY ALL",
         [release, [*earlier, release]],
     )

@@ -9,6 +9,7 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
@@ -39,6 +40,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *check_label_columns(session, policy, marker, written),
         *check_classes_of_people(session.embedded, policy, written),
         *check_together(session.embedded, policy, written),
+        *check_joint_values(session.embedded, policy, written),
         *_check_risks(session, policy, source_records, written),
     ]
     if problems:

@@ -8,8 +8,12 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Counted, count_classes, read_dictionaries, resolve_fully
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.report import Report
-from tableveil.policy import Policy
+from tableveil.policy import Policy, ReleaseTarget, TableReference
+
+NO_MODELS = Policy(TableReference("", "", ""), (), None, (), ReleaseTarget("", ""))
+"""Stands for the policy of an earlier release that asks for nothing."""
 
 
 def context(
@@ -18,15 +22,17 @@ def context(
     number: int = 1,
     report: Report | None = None,
     document: str = "{}",
+    policy_of: PolicyOf = lambda _: NO_MODELS,
 ) -> JobContext:
     """The context of a job on the session; most need no database beside it."""
     session.control = session.control or Control()
-    return JobContext(number, document, cast(Any, database), session, session.control, report or Report())
+    given = (number, document, cast(Any, database), session, session.control, report or Report())
+    return JobContext(*given, policy_of=policy_of)
 
 
 def count(job: JobContext, policy: Policy) -> Counted:
     """The source, read and counted in one transaction."""
     source, policy, hierarchies = resolve_fully(job.session, policy, store=True)
     with job.session.transaction():
-        _, read = read_dictionaries(job.session, source, policy, hierarchies)
-        return count_classes(job.session, policy, read)
+        _, read = read_dictionaries(job.session, source, policy, hierarchies, job.policy_of)
+        return count_classes(job.session, read.policy, read)

@@ -17,6 +17,7 @@ from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFo
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
+    DistinctLDiversity,
     KAnonymity,
     LeftBehind,
     Policy,
@@ -266,6 +267,25 @@ def test_the_ledger_is_checked_again(
     monkeypatch.setattr(publishing, "people_with_classes", mistaken)
     with pytest.raises(InternalError, match=found):
         run(database, policy("first"))
+
+
+def test_values_of_joint_classes_are_counted_again(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both wards have two illnesses, but joint classes have one: a search that does not see it writes nothing."""
+    session.execute("UPDATE register SET illness = CASE age % 2 WHEN 0 THEN 'a' ELSE 'b' END")
+    by_age = SearchOptions(levels=(("age", 0), ("ward", 1)))
+    run(database, policy("first", search=by_age))
+    model = DistinctLDiversity("illness", 2)
+    by_ward = policy("second", LeftBehind.REPORT, search=SearchOptions(levels=(("age", 1), ("ward", 0))))
+    by_ward = replace(by_ward, privacy_models=(*by_ward.privacy_models, model))
+    assert run(database, by_ward).suppressed_records == 60
+    full_domain = import_module("tableveil.pipelines.full_domain")
+    monkeypatch.setattr(full_domain, "choosing_models", lambda policy: policy.privacy_models[:1])
+    monkeypatch.setattr(full_domain, "judging_models", lambda policy: ())
+    blind = replace(by_ward, release=replace(by_ward.release, name="third"))
+    with pytest.raises(InternalError, match=r"of joint classes, \d+ classes are not of distinct 2-diversity"):
+        run(database, blind)
 
 
 def test_any_set_on_demand(database: Database, session: Session, run: Run) -> None:

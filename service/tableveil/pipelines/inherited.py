@@ -1,0 +1,75 @@
+"""The models of earlier releases' policies: joint classes meet them as well, or the account names the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tableveil.policy import (
+    Distance,
+    Dominance,
+    KAnonymity,
+    NTCloseness,
+    Policy,
+    PrivacyModel,
+    SensitiveModel,
+    TCloseness,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """The policy with the models that it inherits; `met` and `unjudged` name them and their releases."""
+
+    policy: Policy
+    met: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def with_earlier_models(policy: Policy, earlier: Iterable[tuple[int, Policy]]) -> Inherited:
+    """The policy with the models that the policies of earlier releases ask for, and that joint classes can meet.
+
+    The largest k and the least share count. Models of a column hold of its new values: it has to be sensitive in both
+    policies, in the same order and with the same hierarchy where the model looks at these. Other models are not judged:
+    they are of a population, of a whole release, of labels, or of columns that this release does not have.
+    """
+    found = Inherited(policy)
+    for release, theirs in earlier:
+        for model in theirs.privacy_models:
+            name = f"{model} (releases/{release})"
+            merged = _with(found.policy, model, theirs)
+            if merged is None:
+                found = replace(found, unjudged=(*found.unjudged, name))
+            elif merged != found.policy:
+                found = replace(found, policy=merged, met=(*found.met, name))
+    return found
+
+
+def _with(policy: Policy, model: PrivacyModel, theirs: Policy) -> Policy | None:
+    """The policy with the model, as it is if its own are as strict, or None if its classes cannot meet the model."""
+    models = policy.privacy_models
+    if isinstance(model, KAnonymity | Dominance):
+        if not any(isinstance(own, type(model)) for own in models):
+            return replace(policy, privacy_models=(*models, model))
+        return replace(policy, privacy_models=tuple(_stricter(own, model) for own in models))
+    if not isinstance(model, SensitiveModel) or isinstance(model, NTCloseness):
+        return None
+    mine, other = (
+        next((attribute for attribute in of.sensitive if attribute.column == model.column), None)
+        for of in (policy, theirs)
+    )
+    if mine is None or other is None:
+        return None
+    ordered = isinstance(model, TCloseness) and model.distance is not Distance.EQUAL
+    if ordered and (mine.order, mine.hierarchy) != (other.order, other.hierarchy):
+        return None
+    return policy if model in models else replace(policy, privacy_models=(*models, model))
+
+
+def _stricter(own: PrivacyModel, model: KAnonymity | Dominance) -> PrivacyModel:
+    """The stricter of two models of one kind; models of other kinds stay."""
+    if isinstance(own, KAnonymity) and isinstance(model, KAnonymity):
+        return KAnonymity(max(own.k, model.k))
+    if isinstance(own, Dominance) and isinstance(model, Dominance):
+        return Dominance(min(own.share, model.share))
+    return own

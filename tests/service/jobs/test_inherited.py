@@ -1,0 +1,154 @@
+"""Joint classes meet the models of the earlier releases' policies, or the account names those that nobody judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.control import Control
+from tableveil.errors import InfeasibleError
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.inherited import with_earlier_models
+from tableveil.policy import (
+    AttributePolicy,
+    Distance,
+    DistinctLDiversity,
+    Dominance,
+    KAnonymity,
+    KMap,
+    LeftBehind,
+    Policy,
+    PrivacyModel,
+    ReleaseTarget,
+    Role,
+    SafeHarbor,
+    TableReference,
+    TCloseness,
+)
+from tableveil.state import jobs
+from tableveil.state.releases import RELEASES, Release
+from tests.service.jobs.contexts import context
+from tests.service.jobs.managed import POLICY
+
+
+def policy(name: str, *models: PrivacyModel, left_behind: LeftBehind | None = None, **changes: Any) -> Policy:
+    found = replace(
+        POLICY,
+        source=TableReference("", "main", "register"),
+        attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
+        person_column="id",
+        privacy_models=models,
+        suppression_limit=Decimal(1),
+        repeat_reason="",
+        release=ReleaseTarget("main", name, left_behind=left_behind),
+    )
+    return replace(found, **changes)
+
+
+def release(database: Database, asked: Policy, policies: dict[str, Policy]) -> Release:
+    """Makes a release, whose document is its name among the policies."""
+    name = asked.release.name
+    policies[json.dumps(name)] = asked
+    with database.session() as own:
+        own.control = Control()
+        number, document = jobs.next_number(own.ledger), json.dumps(name)
+        request = jobs.Request(number, "", document, "", asked.source, "main", name, jobs.now())
+        jobs.insert_request(own.ledger, request)
+        made = anonymize(context(own, database, number, document=document, policy_of=policies.__getitem__), asked)
+        found = RELEASES.find(own.ledger, made)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(autouse=True)
+def register(session: Session) -> None:
+    session.execute(
+        "CREATE TABLE register AS SELECT i AS id, 20 + i % 10 AS age, (i // 7) % 2 AS ward, "
+        "'illness ' || (i // 20) % 2 AS illness FROM range(80) r(i)"
+    )
+
+
+def joint(session: Session, *releases: int) -> Counter[tuple[int, ...]]:
+    """How many people have each combination of classes, for those with a row in the last release."""
+    people: dict[int, dict[int, int]] = {}
+    for digest, number, class_ in session.rows("SELECT digest, release, class FROM tableveil.release_persons"):
+        people.setdefault(digest, {})[number] = class_
+    chains = Counter(tuple(classes.get(number, -1) for number in releases) for classes in people.values())
+    return Counter({chain: number for chain, number in chains.items() if chain[-1] > 0})
+
+
+def test_the_largest_k_counts(database: Database, session: Session) -> None:
+    policies: dict[str, Policy] = {}
+    first = release(database, policy("first", KAnonymity(8)), policies).number
+    session.execute("UPDATE register SET age = age + 1 WHERE id % 5 = 0")
+    asked = policy("second", KAnonymity(2), left_behind=LeftBehind.REPORT)
+    second = release(database, asked, policies)
+    assert min(joint(session, first, second.number).values()) >= 8
+    assert any(f"ask for: 8-anonymity (releases/{first})" in warning for warning in second.warnings), second.warnings
+
+
+def test_models_of_columns(database: Database, session: Session) -> None:
+    """Each joint class has two illnesses, because the earlier policy asks for it."""
+    policies: dict[str, Policy] = {}
+    first = release(database, policy("first", KAnonymity(2), DistinctLDiversity("illness", 2)), policies).number
+    session.execute("UPDATE register SET age = age + 1 WHERE id % 5 = 0")
+    asked = policy("second", KAnonymity(2), left_behind=LeftBehind.REPORT)
+    second = release(database, asked, policies)
+    name = f"distinct 2-diversity of illness (releases/{first})"
+    assert any(f"ask for: {name}" in warning for warning in second.warnings), second.warnings
+
+
+def test_infeasible_answers_name_them(database: Database) -> None:
+    policies: dict[str, Policy] = {}
+    first = release(database, policy("first", KAnonymity(70)), policies).number
+    asked = policy("second", KAnonymity(2), DistinctLDiversity("illness", 3), left_behind=LeftBehind.REPORT)
+    with pytest.raises(InfeasibleError) as refused:
+        release(database, replace(asked, suppression_limit=Decimal(0)), policies)
+    assert f"70-anonymity (releases/{first})" in str(refused.value.faults)
+
+
+ILLNESS = AttributePolicy("illness", Role.SENSITIVE)
+LISTED = replace(ILLNESS, hierarchy=SuppressionOnly())
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "expected", "unjudged"),
+    [
+        ([KAnonymity(5)], [KAnonymity(3)], [KAnonymity(5)], []),
+        ([KAnonymity(3)], [KAnonymity(5)], [KAnonymity(5)], []),
+        ([KAnonymity(3)], [Dominance(Decimal("0.2"))], [KAnonymity(3), Dominance(Decimal("0.2"))], []),
+        ([Dominance(Decimal("0.5"))], [Dominance(Decimal("0.2"))], [Dominance(Decimal("0.2"))], []),
+        ([Dominance(Decimal("0.1"))], [Dominance(Decimal("0.2"))], [Dominance(Decimal("0.1"))], []),
+        ([KAnonymity(3)], [KMap(9), SafeHarbor()], [KAnonymity(3)], [KMap(9), SafeHarbor()]),
+        (
+            [KAnonymity(3)],
+            [DistinctLDiversity("gone", 2), DistinctLDiversity("illness", 2)],
+            [KAnonymity(3), DistinctLDiversity("illness", 2)],
+            [DistinctLDiversity("gone", 2)],
+        ),
+        (
+            [KAnonymity(3)],
+            [TCloseness("illness", Decimal("0.2"), Distance.HIERARCHICAL)],
+            [KAnonymity(3)],
+            [TCloseness("illness", Decimal("0.2"), Distance.HIERARCHICAL)],
+        ),
+    ],
+)
+def test_models_that_are_inherited(
+    own: list[PrivacyModel], theirs: list[PrivacyModel], expected: list[PrivacyModel], unjudged: list[PrivacyModel]
+) -> None:
+    """An order or a hierarchy that differs makes another model of one that looks at it."""
+    earlier = policy("first", *theirs)
+    earlier = replace(earlier, attributes=(*earlier.attributes[:-1], LISTED))
+    found = with_earlier_models(policy("second", *own), [(7, earlier)])
+    assert list(found.policy.privacy_models) == expected
+    assert list(found.unjudged) == [f"{model} (releases/7)" for model in unjudged]
+    added = [model for model in expected if model not in own]
+    assert list(found.met) == [f"{model} (releases/7)" for model in added]
