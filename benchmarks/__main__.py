@@ -42,7 +42,7 @@ from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
 from benchmarks.people.repeating import doubled, visits
-from benchmarks.people.together import digests, together
+from benchmarks.people.together import digests, fifty, together
 from benchmarks.privacy.effective import cost as cost_of_effective_k
 from benchmarks.privacy.effective import strictness
 from benchmarks.privacy.ordered import ordered
@@ -117,6 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lambda: doubled(options.shared),
             digests,
             together,
+            fifty,
         ],
         "sql": [reading, analysts, agreement, publishing],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -92,6 +93,33 @@ def together(people: int = REGISTERED) -> Section:
     return Section(
         "Together with one earlier release", (told, table(("", "seconds", "of the job alone", "goal"), rows))
     )
+
+
+def fifty(people: int = REGISTERED, releases: int = 50) -> Section:
+    """The time and the memory of recognizing people with classes in many earlier releases, beside one."""
+    with _opened() as (_, session):
+        session.execute(_REGISTER.format(people=people, month=0))
+        session.execute("SET memory_limit = '2GB'")
+        rows = []
+        for release in range(1, releases + 1):
+            # Each time a fiftieth of the people have another class than before, or none.
+            moved = f"(hash(id, 9) + {release}) % 50 = 0"
+            classes = f"CASE WHEN {moved} THEN hash(id, {release}) % {CLASSES} - 1 ELSE hash(id) % {CLASSES} + 1 END"
+            rows_of = exp.select("id AS person", f"({classes})::INTEGER AS class").from_("register")
+            persons.remember(session.ledger, release, rows_of.subquery("people"))
+        for number in (1, releases):
+            earlier = range(1, number + 1)
+            found = _seconds(lambda earlier=earlier: persons.combinations(session.ledger, earlier))  # type: ignore[misc]
+            recognized = _seconds(
+                lambda earlier=earlier: persons.recognize(session.ledger, earlier, "known", named("register"), "id")  # type: ignore[misc]
+            )
+            combinations = len(persons.combinations(session.ledger, earlier)["people"])
+            session.execute("DROP TABLE temp.main.known")
+            rows.append((f"{number}", f"{combinations:,}", f"{found:.1f}", f"{recognized:.1f}"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = f"{people:,} people, with DuckDB's memory_limit at 2 GB. The process had {peak:,.0f} MiB at most."
+    columns = ("earlier releases", "combinations of classes", "counted, s", "recognized, s")
+    return Section("Many earlier releases", (told, table(columns, rows)))
 
 
 def _seconds(work: Callable[[], object]) -> float:

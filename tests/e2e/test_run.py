@@ -75,6 +75,20 @@ def test_a_release_and_its_repetition(runs: Runs) -> None:
     assert "if_exists: REPLACE" in said
 
 
+def test_a_second_release_judged_together(runs: Runs) -> None:
+    """The error of a second release has the way out in its hint, from the command line to the ledger and back."""
+    first = runs(samples.policy())[1][-1]["release"]
+    code, documents, said = runs(samples.policy(target="again"))
+    assert (code, documents[-1]["failure"]["code"]) == (3, "REPEATED_RELEASE")
+    assert "write left_behind: REPORT below release" in " ".join(said.split())
+    code, documents, _ = runs(samples.policy(target="again"), "--set", "release.left_behind=REPORT")
+    assert code == 0
+    told = documents[-1]["release"]["warnings"]
+    assert any(text.startswith(f"Judged together with {first['name']}: ") for text in told), told
+    together = "SELECT release, other FROM tableveil.release_together"
+    assert runs.rows(together) == [(2, 1)]
+
+
 def test_what_a_run_says_of_bad_input(runs: Runs) -> None:
     document = samples.policy(person_column="idd")
     code, documents, said = runs(document)

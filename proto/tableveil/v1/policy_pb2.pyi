@@ -938,7 +938,8 @@ class Policy(_message.Message):
     """
     no_person_digests: _builtins.bool
     """`true`: the ledger keeps no keyed digests of the person column. Then `tableveil erase` cannot tell whether the release
-    holds a person. Default: it keeps them. Refused: `true` without a `person_column`.
+    holds a person, and no later release can be judged together with it. Default: it keeps them. Refused: `true` without a
+    `person_column`.
     """
     record_column: _builtins.str
     """Column that identifies a record where people have several, the same in every table that has the record. The ledger

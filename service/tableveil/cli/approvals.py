@@ -41,6 +41,9 @@ def review(session: Session, release: str) -> None:
     nothing = "They differ in nothing that is listed here." if public else "There is none of this target."
     shown = listing(("", "public", "waits"), changes, nothing)
     parts = [account(found), Text(""), Text(heading, style="bold"), Padding(shown, (0, 0, 0, 2), expand=False)]
+    if found.policy.repeat_reason:
+        said = wording.printable(" ".join(found.policy.repeat_reason.split()))
+        parts += [Text(""), Text(f"Reason to release these people again: {said}")]
     output.show(Group(*parts))
 
 

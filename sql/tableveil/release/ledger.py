@@ -12,6 +12,7 @@ from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Policy
 from tableveil.policy.reason import says_something
 from tableveil.release.accident import surprise
+from tableveil.release.way_out import way_out
 from tableveil.source import Fingerprint, Source
 from tableveil.source.sketch import ROWS, Sketch
 from tableveil.source.tables import recorded
@@ -55,7 +56,7 @@ def check_ledger(
     known = {*earlier, *(release for release, _ in alike)}
     together = sorted(target.together_with or known) if judged else []
     if not reasoned:
-        _check_unreleased(session.embedded, source, earlier, alike, together)
+        _check_unreleased(session, policy, source, earlier, alike, together, rows=fingerprint is not None)
     for name in target.publish:
         check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
     return tuple(together)
@@ -92,11 +93,14 @@ def check_readers(session: Session, target: str, reason: str, known: Collection[
 
 
 def _check_unreleased(
-    session: Session,
+    session: WarehouseSession,
+    policy: Policy,
     source: Source,
     earlier: Sequence[int],
     alike: Sequence[tuple[int, str]],
     together: Collection[int],
+    *,
+    rows: bool,
 ) -> None:
     known = {*earlier, *(release for release, _ in alike)}
     asked = known.difference(together)
@@ -120,8 +124,7 @@ def _check_unreleased(
             "repeat_reason",
             f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
             "the reason why these records are released once more",
-            "Two releases of the same people can together tell apart what each alone hides. With REQUIRE or REPORT, "
-            "release.left_behind judges them together. Or state the reason, or release something else.",
+            way_out(session, policy, source, asked, rows=rows),
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tableveil.backend import Session
 from tableveil.policy import NTCloseness, Policy, SensitiveModel
 from tableveil.verification.digests import digest_of, secret_of
+from tableveil.verification.spread import Spreads
 from tableveil.verification.text import quoted
 from tableveil.verification.together import ROWS
 from tableveil.verification.values import check_values
@@ -35,7 +36,7 @@ def check_joint_values(session: Session, policy: Policy, written: Written) -> li
     )
     session.execute("CREATE TEMPORARY VIEW judged_classes AS FROM joint_classes")
     asked, rows = replace(policy, privacy_models=models), replace(written, rows=("temp", "main", "joint_rows"))
-    problems = check_values(session, asked, keys, "", rows)
+    problems = check_values(session, asked, Spreads(session, keys, "", rows), rows)
     session.execute("DROP VIEW temp.main.judged_classes")
     for made in ("joint_classes", "joint_rows"):
         session.execute(f"DROP TABLE temp.main.{made}")

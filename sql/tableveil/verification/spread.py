@@ -16,6 +16,7 @@ class Spreads:
         self, session: WarehouseSession, quasi_identifiers: Sequence[str], marker: str, written: Written
     ) -> None:
         self._session, self._rows = session, quoted(*written.rows)
+        self.labels = len(quasi_identifiers)
         keys = [f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers)]
         self._keys = ", ".join([*keys, f"{quoted(marker) if marker else 'FALSE'} AS pool"])
         self._known: dict[str, str] = {}

@@ -72,7 +72,7 @@ def _check_column(
     name = attribute.column
     _make_distribution(session, name, written)
     embedded = session.embedded
-    _make_spread(embedded, spreads.of(name), written)
+    _make_spread(embedded, spreads, name)
     _make_spellings(embedded, name, written)
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
     values, records = embedded.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
@@ -112,12 +112,12 @@ def _make_distribution(session: WarehouseSession, name: str, written: Written) -
     )
 
 
-def _make_spread(session: Session, counted: str, written: Written) -> None:
+def _make_spread(session: Session, spreads: Spreads, name: str) -> None:
     """How each judged class, including the pool of suppressed records, spreads over the values."""
-    same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(written.class_labels)))
+    same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(spreads.labels))
     session.stage(
         "spread",
-        f"SELECT c.class, d.position, d.is_null, s.records FROM {counted} AS s "
+        f"SELECT c.class, d.position, d.is_null, s.records FROM {spreads.of(name)} AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
         "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)",
     )

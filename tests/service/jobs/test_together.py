@@ -15,6 +15,7 @@ from sqlglot import exp
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
 from tableveil.hierarchy import SuppressionOnly
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
@@ -27,10 +28,13 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.release import joint_figures
+from tableveil.policy.validate_together import check_together
+from tableveil.release import decide, joint_figures, withdraw
 from tableveil.release.together import MOST_SIZE
-from tableveil.state import persons
+from tableveil.state import jobs, persons
+from tableveil.state.decisions import Decision
 from tableveil.state.releases import Release
+from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import POLICY
 
 Run = Callable[..., Release]
@@ -119,12 +123,95 @@ def test_it_is_the_way_out(database: Database, run: Run) -> None:
     assert run(database, policy("third", LeftBehind.REQUIRE)).suppressed_records == first.suppressed_records
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "change", "hint"),
+    [
+        ({}, {}, "", "write left_behind: REPORT below release"),
+        ({}, {"person_column": None}, "", "since the policy has rows_are_people"),
+        ({}, {"no_person_digests": True}, "", "since the policy has no_person_digests"),
+        ({}, {"privacy_models": (DistinctLDiversity("illness", 2),)}, "", "since the policy has no k_anonymity"),
+        ({"no_person_digests": True}, {}, "", "has no class of each person in releases/"),
+        ({}, {"record_column": "visit"}, "", "some of these releases name a record_column"),
+        ({"record_column": "visit"}, {"record_column": "visit"}, "", "write left_behind: REPORT below release"),
+        # The table's name would say that it was released.
+        (
+            {},
+            {"source": TableReference("", "main", "visits")},
+            "CREATE TABLE visits AS FROM register UNION ALL FROM register WHERE id < 5",
+            "since people have several records in the source",
+        ),
+    ],
+)
+def test_the_way_out_is_one(
+    database: Database,
+    session: Session,
+    run: Run,
+    first: dict[str, Any],
+    second: dict[str, Any],
+    change: str,
+    hint: str,
+) -> None:
+    """A second release is told to judge both together only if that is accepted then."""
+    session.execute("ALTER TABLE register ADD COLUMN visit INTEGER; UPDATE register SET visit = id + 500")
+    visit = AttributePolicy("visit", Role.IDENTIFYING)
+    attributes = (visit, *policy("first").attributes)
+    run(database, policy("first", attributes=attributes, **first))
+    session.execute(change or "SELECT 1")
+    asked = policy("second", attributes=attributes, **second)
+    with pytest.raises(InvalidError) as refused:
+        run(database, asked)
+    assert refused.value.code == "REPEATED_RELEASE"
+    assert hint in refused.value.faults[0].hint
+    judged = replace(asked, release=replace(asked.release, left_behind=LeftBehind.REPORT))
+    if "below release" in hint:
+        run(database, judged)
+    elif not [*check_together(judged)]:
+        with pytest.raises(InvalidError):
+            run(database, judged)
+
+
 def test_others_need_a_reason(database: Database, run: Run) -> None:
     first = run(database, policy("first")).number
     second = run(database, policy("second", repeat_reason="a test")).number
     with pytest.raises(InvalidError, match=f"releases/{second} came from"):
         run(database, policy("third", LeftBehind.REPORT, first))
     run(database, policy("third", LeftBehind.REPORT, first, repeat_reason="the second was never given away"))
+
+
+def test_withdrawn_releases_count(database: Database, session: Session, run: Run) -> None:
+    """Withdrawing recalls no copy."""
+    first = run(database, policy("first", LeftBehind.REQUIRE))
+    withdraw(database, first, "a test")
+    month(session)
+    second = run(database, policy("second", LeftBehind.REQUIRE)).number
+    assert persons.judged_together(session.ledger, [second]) == {second: {first.number}}
+    assert min(chains(session, first.number, second).values()) >= K
+
+
+def test_releases_that_wait_for_approval_count(database: Database, session: Session, run: Run) -> None:
+    """One that is made between a release and its approval is judged together with it: nobody judges it again then.
+
+    If it is rejected, the others go on to hold together.
+    """
+    first = run(database, policy("first", LeftBehind.REQUIRE)).number
+    month(session)
+    waiting = policy("waiting", LeftBehind.REQUIRE)
+    with database.session() as own:
+        number = jobs.next_number(own.ledger)
+        jobs.insert_request(
+            own.ledger, jobs.Request(number, "", "{}", "", waiting.source, "main", "waiting", jobs.now())
+        )
+        made = anonymize(replace(context(own, database, number), approval=frozenset({"main"})), waiting)
+    month(session)
+    third = run(database, policy("third", LeftBehind.REQUIRE)).number
+    assert persons.judged_together(session.ledger, [third]) == {third: {first, made}}
+    assert min(chains(session, first, made, third).values()) >= K
+    decide(database, made, waiting.release, Decision(False, "somebody", jobs.now(), "a test"))
+    assert min(chains(session, first, third).values()) >= K
+    month(session)
+    last = run(database, policy("last", LeftBehind.REQUIRE)).number
+    assert persons.judged_together(session.ledger, [last]) == {last: {first, third}}
+    assert min(chains(session, first, third, last).values()) >= K
 
 
 def test_after_one_that_declined(database: Database, session: Session, run: Run) -> None:
@@ -169,10 +256,18 @@ def test_people_with_several_records(database: Database, session: Session, run: 
         run(database, policy("second", LeftBehind.REQUIRE))
 
 
-def test_people_under_other_keys(database: Database, session: Session, run: Run) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE register SET id = id + 1000",
+        # A key that was rotated: nothing re-keys the digests.
+        "UPDATE tableveil.secrets SET value = '\\x01'::BLOB WHERE name = 'fingerprint'",
+    ],
+)
+def test_people_under_other_keys(database: Database, session: Session, run: Run, change: str) -> None:
     """Or all of them would be newcomers, and all earlier ones left behind: k, and a promise of nothing."""
     run(database, policy("first"))
-    session.execute("UPDATE register SET id = id + 1000")
+    session.execute(change)
     with pytest.raises(InvalidError) as refused:
         run(database, policy("second", LeftBehind.REQUIRE))
     assert refused.value.code == "TOGETHER_UNRECOGNIZED"
