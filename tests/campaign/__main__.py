@@ -21,7 +21,7 @@ from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
-from tests.campaign.together import judge
+from tests.campaign.together import judge, judge_visits
 
 
 class Report(Protocol):
@@ -49,6 +49,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "crash": Campaign(crash, 200),
     "fuzz": Campaign(fuzz, 100_000),
     "together": Campaign(judge, 200),
+    "visits": Campaign(judge_visits, 200),
 }
 
 

@@ -1,7 +1,7 @@
 """Sequences of releases of generated registers with churn: how many people an adversary who links all rows singles out.
 
-Released rows carry a number of their person here, so that they link themselves: the joint classes follow from the rows
-alone.
+Released rows carry a number of their record here, so that they link themselves: the joint classes follow from the rows
+alone. Records are people's own, or visits of people who have several.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -70,63 +69,80 @@ class Report:
         yield from self.broken
 
 
-def judge(seed: int, seconds: float, sequences: int) -> Report:
-    """Releases sequences of registers from the seed on, each under every mode."""
+def judge(seed: int, seconds: float, sequences: int, *, visits: bool = False) -> Report:
+    """Releases sequences of registers, or of visits, from the seed on, each under every mode."""
     report, until = Report(), time.monotonic() + seconds
     while report.sequences < sequences and time.monotonic() < until:
         for mode in MODES:
             with tempfile.TemporaryDirectory() as directory:
                 for database in opened(Path(directory) / "register.duckdb"):
-                    _sequence(database, seed + report.sequences, mode, report)
+                    _sequence(database, seed + report.sequences, mode, report, visits=visits)
         report.sequences += 1
     return report
 
 
-def _sequence(database: Database, seed: int, mode: str, report: Report) -> None:
+def judge_visits(seed: int, seconds: float, sequences: int) -> Report:
+    """Releases sequences of visits, whose records have a column of their own."""
+    return judge(seed, seconds, sequences, visits=True)
+
+
+def _sequence(database: Database, seed: int, mode: str, report: Report, *, visits: bool) -> None:
     random, tally = Random(seed), report.modes[mode]
     k = random.choice((2, 3, 5))
     register = {number: _person(random) for number in range(random.randint(60, 300))}
     churn = random.choice((0.01, 0.03, 0.1))
     months = random.randint(2, 6)
     chains: dict[int, list[str | None]] = {}
+    owners: dict[int, int] = {}
     with database.session() as session:
         for month in range(months):
-            _write(session, register)
+            for number in register:
+                owners.setdefault(number, random.randrange(len(register) // 2) if visits else number)
+            _write(session, register, owners)
             try:
-                release = _release(session, database, _policy(month, k, MODES[mode]))
+                release = _release(session, database, _policy(month, k, MODES[mode], visits=visits))
             except TableveilError as error:
                 report.broken.append(f"{mode}, seed {seed}: {error}")
                 return
-            rows = session.rows(f'SELECT person, age::VARCHAR || area FROM "month_{month}"')
+            rows = session.rows(f'SELECT linked, age::VARCHAR || area FROM "month_{month}"')
             labels = dict(rows)
             for person in {*chains, *labels}:
                 chains.setdefault(person, [None] * month).append(labels.get(person))
             tally.releases, tally.records = tally.releases + 1, tally.records + release.records
             tally.suppressed += release.suppressed_records
             if month and mode != BY_REASON:
-                report.broken += _broken(chains, release, k, f"{mode}, seed {seed}, month {month}")
+                report.broken += _broken(chains, owners, release, k, f"{mode}, seed {seed}, month {month}")
             register = _next(random, register, churn)
-    cells = Counter(map(tuple, chains.values()))
-    tally.people += len(chains)
-    tally.singled_out += sum(size for size in cells.values() if size < k)
-    if mode == "REQUIRE" and min(cells.values(), default=k) < k:
+    cells = _cells(chains, owners)
+    tally.people += len({owners[record] for record in chains})
+    tally.singled_out += len(set[int]().union(*(people for people in cells.values() if len(people) < k)))
+    if mode == "REQUIRE" and min(map(len, cells.values()), default=k) < k:
         report.broken.append(f"{mode}, seed {seed}: people below k in the end")
 
 
-def _broken(chains: dict[int, list[str | None]], release: Release, k: int, where: str) -> Iterator[str]:
+def _cells(chains: dict[int, list[str | None]], owners: dict[int, int]) -> dict[Chain, set[int]]:
+    """The people with a record of each chain."""
+    cells: dict[Chain, set[int]] = {}
+    for record, chain in chains.items():
+        cells.setdefault(tuple(chain), set()).add(owners[record])
+    return cells
+
+
+def _broken(
+    chains: dict[int, list[str | None]], owners: dict[int, int], release: Release, k: int, where: str
+) -> Iterator[str]:
     """The differences between the rows and what the mode promises and the account of the release says."""
-    cells = Counter(map(tuple, chains.values()))
-    small = sum(size for chain, size in cells.items() if chain[-1] is not None and size < k)
+    cells = _cells(chains, owners)
+    small = sum(len(people) for chain, people in cells.items() if chain[-1] is not None and len(people) < k)
     if small:
         yield f"{where}: {small} people in joint classes below k"
-    earlier = Counter[Chain]()
-    for chain, size in cells.items():
-        earlier[chain[:-1]] += size
-    left = sum(
-        size
-        for chain, size in cells.items()
-        if chain[-1] is None and set(chain) != {None} and size < min(k, earlier[chain[:-1]])
-    )
+    partly = {chain[:-1] for chain in cells if chain[-1] is not None}
+    few = [
+        people
+        for chain, people in cells.items()
+        if chain[-1] is None and set(chain) != {None} and len(people) < k and chain[:-1] in partly
+    ]
+    left = len(set[int]().union(*few))
     named = re.search(r"Left behind are ([\d,]+) people", " ".join(release.warnings))
     told = int(named[1].replace(",", "")) if named else 0
     if told != left:
@@ -149,12 +165,13 @@ def _next(random: Random, register: dict[int, tuple[int, str]], churn: float) ->
     return stayed | {first + i: _person(random) for i in range(len(register) - len(stayed))}
 
 
-def _write(session: Session, register: dict[int, tuple[int, str]]) -> None:
+def _write(session: Session, register: dict[int, tuple[int, str]], owners: dict[int, int]) -> None:
     people: Sequence[tuple[int, tuple[int, str]]] = sorted(register.items())
     data = pa.table(
         {
             "id": [number for number, _ in people],
-            "person": [number for number, _ in people],
+            "linked": [number for number, _ in people],
+            "owner": [owners[number] for number, _ in people],
             "age": [age for _, (age, _) in people],
             "area": [area for _, (_, area) in people],
         }
@@ -163,16 +180,18 @@ def _write(session: Session, register: dict[int, tuple[int, str]]) -> None:
         session.execute("CREATE OR REPLACE TABLE register AS FROM generated")
 
 
-def _policy(month: int, k: int, left_behind: LeftBehind | None) -> Policy:
+def _policy(month: int, k: int, left_behind: LeftBehind | None, *, visits: bool) -> Policy:
     return Policy(
         source=TableReference("", "main", "register"),
         attributes=(
             AttributePolicy("id", Role.IDENTIFYING),
-            AttributePolicy("person", Role.INSENSITIVE, acknowledged=True),
+            AttributePolicy("owner", Role.IDENTIFYING),
+            AttributePolicy("linked", Role.INSENSITIVE, acknowledged=True),
             AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals(str(AGES[0]), str(AGES[1]), ("10", "30"))),
             AttributePolicy("area", Role.QUASI_IDENTIFIER, SuppressionOnly()),
         ),
-        person_column="id",
+        person_column="owner" if visits else "id",
+        record_column="id" if visits else "",
         privacy_models=(KAnonymity(k),),
         release=ReleaseTarget("main", f"month_{month}", label_columns=False, left_behind=left_behind),
         suppression_limit=Decimal(1),
