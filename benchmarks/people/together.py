@@ -97,9 +97,8 @@ def together(people: int = REGISTERED) -> Section:
 
 def fifty(people: int = REGISTERED, releases: int = 50) -> Section:
     """The time and the memory of recognizing people with classes in many earlier releases, beside one."""
-    with _opened() as (_, session):
+    with _opened("2GB") as (_, session):
         session.execute(_REGISTER.format(people=people, month=0))
-        session.execute("SET memory_limit = '2GB'")
         rows = []
         for release in range(1, releases + 1):
             # Each time a fiftieth of the people have another class than before, or none.
@@ -134,10 +133,10 @@ def _bytes(session: Session) -> int:
 
 
 @contextmanager
-def _opened() -> Iterator[tuple[Database, Session]]:
+def _opened(memory_limit: str | None = None) -> Iterator[tuple[Database, Session]]:
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
-        database = Database(Settings(Path(directory) / "people.duckdb", threads=2))
+        database = Database(Settings(Path(directory) / "people.duckdb", memory_limit, threads=2))
         with database.session() as session:
             migrate(session.ledger)
             yield database, session
