@@ -147,8 +147,9 @@ def _on_person(person: ColumnDraft | None) -> Remark:
         text = f"{has}, and {facts.nulls:,} rows have none: a person_column must name a person in every row."
         return Remark("rows_are_people", RemarkKind.DECIDE, text)
     text = (
-        f"{has}: keep it as person_column if it numbers people who have several rows each. If it does not, and every "
-        "row is a different person, say rows_are_people: true instead."
+        f"{has}: keep it as person_column if it numbers people who have several rows each, and name a column that "
+        "identifies each row as record_column, if later releases are to be judged together with this one. If it does "
+        "not number people, and every row is a different person, say rows_are_people: true instead."
     )
     return Remark("person_column", RemarkKind.DECIDE, text)
 
@@ -165,7 +166,8 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
 def _on_local_recoding() -> Remark:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
-        "field, all records have the same level in a column. Frontiers need that, and some models."
+        "field, all records have the same level in a column. Frontiers need that, and some models, and so do later "
+        "releases of these people, to be judged together with this one: docs/together.md."
     )
     return Remark("local_recoding", RemarkKind.GUESS, text)
 
