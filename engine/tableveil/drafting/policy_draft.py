@@ -166,8 +166,8 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
 def _on_local_recoding() -> Remark:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
-        "field, all records have the same level in a column. Frontiers need that, and some models, and so do later "
-        "releases of these people, to be judged together with this one: docs/together.md."
+        "field, all records have the same level in a column. Frontiers need that, and some models, and a second "
+        "release of the same people that is judged together with the first: docs/together.md."
     )
     return Remark("local_recoding", RemarkKind.GUESS, text)
 

@@ -9,9 +9,11 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, number
 from tableveil.classes import WITHOUT_ROW, KeyLayout
 from tableveil.policy import SuppressedRecords
+from tableveil.release.own_levels import with_own_levels
 from tableveil.release.plan import ReleasePlan
-from tableveil.release.write import joined_rows, of_classes, withheld
+from tableveil.release.write import joined_rows, labels_of, of_classes, withheld
 from tableveil.state.persons import SHOWN
+from tableveil.verification.written import OWN_LEVELS
 
 CLASSES = "numbered_classes"
 
@@ -19,12 +21,14 @@ CLASSES = "numbered_classes"
 def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: str) -> exp.Expr:
     """The `person` and the `class` of each of the source's records, for the FROM clause of a statement of the ledger.
 
-    With a record column, each has its `record` as well. The class is NULL for other methods than full-domain
-    generalization without aggregates: their classes are not those of labels alone.
+    With a record column, each has its `record` as well. The class is NULL for the record level and for aggregates:
+    their classes are not those of labels alone.
     """
     found: exp.Expr
-    if plan.own_levels is not None or plan.aggregated is not None:
+    if plan.policy.record_level is not None or plan.aggregated is not None:
         records, found = exp.select().from_(plan.source.with_all().table("source")), exp.null()
+    elif plan.own_levels is not None:
+        records, found = _with_own_classes(plan)
     else:
         records, found = _with_classes(session, plan)
     wanted = [alias(column(person, "source"), "person"), alias(cast(found, "INTEGER"), "class")]
@@ -46,6 +50,17 @@ def _with_classes(session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Sel
     found = exp.Coalesce(this=column("class", CLASSES), expressions=[number(shown)])
     nulls = withheld(plan)
     return query, exp.Case(ifs=[exp.If(this=exp.or_(*nulls), true=number(shown))], default=found) if nulls else found
+
+
+def _with_own_classes(plan: ReleasePlan) -> tuple[exp.Select, exp.Expr]:
+    """The source's records as in `_with_classes`, where classes have levels of their own: their labels number them."""
+    query, groups = joined_rows(plan, with_groups=True)
+    query = with_own_levels(query, groups, "LEFT")
+    shown = number(SHOWN if plan.policy.suppressed_records is SuppressedRecords.KEEP else WITHOUT_ROW)
+    gone = exp.or_(column("l0", OWN_LEVELS).is_(exp.null()), *withheld(plan))
+    labels = [exp.Ordered(this=label) for label in labels_of(plan)]
+    numbered = exp.Window(this=exp.DenseRank(), partition_by=[gone], order=exp.Order(expressions=labels))
+    return query, exp.Case(ifs=[exp.If(this=gone.copy(), true=shown)], default=numbered)
 
 
 def _numbers(plan: ReleasePlan) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

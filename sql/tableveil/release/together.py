@@ -22,7 +22,10 @@ from tableveil.state import persons, releases
 FIELD = "release.together_with"
 
 _WITHOUT = "of which the ledger has no class of each person"
-_WITH = "releases of one transformation for all records, with a person_column of one row per person, or a record_column"
+_WITH = (
+    "releases of labels with a person_column of one row per person, or with a record_column; not of the record level, "
+    "nor of aggregates"
+)
 
 
 def find_earlier(

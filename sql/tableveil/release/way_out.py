@@ -13,31 +13,37 @@ from tableveil.policy.validate_together import FIELD, check_together
 from tableveil.source import Source
 from tableveil.state import persons, releases
 
-_TOLD = "Two releases of the same people can together tell apart what each alone hides. "
-
 
 def way_out(session: WarehouseSession, policy: Policy, source: Source, asked: Collection[int], *, rows: bool) -> str:
     """The hint for a policy that gives no reason, although the people of the releases `asked` are in the source.
 
     Only with `rows` may those of the source be read.
     """
-    why = _refused(session, policy, source, asked, rows=rows)
-    if why:
-        return f"{_TOLD}They cannot be judged together, since {why}. State the reason, or release something else."
-    if policy.release.left_behind is not None:
-        return f"{_TOLD}Add them to release.together_with, or state the reason why they are left out."
-    return (
-        f"{_TOLD}To judge them together, write left_behind: REPORT below release, which counts the people who are told "
-        "apart, or REQUIRE, which suppresses more so that nobody is. Or state the reason why that is not needed."
-    )
+    hopeless = _hopeless(session, policy, source, asked, rows=rows)
+    if hopeless:
+        told = f"They cannot be judged together, since {hopeless}. State the reason, or release something else."
+    elif unfit := _unfit(policy):
+        told = f"To judge them together by left_behind, change first that the policy has {unfit}. Or state the reason."
+    elif policy.release.left_behind is not None:
+        told = "Add them to release.together_with, or state the reason why they are left out."
+    else:
+        told = (
+            "To judge them together, write left_behind: REPORT below release, which counts the people who are told "
+            "apart, or REQUIRE, which suppresses more so that nobody is. Or state the reason why that is not needed."
+        )
+    return f"Two releases of the same people can together tell apart what each alone hides. {told}"
 
 
-def _refused(session: WarehouseSession, policy: Policy, source: Source, asked: Collection[int], *, rows: bool) -> str:
-    """The first reason why `left_behind` would be refused; an empty text if none is known."""
+def _unfit(policy: Policy) -> str:
+    """The first part of the policy with which `left_behind` would be refused; an empty text if there is none."""
     asking = replace(policy, release=replace(policy.release, left_behind=LeftBehind.REPORT, together_with=()))
     for fault in check_together(asking):
-        found = fault.found.removeprefix(f"{LeftBehind.REPORT} with ").removesuffix(f" with {FIELD}")
-        return f"the policy has {found}"
+        return fault.found.removeprefix(f"{LeftBehind.REPORT} with ").removesuffix(f" with {FIELD}")
+    return ""
+
+
+def _hopeless(session: WarehouseSession, policy: Policy, source: Source, asked: Collection[int], *, rows: bool) -> str:
+    """The first reason why no policy could judge them together; an empty text if none is known."""
     if not asked:
         return "nobody knows which they were"
     person, record = policy.person_column, policy.record_column

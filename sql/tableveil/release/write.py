@@ -383,6 +383,12 @@ def of_classes(
     return query.join(table(staged), on=same, join_type=join)
 
 
+def labels_of(plan: ReleasePlan) -> list[exp.Expr]:
+    """The released labels of `joined_rows`, which are joined to their own levels if they have some."""
+    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
+    return [_released(plan, released, positions) for released in plan.generalized()]
+
+
 def withheld(plan: ReleasePlan) -> list[exp.Expr]:
     """Conditions on a row of the source: if any holds, the row is suppressed in any class."""
     return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
 from tableveil.verification.digests import digest_of, secret_of
+from tableveil.verification.own_levels import chosen_labels, coded
 from tableveil.verification.text import at_most
 from tableveil.verification.written import Written
 
@@ -32,6 +33,9 @@ def check_classes_of_people(session: Session, policy: Policy, written: Written) 
     )
     if differing:
         return [f"{differing} classes of people in the ledger are not as large as the rows'"]
+    if policy.has_own_levels:
+        # Their labels are looked at while the tables of own levels are there.
+        return []
     return _check_labels_of_people(session, policy.person_column, policy.record_column, written)
 
 
@@ -54,6 +58,35 @@ def _check_labels_of_people(session: Session, person: str, record: str, written:
         [*secrets, written.release],
     )
     right = people == written.kept and len(set(different)) == 1
+    return [] if right else ["the classes of people in the ledger are not those of their labels"]
+
+
+def check_own_classes_of_people(session: Session, policy: Policy, written: Written) -> list[str]:
+    """Whether records have one class in the ledger if, and only if, they have the same labels, of own levels.
+
+    The tables of `read_own_levels` are there.
+    """
+    if policy.person_column is None:
+        return []
+    record = policy.record_column
+    digest = digest_of(record or policy.person_column, "p", 1)
+    session.stage(
+        "linked_combinations",
+        coded(written.source_rows, written, f"{digest} AS digest"),
+        [secret_of(session, records=bool(record))],
+    )
+    ids = ", ".join(f"i{i}" for i in range(len(written.labels)))
+    records, *different = session.row(
+        "SELECT count(*), count(DISTINCT (k.class, s.class)), count(DISTINCT k.class), count(DISTINCT s.class) "
+        f"FROM ({chosen_labels(written, 'linked_combinations', 'k.digest')}) AS o JOIN said AS s USING ({ids}) "
+        "JOIN tableveil.release_persons AS k ON k.release = ? AND k.digest = o.digest AND k.class > 0",
+        [written.release],
+    )
+    kept = session.value(
+        "SELECT count(*) FROM tableveil.release_persons WHERE release = ? AND class > 0", [written.release]
+    )
+    session.execute("DROP TABLE temp.main.linked_combinations")
+    right = records == kept and len(set(different)) <= 1
     return [] if right else ["the classes of people in the ledger are not those of their labels"]
 
 

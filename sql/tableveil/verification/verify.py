@@ -17,7 +17,7 @@ from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, folded, near, quoted
-from tableveil.verification.together import check_classes_of_people, check_together
+from tableveil.verification.together import check_classes_of_people, check_own_classes_of_people, check_together
 from tableveil.verification.unchanged import check_unchanged
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
@@ -161,6 +161,7 @@ def _check_privacy(
         problems = problems or [
             *check_people(session, policy, source_records, written),
             *check_unchanged(session, policy, marker, written),
+            *check_own_classes_of_people(embedded, policy, written),
         ]
         drop_own_levels(embedded, written)
     else:

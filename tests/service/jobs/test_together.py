@@ -14,13 +14,14 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
     KAnonymity,
     LeftBehind,
+    LocalRecoding,
     Policy,
     ReleaseTarget,
     Role,
@@ -127,9 +128,15 @@ def test_it_is_the_way_out(database: Database, run: Run) -> None:
     ("first", "second", "change", "hint"),
     [
         ({}, {}, "", "write left_behind: REPORT below release"),
-        ({}, {"person_column": None}, "", "since the policy has rows_are_people"),
-        ({}, {"no_person_digests": True}, "", "since the policy has no_person_digests"),
-        ({}, {"privacy_models": (DistinctLDiversity("illness", 2),)}, "", "since the policy has no k_anonymity"),
+        ({}, {"person_column": None}, "", "first that the policy has rows_are_people"),
+        ({}, {"no_person_digests": True}, "", "first that the policy has no_person_digests"),
+        (
+            {},
+            {"privacy_models": (DistinctLDiversity("illness", 2),)},
+            "",
+            "first that the policy has no k_anonymity",
+        ),
+        ({}, {"local_recoding": LocalRecoding()}, "", "first that the policy has local_recoding"),
         ({"no_person_digests": True}, {}, "", "has no class of each person in releases/"),
         ({}, {"record_column": "visit"}, "", "some of these releases name a record_column"),
         ({"record_column": "visit"}, {"record_column": "visit"}, "", "write left_behind: REPORT below release"),
@@ -176,6 +183,20 @@ def test_others_need_a_reason(database: Database, run: Run) -> None:
     with pytest.raises(InvalidError, match=f"releases/{second} came from"):
         run(database, policy("third", LeftBehind.REPORT, first))
     run(database, policy("third", LeftBehind.REPORT, first, repeat_reason="the second was never given away"))
+
+
+def test_after_a_local_recoding(database: Database, session: Session, run: Run) -> None:
+    """Its classes have levels of their own, and people have them as any others."""
+    ages = replace(policy("first").attributes[1], hierarchy=Intervals("20", "30", ("2", "5")))
+    attributes = (policy("first").attributes[0], ages, *policy("first").attributes[2:])
+    recoded = policy("first", attributes=attributes, local_recoding=LocalRecoding(), suppression_limit=Decimal("0.05"))
+    first = run(database, recoded)
+    sizes = session.rows('SELECT count(*) FROM main."first" GROUP BY age, ward ORDER BY ALL')
+    assert len({*session.rows('SELECT DISTINCT age FROM main."first"')}) > 2
+    assert sorted(chains(session, first.number).values()) == [size for (size,) in sizes]
+    month(session)
+    second = run(database, policy("second", LeftBehind.REQUIRE, attributes=attributes)).number
+    assert min(chains(session, first.number, second).values()) >= K
 
 
 def test_withdrawn_releases_count(database: Database, session: Session, run: Run) -> None:
@@ -339,6 +360,7 @@ def test_readers_of_releases_judged_with_each_other(
         assert min(chains(session, *some).values()) >= 2, some
 
 
+@pytest.mark.parametrize("changes", [{}, {"local_recoding": LocalRecoding()}])
 @pytest.mark.parametrize(
     ("wrong", "found"),
     [
@@ -349,7 +371,13 @@ def test_readers_of_releases_judged_with_each_other(
     ],
 )
 def test_the_ledger_is_checked_again(
-    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, wrong: str, found: str
+    database: Database,
+    session: Session,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: str,
+    found: str,
+    changes: dict[str, Any],
 ) -> None:
     """A writer that leaves the classes of people wrong writes nothing."""
     session.execute("INSERT INTO register VALUES (61, 99, 1, 'of nobody else')")
@@ -361,7 +389,7 @@ def test_the_ledger_is_checked_again(
 
     monkeypatch.setattr(publishing, "people_with_classes", mistaken)
     with pytest.raises(InternalError, match=found):
-        run(database, policy("first"))
+        run(database, policy("first", **changes))
 
 
 def test_values_of_joint_classes_are_counted_again(
