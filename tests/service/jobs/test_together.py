@@ -187,7 +187,7 @@ def test_others_need_a_reason(database: Database, run: Run) -> None:
 
 def test_after_a_local_recoding(database: Database, session: Session, run: Run) -> None:
     """Its classes have levels of their own, and people have them as any others."""
-    ages = replace(policy("first").attributes[1], hierarchy=Intervals("20", "30", ("2", "5")))
+    ages = replace(policy("first").attributes[1], hierarchy=Intervals("20", "40", ("2", "10")))
     attributes = (policy("first").attributes[0], ages, *policy("first").attributes[2:])
     recoded = policy("first", attributes=attributes, local_recoding=LocalRecoding(), suppression_limit=Decimal("0.05"))
     first = run(database, recoded)
