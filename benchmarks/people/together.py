@@ -102,9 +102,9 @@ def fifty(people: int = REGISTERED, releases: int = 50) -> Section:
         rows = []
         for release in range(1, releases + 1):
             # Each time a fiftieth of the people have another class than before, or none.
-            moved = f"(hash(id, 9) + {release}) % 50 = 0"
-            classes = f"CASE WHEN {moved} THEN hash(id, {release}) % {CLASSES} - 1 ELSE hash(id) % {CLASSES} + 1 END"
-            rows_of = exp.select("id AS person", f"({classes})::INTEGER AS class").from_("register")
+            moved = f"hash(id, 9) % 50 = {release % 50}"
+            classes = f"CASE WHEN {moved} THEN hash(id, {release}) ELSE hash(id) END"
+            rows_of = exp.select("id AS person", f"({classes} % {CLASSES})::INTEGER - 1 AS class").from_("register")
             persons.remember(session.ledger, release, rows_of.subquery("people"))
         for number in (1, releases):
             earlier = range(1, number + 1)
