@@ -23,6 +23,7 @@ from tableveil.cli.verb import DATABASE, LIMIT, Session, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.document import to_yaml
+from tableveil.errors import DeniedError
 from tableveil.v1 import release_service_pb2
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
@@ -85,6 +86,9 @@ def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
     return listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score"))
 
 
+_PUBLIC = "Show it without options, or ask a steward of its tables."
+
+
 @click.command()
 @click.argument("name", metavar="RELEASE|JOB|…")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
@@ -122,6 +126,9 @@ def show(
             output.show(job_details(job))
         return
     release = client.get_release(name)
+    if parts and not wording.has_evidence(release):
+        found = f"the evidence of {release.name}"
+        raise DeniedError.of("PERMISSION_DENIED", parts[0], found, "what is public of it", _PUBLIC)
     if output.as_json:
         output.json({"policy": release.policy} if policy else {"release": release})
     elif policy:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, number, row_hash, try_cast
+from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, text, try_cast
 from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
 from tableveil.source.model import PopulationRows, Source
@@ -69,6 +70,7 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
             faults.append(_no_person(person, records - present))
         else:
             people = _distinct(session, source, person, at_least=records)
+        faults += _signed_zeros(session, source, person)
     if policy.record_column:
         faults += _check_records(session, source, policy.record_column, records)
     estimates, found = found[: len(suspects)], found[len(suspects) :]
@@ -202,6 +204,18 @@ def _no_person(person: str, rows: int) -> Fault:
         "a person in every row",
         "k counts people: rows without one cannot be counted.",
     )
+
+
+def _signed_zeros(session: WarehouseSession, source: Source, person: str) -> list[Fault]:
+    """The fault of people whose number is negative zero: it equals zero, but the ledger would take them for two."""
+    if source.column(person).kind is not ValueKind.FLOAT:
+        return []
+    signed = exp.EQ(this=cast(column(person), "VARCHAR"), expression=text("-0.0"))
+    found = session.value(exp.select(exp.CountIf(this=signed)).from_(source.table()))
+    if not found:
+        return []
+    hint = "They are one value, and two texts. People are best numbered by whole numbers."
+    return [Fault("person_column", f"{found:,} records with -0.0 in {shortened(person)}", "0.0 in its place", hint)]
 
 
 def _check_records(session: WarehouseSession, source: Source, record: str, records: int) -> list[Fault]:

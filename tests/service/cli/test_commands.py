@@ -246,6 +246,10 @@ def test_show_why(run: Run, service: FakeService) -> None:
     assert run("show", "3", "--explain").stdout.startswith("Why this transformation\n")
     assert run("show", "3", "--privacy").exit_code == 0
     assert run("show", "3", "--privacy", "--explain").exit_code == 2
+    service.releases["releases/3"].ClearField("proof")
+    for part in ("--policy", "--explain", "--privacy"):
+        denied = run("show", "3", part)
+        assert (denied.exit_code, denied.stdout, "the evidence of releases/3" in denied.stderr) == (9, "", True)
     refused = run("show", "jobs/1", "--explain")
     assert (refused.exit_code, "--explain is for releases" in refused.stderr) == (2, True)
 

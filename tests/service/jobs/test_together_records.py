@@ -170,6 +170,15 @@ def test_columns_that_identify_no_record(
         run(database, policy("first"))
 
 
+def test_one_person_is_not_two_by_the_sign_of_zero(database: Database, session: Session, run: Run) -> None:
+    """Both are one person to k, and were two among those left behind."""
+    session.execute(
+        "CREATE OR REPLACE TABLE visits AS SELECT * REPLACE (id::DOUBLE * (1 - visit % 2 * 2) AS id) FROM visits"
+    )
+    with pytest.raises(InvalidError, match=r"records with -0\.0 in 'id'"):
+        run(database, policy("first"))
+
+
 def test_records_of_other_people(database: Database, session: Session, run: Run) -> None:
     """Nobody could say any more whose the records are that are left behind."""
     first = run(database, policy("first")).number
