@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +29,9 @@ class AnotherSession:
         self.embedded = embedded
         self.catalog = rows.catalog
         self.hashes = "another"
+        self.versions: Mapping[str, str] = {"another": "1"}
         self.most_collected: int | None = most_collected
+        self.token = secrets.token_hex(8)
         self.control: Control | None = None
         self.memory: int | None = None
 
@@ -101,6 +104,9 @@ class AnotherSession:
 
     def listed(self, schema: str | None = None) -> list[Listed]:
         return self._rows.listed(schema)
+
+    def end(self, token: str) -> None:
+        """Nothing: statements end with the process."""
 
     def scope(self, schema: str) -> str:
         return f"{self.catalog}.{schema}"

@@ -40,6 +40,7 @@ class _Failed(PySparkException):  # type: ignore[misc]
         ("", "java.lang.OutOfMemoryError: Java heap space", "WAREHOUSE_OUT_OF_MEMORY"),
         ("TASK_WRITE_FAILED", "java.io.IOException: No space left on device", "WAREHOUSE_DISK_FULL"),
         ("", "AccessControlException: Permission denied: user=tableveil, path=/lake", "WAREHOUSE_DENIED"),
+        ("TASK_WRITE_FAILED", "java.io.IOException: Mkdirs failed to create file:/lake/t", "WAREHOUSE_DENIED"),
         ("FAILED_READ_FILE.NO_HINT", "AccessDenied (Status Code: 403)", "WAREHOUSE_DENIED"),
     ],
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NewType, Self
 
 import duckdb
@@ -196,6 +197,7 @@ class Session:
         return self
 
     hashes = ""
+    versions: Mapping[str, str] = MappingProxyType({})
     most_collected: int | None = None
 
     def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
@@ -241,6 +243,11 @@ class Session:
     def listed(self, schema: str | None = None) -> list[Listed]:
         """The tables and views, temporary ones aside, of the schema or of all; by schema and name."""
         return catalog.listed(self, schema)
+
+    token = ""
+
+    def end(self, token: str) -> None:
+        """Does nothing: statements end with the process."""
 
     def scope(self, schema: str) -> str:
         """The schema itself."""

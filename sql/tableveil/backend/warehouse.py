@@ -9,7 +9,7 @@ tree, or text in DuckDB's dialect, which another engine's session renders for it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -67,6 +67,10 @@ class WarehouseSession(Protocol):
     @property
     def catalog(self) -> str:
         """The first part of every full name: the name of the database's file, or of the warehouse."""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions of the engine and of its client, for the evidence; the embedded database's is there anyway."""
 
     @property
     def hashes(self) -> str:
@@ -142,6 +146,13 @@ class WarehouseSession(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """One state of the rows while the block runs, where the engine can; fingerprints find changes elsewhere."""
+
+    @property
+    def token(self) -> str:
+        """Hexadecimal digits that name the session, and are in the names of what it stages."""
+
+    def end(self, token: str) -> None:
+        """Ends the session of a token, with the statements that outlived the process that began them."""
 
     def close(self) -> None:
         """Frees everything temporary."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 from dataclasses import replace
 
 from tableveil.backend import Database, Ledger, WarehouseSession, drop, scoped, table
@@ -31,9 +30,9 @@ logger = logging.getLogger("tableveil.sql")
 def staged(session: WarehouseSession, target: ReleaseTarget, number: int) -> ReleaseTarget:
     """The names under which the objects of the release of that number are written and verified.
 
-    They are drawn anew each time: a kill may leave the directory of a table, whose name cannot be taken again then.
+    They have the session's token, so that a later process can end what still writes to them.
     """
-    return replace(target, name=f"{own_prefix(session.ledger)}{number}_{secrets.token_hex(4)}")
+    return replace(target, name=f"{own_prefix(session.ledger)}{number}_{session.token}")
 
 
 def discard(session: WarehouseSession, held: ReleaseTarget) -> None:
@@ -139,8 +138,11 @@ def _waiting(session: WarehouseSession) -> set[str]:
 
 def _discard_all(session: WarehouseSession, schema: str) -> None:
     """Drops what an earlier process staged in a schema for releases that the ledger does not have, or has no more."""
-    decided = {swap.staged for _, swap in _open(session)} | _waiting(session)
+    decided, ended = {swap.staged for _, swap in _open(session)} | _waiting(session), set[str]()
     for found in session.listed(schema):
-        match = re.match(rf"{own_prefix(session.ledger)}\d+_[0-9a-f]+", found.name)
+        match = re.match(rf"{own_prefix(session.ledger)}\d+_([0-9a-f]+)", found.name)
         if match and match[0] not in decided:
+            if match[1] not in ended:
+                session.end(match[1])
+                ended.add(match[1])
             session.execute(drop("TABLE", table(found.name, schema, session.catalog), if_exists=True))

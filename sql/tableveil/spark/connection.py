@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import threading
 import time
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import TypeVar
+from urllib.parse import urlsplit
+from uuid import UUID
 
 from pyspark.logger import PySparkLogger
 from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -34,6 +37,9 @@ OLDEST = (4, 0)
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_TO_STOP = 3.0
 """How long Spark may take to end interrupted work before it is given up; a task that computes may not notice."""
+
+SECONDS_TO_END = 30.0
+"""How long statements of an earlier process are waited for."""
 
 SETTINGS = {
     # One reading of values, whatever the cluster's defaults are.
@@ -63,22 +69,22 @@ class _Retries(DefaultPolicy):  # type: ignore[misc]
 class Connection:
     """A session of the server, which keeps views, settings and Arrow data of its own. Use it from one thread."""
 
-    def __init__(self, warehouse: str, url: str, control: Control | None = None) -> None:
-        """Connects.
+    def __init__(self, warehouse: str, url: str, token: str, control: Control | None = None) -> None:
+        """Connects; the `token` names the session, for `end`.
 
         Raises:
             BusyError: the server does not answer.
             InvalidError: it refuses the connection, or its version is too old.
         """
         self._warehouse = warehouse
+        self._url = url
         self._tag = f"tableveil-{secrets.token_hex(8)}"
-        self._spark = SparkSession(url)
-        self._spark.client.set_retry_policies([_Retries()])
-        version: str = self.run(lambda spark: spark.version, control)
-        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        self._spark = _session(url, token)
+        self.version: str = self.run(lambda spark: spark.version, control)
+        if tuple(int(part) for part in self.version.split(".")[:2]) < OLDEST:
             self.close()
             expected = f"Spark {'.'.join(map(str, OLDEST))} or newer"
-            raise InvalidError.of("WAREHOUSE_OLD", warehouse, f"a server of Spark {version}", expected)
+            raise InvalidError.of("WAREHOUSE_OLD", warehouse, f"a server of Spark {self.version}", expected)
         self.run(_set, control)
 
     @property
@@ -116,6 +122,19 @@ class Connection:
         except Exception as error:
             raise translated(error, self._warehouse) from None
 
+    def end(self, token: str) -> None:
+        """Ends another session of the server, and waits for its statements: they outlive their client.
+
+        It may be gone already.
+        """
+        until = time.monotonic() + SECONDS_TO_END
+        other = _session(self._url, token)
+        with suppress(Exception):
+            while other.interruptAll() and time.monotonic() < until:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        with suppress(Exception):
+            other.stop()
+
     def close(self) -> None:
         """Ends the session on the server, with all that it keeps."""
         threading.Thread(target=self._spark.stop, name="tableveil-spark-end", daemon=True).start()
@@ -146,6 +165,14 @@ class Connection:
     def _interrupt(self) -> None:
         with suppress(Exception):
             self._spark.interruptTag(self._tag)
+
+
+def _session(url: str, token: str) -> SparkSession:
+    """The session of a token, whose id follows from the address, too: names of tables have tokens."""
+    digest = hashlib.sha256(f"{url}\n{token}".encode()).digest()
+    session = SparkSession(f"{url}{'' if urlsplit(url).path else '/'};session_id={UUID(bytes=digest[:16], version=4)}")
+    session.client.set_retry_policies([_Retries()])
+    return session
 
 
 def _set(spark: SparkSession) -> None:

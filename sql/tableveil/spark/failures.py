@@ -17,7 +17,7 @@ _EXISTS = ("TABLE_OR_VIEW_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS", "RENAME_SR
 _RESTARTED = ("INVALID_HANDLE.SESSION", "INVALID_HANDLE.OPERATION", "INVALID_CURSOR")
 _GONE = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 _REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED")
-_DENIED = re.compile(r"AccessControlException|AccessDenied|Permission denied|\b403\b")
+_DENIED = re.compile(r"AccessControlException|AccessDenied|Permission denied|\b403\b|Mkdirs failed to create")
 _MEMORY = re.compile(r"OutOfMemoryError|_OUT_OF_MEMORY|UNABLE_TO_ACQUIRE_MEMORY|NOT_ENOUGH_MEMORY|maxResultSize")
 _EXECUTORS = re.compile(r"ExecutorLostFailure|Executor heartbeat timed out|FetchFailed|NO_EXECUTORS")
 

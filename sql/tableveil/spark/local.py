@@ -19,6 +19,7 @@ SECONDS_TO_START = 120.0
 SECONDS_TO_STOP = 3.0
 """The service itself has ten to end."""
 
+MASTER = "local[2]"
 MEMORY = "2g"
 
 _WITH_US = 'exec 3<&0; "$@" </dev/null 3<&- & server=$!; (read _ <&3; kill $server) & exec 3<&-; wait $server'
@@ -69,7 +70,7 @@ class LocalServer:
         self._process = subprocess.Popen(
             [
                 *("/bin/sh", "-c", _WITH_US, "sh"),
-                *(str(spark_home / "bin" / "spark-submit"), "--driver-memory", MEMORY, "--master", "local[2]"),
+                *(str(spark_home / "bin" / "spark-submit"), "--driver-memory", MEMORY, "--master", MASTER),
                 *("--class", _SERVER, *options, "spark-internal"),
             ],
             env={

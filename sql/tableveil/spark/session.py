@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyspark
 from numpy.typing import NDArray
 from pyspark.sql.connect import session as spark_connect
 from pyspark.sql.connect.dataframe import DataFrame
@@ -57,8 +58,10 @@ class SparkSession:
         self.control: Control | None = embedded.control
         self.memory = embedded.memory
         self.most_collected = most_collected
-        self._connection = Connection(warehouse, url, self.control)
+        self.token = secrets.token_hex(8)
+        self._connection = Connection(warehouse, url, self.token, self.control)
         self.hashes = "xxhash64"
+        self.versions: Mapping[str, str] = {"spark": self._connection.version, "pyspark": pyspark.__version__}
 
     @property
     def ledger(self) -> Ledger:
@@ -74,6 +77,10 @@ class SparkSession:
     def id(self) -> str:
         """The server's name for the session, by which its operator finds it."""
         return self._connection.id
+
+    def end(self, token: str) -> None:
+        """Ends the session of an earlier process, whose statements Spark goes on with."""
+        self._connection.end(token)
 
     def close(self) -> None:
         """Ends the session on the server; its views and what was lent go with it."""
@@ -164,7 +171,7 @@ class SparkSession:
         """Creates a table from a query of the embedded session, in one file that has the order of its rows."""
         name = f"created_{secrets.token_hex(8)}"
         self._lend(name, self._embedded_rows(query), lambda frame: frame.coalesce(1))
-        self.execute(create_table(target, exp.select("*").from_(table(name))))
+        self._fill(target, exp.select("*").from_(table(name)))
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
@@ -178,7 +185,7 @@ class SparkSession:
     ) -> None:
         """Creates a table from a query, sorted within and across its files; there must be none of that name."""
         rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
-        self.execute(create_table(target, exp.select(*shown).from_(rows.subquery("ordered_rows"))), parameters)
+        self._fill(target, exp.select(*shown).from_(rows.subquery("ordered_rows")), parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""
@@ -209,6 +216,11 @@ class SparkSession:
     def transaction(self) -> AbstractContextManager[None]:
         """Nothing: Spark has none over several statements. Fingerprints before and after find changes."""
         return nullcontext()
+
+    def _fill(self, target: exp.Table, query: exp.Select, parameters: Sequence[object] = ()) -> None:
+        """Creates a table empty, then writes its rows: a killed CREATE TABLE AS leaves files that no DROP finds."""
+        self.execute(create_table(target, query.copy().limit(0)), parameters)
+        self.execute(exp.insert(query, target.copy()), parameters)
 
     # --- how statements run -----------------------------------------------------------------------------------------
 
