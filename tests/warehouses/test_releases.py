@@ -74,6 +74,7 @@ def test_equals_one_in_the_database(database: Database, policy: Policy, approval
     elsewhere, own = (Releases(database).get(job.result) for job in (there, own_job) if job.result)
     for field in ("score", "records", "suppressed_records", "classes", "risk_before", "risk_after", "guarantees"):
         assert getattr(elsewhere, field) == getattr(own, field)
+    assert set(elsewhere.versions) - set(own.versions) == {"spark", "pyspark"}
     with database.session() as session, database.rows_session(session, "lake") as rows:
         found, expected = tables(rows), tables(session)
     assert set(found) == set(expected)

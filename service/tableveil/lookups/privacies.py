@@ -29,6 +29,10 @@ class Privacies:
 
     def get(self, table: TableReference, version: int = 0) -> TablePrivacy:
         """A version of a table's privacy, the newest one if 0; `NotFoundError` if there is none."""
+        if table.catalog in self._database.warehouses:
+            elsewhere = f"the privacy of a table in the warehouse {shortened(table.catalog)}"
+            hint = "Only tables of the server's own database have one: state all of it in the policy."
+            raise NotFoundError.of("PRIVACY_NOT_FOUND", "table", elsewhere, "one that was declared", hint)
         with self._database.session() as session:
             named, faults = find_table(session, table, "table")
             if named is None:

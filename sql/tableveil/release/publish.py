@@ -363,6 +363,7 @@ def _release(
             "duckdb": duckdb.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
+            **session.versions,
         },
         warnings=evidence.warnings,
         policy=evidence.document,

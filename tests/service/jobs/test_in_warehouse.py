@@ -116,6 +116,7 @@ def test_equals_a_release_in_the_database(database: Database, lake: AnotherDuckD
     assert [replace(a, hierarchy="") for a in elsewhere.attributes] == [
         replace(a, hierarchy="") for a in own.attributes
     ]
+    assert set(elsewhere.versions) - set(own.versions) == {"another"}
     assert elsewhere.source_fingerprint != own.source_fingerprint
     with lake.database.session() as session, database.session() as other:
         assert tables(session) == tables(other)
