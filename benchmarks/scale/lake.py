@@ -28,8 +28,8 @@ ROWS = 1_000_000
 """For all benchmarks in one run; `make bench-scale` takes 20 million."""
 
 MOST_TIMES = 5.0
-MEMORY_LIMIT = "2GiB"
-MOST_COLLECTED = 2**29
+MEMORY_LIMIT = "4GiB"
+MOST_COLLECTED = 2**30
 GROUPED, SORTED = "GROUP BY", "CREATE TABLE AS, sorted"
 
 _TICKS = os.sysconf("SC_CLK_TCK")
