@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import duckdb
 import pyarrow as pa
 
-from tableveil.backend import cleared
+from tableveil.backend import WITHOUT_ARROW, cleared
 from tableveil.endpoint import second_opinion
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.statement import Checked, alias_of, check
@@ -57,15 +57,6 @@ _TOLD = (
     *(duckdb.OutOfRangeException, duckdb.InvalidInputException, duckdb.TypeMismatchException, duckdb.SyntaxException),
     *(duckdb.InvalidTypeException, duckdb.NotImplementedException),
 )
-
-# DuckDB would hand out values of other types: HUGEINT as floating-point numbers, others as bytes.
-_WITHOUT_ARROW = {
-    "HUGEINT": "DECIMAL(38,0)",
-    "UHUGEINT": "VARCHAR",
-    "TIME WITH TIME ZONE": "VARCHAR",
-    "BIT": "VARCHAR",
-    "UUID": "VARCHAR",
-}
 
 
 def main() -> None:
@@ -229,11 +220,11 @@ def _query(
     """The query, with its columns in types that Arrow has."""
     found = connection.sql(text, params=values)
     types = list(map(str, found.types))
-    if _WITHOUT_ARROW.keys().isdisjoint(types):
+    if WITHOUT_ARROW.keys().isdisjoint(types):
         return found
     places = [f"c{place}" for place in range(len(types))]
     columns = ", ".join(
-        (f"CAST({place} AS {_WITHOUT_ARROW[kind]})" if kind in _WITHOUT_ARROW else place) + f" AS {_quoted(name)}"
+        (f"CAST({place} AS {WITHOUT_ARROW[kind]})" if kind in WITHOUT_ARROW else place) + f" AS {_quoted(name)}"
         for place, name, kind in zip(places, found.columns, types, strict=True)
     )
     return connection.sql(f"SELECT {columns} FROM ({text}) AS result({', '.join(places)})", params=values)

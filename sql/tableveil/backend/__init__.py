@@ -1,5 +1,6 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
+from tableveil.backend.arrow_types import WITHOUT_ARROW
 from tableveil.backend.attached import attached
 from tableveil.backend.cleared import cleared
 from tableveil.backend.database import Database, Settings, check_path, read_only
@@ -47,6 +48,7 @@ from tableveil.backend.warehouse import Listed, Warehouse, WarehouseSession, col
 __all__ = [
     "ALL",
     "EVERYTHING",
+    "WITHOUT_ARROW",
     "Database",
     "Ledger",
     "Listed",
