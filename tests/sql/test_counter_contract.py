@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
-from tableveil.counting import BaseHistogram, DuckDBCounter, choose, open_counter
+from tableveil.counting import BaseHistogram, DuckDBCounter, choose, histogram_counter, open_counter
 from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals
 from tableveil.lattice import Transformation
 from tableveil.policy import NullHandling
@@ -47,6 +47,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     opened = Database(Settings(tmp_path_factory.mktemp("contract") / "contract.duckdb", threads=1))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parts_of_any_table() -> Iterator[None]:
+    """Small tables are counted in parts, too."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(histogram_counter, "LEAST_GROUPS", 2)
+        patched.setattr(histogram_counter, "WORTH_PROVING", 0.0)
+        yield
 
 
 # --- what is true of a table ----------------------------------------------------------------------------------------
@@ -196,6 +205,17 @@ def check_small_classes(table: Table, counter: ClassCounter, transformation: Tra
     check_marginals(counter, small, counter.records_in(transformation, mask), transformation)
 
 
+def check_too_many_small(
+    table: Table, counter: ClassCounter, transformation: Transformation, minimum_size: int, share: float
+) -> bool:
+    """Checks that no false claim is proven; returns whether one is for this share of the records in small classes."""
+    groups = groups_at(counter.levels, codes_of(table), transformation)
+    sizes = Counter(groups)
+    small = sum(sizes[group] < minimum_size for group in groups)
+    assert not counter.too_many_small(transformation, minimum_size, small)
+    return counter.too_many_small(transformation, minimum_size, int(share * small)) and small > 0
+
+
 def check_totals(table: Table, counter: ClassCounter) -> None:
     assert counter.records == len(table.rows)
     assert counter.withheld == len(table.rows) - len(table.counted)
@@ -262,7 +282,9 @@ def test_counts_any_table(shared: Database, implementation: str, table: Table, d
             # Small classes may be asked for after the classes, or without them.
             if data.draw(st.booleans()):
                 check_classes(table, counter, transformation)
-            check_small_classes(table, counter, transformation, data.draw(st.integers(1, 6)))
+            size = data.draw(st.integers(1, 6))
+            check_too_many_small(table, counter, transformation, size, data.draw(st.floats(0, 1)))
+            check_small_classes(table, counter, transformation, size)
             if data.draw(st.booleans()):
                 check_details(table, counter, transformation)
 
@@ -273,14 +295,18 @@ def test_a_long_search_in_one_region(session: Session, implementation: str) -> N
     table = with_details(random_table(rows=400, width=3, values=200, seed=1), values=[7], seed=1)
     counter = IMPLEMENTATIONS[implementation](session, base_of(session, table), None)
     random = Random(2)
+    proven = 0
     for least in ((1, 1, 1), (2, 1, 2), (0, 2, 3), (2, 3, 2), (0, 0, 0)):
         for _ in range(7):
             transformation = tuple(
                 random.randint(low, levels.top) for low, levels in zip(least, counter.levels, strict=True)
             )
             check_classes(table, counter, transformation)
-            check_small_classes(table, counter, transformation, random.choice([2, 5, 50]))
+            size = random.choice([2, 5, 50])
+            proven += check_too_many_small(table, counter, transformation, size, 0.2)
+            check_small_classes(table, counter, transformation, size)
             check_details(table, counter, transformation)
+    assert (proven > 5) == (implementation != "numpy")
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
@@ -297,6 +323,7 @@ def test_keys_of_several_words(session: Session, implementation: str) -> None:
     check_totals(table, counter)
     for transformation in ((0,) * 12, (1,) * 12, (2, 0) * 6, (0, *(4,) * 11), (4,) * 12):
         check_classes(table, counter, transformation)
+        check_too_many_small(table, counter, transformation, 2, 0.2)
         check_small_classes(table, counter, transformation, 2)
         check_details(table, counter, transformation)
 
@@ -330,6 +357,7 @@ def test_extremes(
         check_totals(table, counter)
         for transformation in ((0, 0), (1, 2), (3, 3), (0, 3)):
             check_classes(table, counter, transformation)
+            check_too_many_small(table, counter, transformation, 2, 0.0)
             check_small_classes(table, counter, transformation, 2)
             check_details(table, counter, transformation)
         # Tables of one counter would be in the way of the next one's.

@@ -8,6 +8,7 @@ from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter
+from tableveil.classes.parts import PartCount, count_parts
 from tableveil.classes.remembering import RememberingCounter
 from tableveil.classes.sensitive import Owned, SensitiveColumn, SensitiveRows
 
@@ -27,10 +28,12 @@ __all__ = [
     "NumpyCounter",
     "Owned",
     "Owners",
+    "PartCount",
     "RememberingCounter",
     "SensitiveColumn",
     "SensitiveRows",
     "combinations_of",
+    "count_parts",
     "nest",
     "without_release",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,23 @@ class Blocks:
                 marginals.append(sums.sum(axis=1))
                 sums = sums.sum(axis=0)
         return tuple(marginals)
+
+    def rows_with(self, attribute: int, level: int, groups: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The rows, ascending, whose group of the attribute at the level is in the mask."""
+        members, column = next(
+            found for found in zip(self._members, self._columns, strict=True) if attribute in found[0]
+        )
+        place = members.index(attribute)
+        before = math.prod(self._sizes[j] for j in members[:place])
+        after = math.prod(self._sizes[j] for j in members[place + 1 :])
+        among = groups[self._maps.between(attribute, self._at[attribute], level)]
+        return np.flatnonzero(np.tile(np.repeat(among, after), before).take(column, mode="clip"))
+
+    def selected(self, rows: NDArray[np.intp]) -> Blocks:
+        """These rows alone."""
+        blocks = copy(self)
+        blocks._rows, blocks._columns = len(rows), [column[rows] for column in self._columns]
+        return blocks
 
     def _packed(self, members: Sequence[int], groups: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.integer[Any]]:
         codes = np.zeros(self._rows, np.int64)

@@ -65,6 +65,13 @@ class ClassCounter(Protocol):
         """The equivalence classes at the transformation."""
         ...
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether it is proven, for less than counting, that over `most` records are in classes of fewer than `size`.
+
+        False proves nothing. Withheld records are in no class.
+        """
+        ...
+
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in some of the classes at the transformation: `mask` is over what `classes` returned for it."""
         ...

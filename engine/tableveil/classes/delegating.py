@@ -61,6 +61,10 @@ class DelegatingCounter:
         """The equivalence classes at the transformation."""
         return self._counter.classes(transformation)
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether it is proven cheaply that so many records are in small classes."""
+        return self._counter.too_many_small(transformation, size, most)
+
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in some of the classes at the transformation."""
         return self._counter.records_in(transformation, mask)

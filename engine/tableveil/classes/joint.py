@@ -91,6 +91,10 @@ class JointCounter(DelegatingCounter):
         """The joint classes at the transformation."""
         return replace(self._counter.classes((*transformation, 0)), at=transformation)
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether it is proven cheaply that so many records are in small joint classes."""
+        return self._counter.too_many_small((*transformation, 0), size, most)
+
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in some of the joint classes at the transformation."""
         return _of_quasi_identifiers(self._counter.records_in((*transformation, 0), mask))

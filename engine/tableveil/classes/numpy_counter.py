@@ -14,6 +14,7 @@ from tableveil.classes.blocks import Blocks, sums_at
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.classes.numpy_details import NumpyDetails, Sensitive
+from tableveil.classes.parts import PartCount
 from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -116,6 +117,19 @@ class NumpyCounter:
         row[places] = np.arange(len(places), dtype=np.int32)
         words = self._blocks.keys(transformation, layout, row[occurring])
         return EquivalenceClasses(layout, words, sizes[occurring], transformation, details)
+
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """False: counting all classes is cheap."""
+        return False
+
+    def count_part(self, transformation: Transformation, size: int, part: tuple[int, NDArray[np.bool_]]) -> PartCount:
+        """Counts the classes that have some groups of a quasi-identifier: its position, and a mask of its groups."""
+        radices = [len(levels.leaves[level]) for levels, level in zip(self._levels, transformation, strict=True)]
+        attribute, groups = part
+        rows = self._blocks.rows_with(attribute, transformation[attribute], groups)
+        places, number = self._blocks.selected(rows).places(transformation, radices)
+        sizes = sums_at(places, self._counts[rows], number)
+        return PartCount(len(rows), int(np.count_nonzero(sizes)), int(sizes[sizes < size].sum()))
 
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in the classes of the mask at the transformation, by their finest groups."""

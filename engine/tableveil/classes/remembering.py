@@ -35,6 +35,13 @@ class RememberingCounter(DelegatingCounter):
             self._bytes -= _bytes(forgotten)
         return classes
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether it is proven that so many records are in small classes; classes that are remembered are not asked."""
+        if transformation in self._classes or not super().too_many_small(transformation, size, most):
+            return False
+        self.counted += 1
+        return True
+
 
 def _bytes(classes: EquivalenceClasses) -> int:
     details = 0 if classes.details is None else classes.details.nbytes

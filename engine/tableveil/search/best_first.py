@@ -196,9 +196,9 @@ class _BestFirst:
 
     def check(self, y: Transformation) -> Evidence | None:
         """Checks y and keeps the findings for others; returns its evidence, or None if it has too many."""
-        check = self.findings.check(y)
+        check = None if self.findings.ruled_out(y) else self.findings.check(y)
         self.checked.add(y)
-        if self.findings.excluded(check):
+        if check is None or self.findings.excluded(check):
             self.too_many.add(y)
             return None
         evidence = self.quality.evidence(check)

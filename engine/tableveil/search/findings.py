@@ -68,6 +68,17 @@ class Findings:
         self.checked += 1
         return check
 
+    def ruled_out(self, at: Transformation) -> bool:
+        """Whether a part of the classes shows that nothing at or below the transformation is valid: this is a check.
+
+        Nothing is, if too many records are in classes below the minimum size: see `excluded`.
+        """
+        problem = self.problem
+        most = problem.suppressible - problem.counter.withheld
+        found = self._counter.too_many_small(at, problem.privacy.minimum_class_size, most)
+        self.checked += found
+        return found
+
     def look(self, at: Transformation) -> Check:
         """The classes of a transformation for a bound: this does not count as a check."""
         privacy = self.problem.privacy

@@ -150,8 +150,8 @@ class IntervalSearch:
 
     def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> Evidence | None:
         """Checks hi, and opens the interval unless hi excludes it; `known` bounds its scores already."""
-        check = self._findings.check(hi)
-        if self._findings.excluded(check):
+        check = None if self._findings.ruled_out(hi) else self._findings.check(hi)
+        if check is None or self._findings.excluded(check):
             self._findings.prune(lo, hi, BY_SUPPRESSION)
             return None
         evidence = self._quality.evidence(check)

@@ -109,6 +109,10 @@ class DuckDBCounter:
         self._last = (transformation, classes)
         return classes
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether it is proven cheaply that so many records are in small classes."""
+        return self.combinations.too_many_small(transformation, size, most)
+
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in some of the classes at the transformation, by their groups there.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, column, table
-from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter, PartCount, count_parts
 from tableveil.counting.base import Histogram
 from tableveil.counting.cost import Cost, Costs
 from tableveil.counting.histogram_tables import HistogramTables
@@ -20,6 +20,12 @@ from tableveil.lattice import Transformation
 
 WORKING_BYTES = 70
 """Bytes per row that numpy takes while it counts: places of rows, sizes of all places, classes."""
+
+LEAST_GROUPS, MOST_VALUES = 8, 4096
+"""Groups of quasi-identifiers of at least so many, and of so many values at most, make parts; statements list them."""
+
+WORTH_PROVING = 0.02
+"""Seconds of counting from which on parts are counted first."""
 
 WORTH_MAKING = 0.5
 """A roll-up is made only if it has at most this share of its source's rows."""
@@ -61,6 +67,7 @@ class HistogramCounter:
         # together.
         self._bytes_per_row = 8.0 + 2.0 * len(self._levels)
         self._checks = self._in_numpy = 0
+        self._marginals: dict[int, NDArray[np.int64]] = {}
         name = f"searchable_{histogram.name}"
         query = histogram.searchable().select(*map(column, histogram.columns), column("n"))
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
@@ -83,10 +90,7 @@ class HistogramCounter:
 
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
-        base = self.roll_ups.base
-        assert base.table_name is not None
-        counts = tuple(self._tables.marginal(base.table_name, j) for j in range(len(self._levels)))
-        return Marginals(base.at, counts)
+        return Marginals(self.roll_ups.base.at, tuple(map(self._marginal, range(len(self._levels)))))
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation, in the order of their keys."""
@@ -100,6 +104,54 @@ class HistogramCounter:
         source.counted(transformation, len(classes.counts))
         return classes
 
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        """Whether parts show that more than `most` records are in classes of fewer than `size`."""
+        if size <= 1:
+            return False
+        groups = [
+            len(levels.leaves[level]) if len(levels.leaves[0]) <= MOST_VALUES else 0
+            for levels, level in zip(self._levels, transformation, strict=True)
+        ]
+        attribute = max(range(len(groups)), key=groups.__getitem__)
+        if groups[attribute] < LEAST_GROUPS:
+            return False
+        source = self._source(transformation)
+        if self._seconds(source) < WORTH_PROVING:
+            return False
+        in_numpy, started = self._counts_in_numpy(source), self._clock()
+
+        def count(part: NDArray[np.bool_]) -> PartCount:
+            if in_numpy:
+                assert source.arrays is not None
+                return source.arrays.count_part(transformation, size, (attribute, part))
+            assert source.table_name is not None
+            return self._tables.count_part(source.table_name, source.at, transformation, size, (attribute, part))
+
+        found = count_parts(self._records(attribute, transformation[attribute]), most, count)
+        if found is None:
+            return False
+        self._checks += 1
+        self._in_numpy += in_numpy
+        source.used = self._checks
+        share = found.rows / max(source.rows, 1)
+        source.counted(transformation, int(found.classes / share) if share else 0, share)
+        if not in_numpy:
+            self._counted_in_table(source, found.rows, self._clock() - started)
+        return True
+
+    def _records(self, attribute: int, level: int) -> NDArray[np.int64]:
+        """Records per group of a quasi-identifier."""
+        known = self._levels[attribute]
+        return np.bincount(known.groups[level], self._marginal(attribute), len(known.leaves[level])).astype(np.int64)
+
+    def _marginal(self, attribute: int) -> NDArray[np.int64]:
+        """Records per code of a quasi-identifier."""
+        base = self.roll_ups.base
+        assert base.table_name is not None
+        if attribute not in self._marginals:
+            self._marginals[attribute] = self._tables.marginal(base.table_name, attribute)
+        return self._marginals[attribute]
+
     def _source(self, transformation: Transformation) -> RollUp:
         """The cheapest histogram to count the transformation from; it is made now if that pays."""
         source = min(self.roll_ups.finer(transformation), key=self._seconds)
@@ -110,7 +162,7 @@ class HistogramCounter:
         saved = source.since * (self._seconds(source) - self._least_seconds(most))
         if most > WORTH_MAKING * source.rows or saved < self._cost_of_roll_up(source).seconds(source.rows):
             return source
-        source.since = 0
+        source.since = 0.0
         return self._rolled_up(source, tuple(map(min, transformation, *source.recent))) or source
 
     def _from_arrays(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
@@ -125,16 +177,20 @@ class HistogramCounter:
         assert source.table_name is not None
         started = self._clock()
         classes = self._tables.classes(source.table_name, source.at, transformation)
-        seconds = self._clock() - started
-        self.costs.count_in_table.observe(source.rows, seconds)
-        source.regret += seconds - self.costs.count_in_arrays.seconds(source.rows)
+        self._counted_in_table(source, source.rows, self._clock() - started)
+        return classes
+
+    def _counted_in_table(self, source: RollUp, rows: int, seconds: float) -> None:
+        """Learns from counting so many of its rows, and turns it into arrays if these would have saved enough."""
+        assert source.table_name is not None
+        self.costs.count_in_table.observe(rows, seconds)
+        source.regret += seconds - self.costs.count_in_arrays.seconds(rows)
         if (
             not source.in_arrays
             and source.regret >= self.costs.hand_over.seconds(source.rows)
             and self._fits_numpy(source.rows)
         ):
             self._hand_over(source)
-        return classes
 
     def _counts_in_numpy(self, source: RollUp) -> bool:
         if source.arrays is None or source.table_name is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, drop, number, row_hash, table
-from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps
+from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, PartCount
 from tableveil.counting.base import unpacked
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -41,6 +41,32 @@ class HistogramTables:
         found = self._session.arrays(grouped.order_by(*(number(word + 1) for word in range(layout.words))))
         words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
         return EquivalenceClasses(layout, words, found["n"].astype(np.int64), transformation)
+
+    def count_part(
+        self,
+        name: str,
+        at: Transformation,
+        transformation: Transformation,
+        size: int,
+        part: tuple[int, NDArray[np.bool_]],
+    ) -> PartCount:
+        """Counts the classes that have some groups of a quasi-identifier: its position, and a mask of its groups."""
+        attribute, groups = part
+        query, words = self._keyed(name, at, transformation, self._layout(transformation))
+        among = np.flatnonzero(groups[self._maps.between(attribute, at[attribute], transformation[attribute])])
+        chosen = exp.In(this=column(f"c{attribute}", "r"), expressions=[number(int(group)) for group in among])
+        counted = (
+            query.where(chosen)
+            .select(alias(exp.Sum(this=column("n", "r")), "n"), alias(exp.Count(this=exp.Star()), "of"))
+            .group_by(*words)
+        )
+        n = column("n")
+        small = exp.Filter(
+            this=exp.Sum(this=n), expression=exp.Where(this=exp.LT(this=n.copy(), expression=number(size)))
+        )
+        totals = [cast(exp.Sum(this=column("of")), "BIGINT"), exp.Count(this=exp.Star()), cast(small, "BIGINT")]
+        found = self._session.row(exp.select(*totals).from_(counted.subquery("counted")))
+        return PartCount(*(int(total or 0) for total in found))
 
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
         """An estimate of the number of classes at the transformation, in less than half of the time of counting."""

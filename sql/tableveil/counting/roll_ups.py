@@ -32,14 +32,14 @@ class RollUp:
     table_name: str | None = None
     arrays: NumpyCounter | None = None
     used: int = 0
-    since: int = 0
+    since: float = 0.0
     recent: dict[Transformation, int] = field(default_factory=dict)
     refused: list[Transformation] = field(default_factory=list)
     regret: float = 0.0
 
-    def counted(self, transformation: Transformation, classes: int) -> None:
-        """Notes that so many classes were counted from it."""
-        self.since += 1
+    def counted(self, transformation: Transformation, classes: int, share: float = 1.0) -> None:
+        """Notes that so many classes were counted from it, or a share of them."""
+        self.since += share
         self.recent[transformation] = classes
         if len(self.recent) > REGION:
             del self.recent[next(iter(self.recent))]

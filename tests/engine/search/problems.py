@@ -43,7 +43,14 @@ class EvenSizes(ReleaseRule):
 
 
 class OnlyClasses(NumpyCounter):
-    """Knows of small classes what the classes say: their groups, not those that a finer level has within them."""
+    """Knows of small classes what the classes say: their groups, not those that a finer level has within them.
+
+    It proves of every transformation whether too many records are in small classes.
+    """
+
+    def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
+        counts = self.classes(transformation).counts
+        return int(counts[counts < size].sum()) > most
 
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         classes = self.classes(transformation)
