@@ -9,23 +9,23 @@ SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGI
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TEMPORARY TABLE unranked_rows AS SELECT "d0"."l1" AS "a b", "source"."	" AS "	", "source"."
 " AS "
-", FALSE AS " ?" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."	" IS NULL UNION ALL BY NAME SELECT TRUE AS " ?" FROM RANGE(4);
+", FALSE AS " ?" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."	" IS NULL UNION ALL SELECT CAST(NULL AS TEXT) AS "a b", CAST(NULL AS TEXT) AS "	", CAST(NULL AS TEXT) AS "
+", TRUE AS " ?" FROM RANGE(4);
 SELECT "a b", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "a b";
 SELECT "	", COUNT(*) FROM "unranked_rows" WHERE NOT " ?" GROUP BY "	";
 CREATE TEMPORARY TABLE released_labels_0 AS SELECT * FROM "staged";
 CREATE TEMPORARY TABLE released_labels_1 AS SELECT * FROM "staged";
-CREATE TABLE "main"." " AS SELECT * FROM (SELECT "r"."a b", "l0"."place" AS "a b_rank", "r"."	", "l1"."place" AS "	_rank", "r"."
+CREATE TABLE "main"." " AS SELECT * FROM (SELECT * FROM (SELECT "r"."a b", "l0"."place" AS "a b_rank", "r"."	", "l1"."place" AS "	_rank", "r"."
 ", "r"." ?" FROM "unranked_rows" AS "r" LEFT JOIN "released_labels_0" AS "l0" ON "r"."a b" = "l0"."label" LEFT JOIN "released_labels_1" AS "l1" ON "r"."	" = "l1"."label") AS released ORDER BY " ?", "a b_rank", "	_rank", "
-";
+") AS ordered_rows;
 DROP TABLE "unranked_rows";
 
 -- released classes
 CREATE TABLE "main"." _c" AS SELECT "l0"."label" AS "a b", "l1"."label" AS "	", "counted"."class_size", CAST(1 AS DOUBLE) / "counted"."class_size" AS "risk", COALESCE("values0"."different", 0) AS "distinct_l_
 ", COALESCE("values0"."achieved", 0) AS "entropy_l_
-", ROW_NUMBER() OVER (ORDER BY "l0"."label", "l1"."label") AS "class_id" FROM (SELECT "r"."a b_rank" AS "c0", "r"."	_rank" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b_rank", "r"."	_rank") AS counted LEFT JOIN "released_labels_0" AS "l0" ON "counted"."c0" = "l0"."place" LEFT JOIN "released_labels_1" AS "l1" ON "counted"."c1" = "l1"."place" LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "v0", "v1", SUM("n") AS "n" FROM (SELECT "r"."a b_rank" AS "v0", "r"."	_rank" AS "v1", COUNT(*) AS "n", "r"."
-" AS "value" FROM "main"." " AS r WHERE NOT "r"." ?" AND NOT "r"."
-" IS NULL GROUP BY "r"."a b_rank", "r"."	_rank", "r"."
-") AS spread0 GROUP BY "v0", "v1", NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) AS spread GROUP BY "v0", "v1") AS values0 ON "counted"."c0" IS NOT DISTINCT FROM "values0"."v0" AND "counted"."c1" IS NOT DISTINCT FROM "values0"."v1" ORDER BY "l0"."label", "l1"."label";
+", ROW_NUMBER() OVER (ORDER BY "l0"."label", "l1"."label") AS "class_id" FROM (SELECT "r"."a b_rank" AS "c0", "r"."	_rank" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b_rank", "r"."	_rank") AS counted LEFT JOIN "released_labels_0" AS "l0" ON "counted"."c0" = "l0"."place" LEFT JOIN "released_labels_1" AS "l1" ON "counted"."c1" = "l1"."place" LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "v0", "v1", SUM("n") AS "n" FROM (SELECT "r"."a b_rank" AS "v0", "r"."	_rank" AS "v1", "r"."
+" AS "value", COUNT(*) AS "n" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b_rank", "r"."	_rank", "r"."
+") AS spread0 WHERE NOT "value" IS NULL GROUP BY "v0", "v1", NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) AS spread GROUP BY "v0", "v1") AS values0 ON "counted"."c0" IS NOT DISTINCT FROM "values0"."v0" AND "counted"."c1" IS NOT DISTINCT FROM "values0"."v1" ORDER BY "l0"."label", "l1"."label";
 
 -- a view of the released rows
 CREATE VIEW "main"." _v" AS SELECT "a b", "a b_rank", "	", "	_rank", "
