@@ -10,32 +10,17 @@ is shown to be independent of the values under a label leaves out only what is m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    WarehouseSession,
-    alias,
-    cast,
-    collected,
-    column,
-    conjunction,
-    number,
-    row_hash,
-    table,
-)
-from tableveil.counting.base import code_type, joined_code, joined_value, summed
-from tableveil.dictionary import AggregatedDictionary
-from tableveil.policy import AttributePolicy, Role, Scale
-from tableveil.release.aggregated import split
-from tableveil.release.own_levels import label_at_own_level
-from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
-from tableveil.release.write import clustered_rows
-from tableveil.verification.written import MEMBERS, OWN_LEVELS
+from tableveil.backend import Session, WarehouseSession, column, row_hash
+from tableveil.policy import AttributePolicy, Role
+from tableveil.release.effective_rows import ROWS, CountedColumn, drop_rows, ordered, stage_rows
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
 
 ACCIDENT, OF_CHANCE = 0.01, 0.1
 """A pair of values does not count if it is below both of these shares.
@@ -61,9 +46,10 @@ MOST_TRIPLES = 20_000_000
 BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
 """The bytes that a different row takes while it is collected: by itself, per quasi-identifier, and per value."""
 
-_ROWS = "effective_rows"
 _SIZES = "effective_sizes"
-_KEPT, _POOL = range(2)
+_LABELS = "effective_labels"
+_KEPT, _POOL, _ALL = "class > 0", "class = 0", "TRUE"
+"""The classes that an own value is looked for in: the released ones, the suppressed records that are shown, or both."""
 
 _PAIRS = (
     "of_value AS (SELECT l, v, sum(n) AS total FROM effective_pairs GROUP BY ALL), "
@@ -79,19 +65,19 @@ def _present(total: str) -> str:
     return f"CASE WHEN {left} < own THEN 1 ELSE greatest(0, 1 - {absent}) END"
 
 
-def _independent(share: int) -> str:
-    """Whether the column is shown to be independent, by one of `share` values.
+def _independent(every: str) -> str:
+    """Whether the column is shown to be independent, by the values `v` that the condition chooses.
 
     An own value that most records of its label have cannot be left half of the values: it is no power.
     """
     return (
         f"WITH {_PAIRS}, alike AS ("
         "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM effective_own JOIN labels USING (l) "
-        f"LEFT JOIN (SELECT l, p, count(*) AS seen FROM effective_pairs WHERE v % {share} = 0 GROUP BY ALL) "
+        f"LEFT JOIN (SELECT l, p, count(*) AS seen FROM effective_pairs WHERE {every} GROUP BY ALL) "
         "USING (l, p) GROUP BY ALL), "
         f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, "
         f"if(2 * own <= size, {_present('total')} - {_present('2 * total')} / 2, 0) AS power "
-        f"FROM alike JOIN of_value USING (l) WHERE v % {share} = 0 GROUP BY size, own, total), "
+        f"FROM alike JOIN of_value USING (l) WHERE {every} GROUP BY size, own, total), "
         "sums AS (SELECT (SELECT sum(seen) FROM alike) AS seen, sum(times * chance) AS expected, "
         "sum(times * power) AS power, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
         f"SELECT coalesce(seen >= expected - {ERRORS} * error AND power > 0 AND power >= {POWER} * error, false) "
@@ -163,30 +149,30 @@ def effective_ks(
         return [], None
     if rows.most_collected is not None and _bytes(rows, plan, measured) > rows.most_collected:
         return None
-    records = _stage_rows(rows, plan, measured)
-    session.stage(_SIZES, f"SELECT class, shown, {records} AS size FROM {_ROWS} GROUP BY ALL")
+    quasi_identifiers = plan.quasi_identifiers()
+    wanted = [j for j, hidden in enumerate(hides) if hidden or pool]
+    counted = stage_rows(rows, plan, measured, wanted)
+    session.stage(_SIZES, f"SELECT class, {counted.records} AS size FROM {ROWS} GROUP BY ALL")
     joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
     singly: dict[int, EffectiveK] = {}
     together: EffectiveK | None = None
-    for j, (released, hidden) in enumerate(zip(plan.quasi_identifiers(), hides, strict=True)):
-        if not hidden and not pool:
-            continue
+    for j in wanted:
         # Suppressed records that are shown have no label: every quasi-identifier of theirs is hidden.
-        shown = f"({_KEPT}, {_POOL})" if hidden and pool else f"({_KEPT})" if hidden else f"({_POOL})"
-        share = _stage_people(session, records, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
-        fits = {i: _stage_fits(session, records, j, i, shown, share, _ordered(released)) for i in range(len(measured))}
+        shown = _ALL if hides[j] and pool else _KEPT if hides[j] else _POOL
+        people = _stage_people(session, plan, counted.records, j, shown)
+        fits = {i: _stage_fits(session, people, found, i) for i, found in enumerate(counted.columns)}
         for i, attribute in enumerate(measured):
-            singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), fits[i].least, released.name))
+            singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), fits[i].least, quasi_identifiers[j].name))
         if len(joint) > 1:
             telling = {i: fits[i] for i in joint if fits[i].tells}
-            least = (
-                _jointly(session, records, shown, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
+            least = _jointly(session, people, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
+            together = _lesser(
+                together, EffectiveK(tuple(measured[i] for i in joint), least, quasi_identifiers[j].name)
             )
-            together = _lesser(together, EffectiveK(tuple(measured[i] for i in joint), least, released.name))
-        for made in ("people", "own", *(f"fits_{i}" for i in range(len(measured)))):
-            session.execute(f"DROP TABLE temp.main.effective_{made}")
-    for made in (_ROWS, _SIZES):
-        session.execute(f"DROP TABLE temp.main.{made}")
+        for made in (_LABELS, *(f"effective_{name}" for name in ("people", "own", *(f"fits_{i}" for i in fits)))):
+            session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
+    drop_rows(session, counted)
+    session.execute(f"DROP TABLE temp.main.{_SIZES}")
     return list(singly.values()), together
 
 
@@ -202,166 +188,73 @@ def _lesser(found: EffectiveK | None, other: EffectiveK) -> EffectiveK:
     return other if found is None or other.least < found.least else found
 
 
-def _ordered(released: ReleasedColumn) -> bool:
-    """Whether its values are aggregated and have places on a scale."""
-    return released.aggregated is not None and released.aggregated.values.aggregation.scale is not Scale.NOMINAL
+# --- own values and values of the columns ---------------------------------------------------------------------------
 
 
-# --- the rows by class, own values and values of the columns --------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _People:
+    """The staged own values of quasi-identifier `j`: those of classes for which the condition `looked_at` holds.
 
-
-def _stage_rows(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> str:
-    """A table of rows: `class`, how it is `shown`, own values `q<j>` under labels `l<j>`, hashed values `v<i>`.
-
-    Rows of a warehouse are different ones, and `n` is their number of records. Returns the aggregate that counts
-    records.
+    `records` is the aggregate that counts records. Work is bounded by looking at one value of `share` of a column.
+    `labelled` adds the label `l` to rows with an own value `p`. Own values are `ordered` or not.
     """
-    session = rows.embedded
-    values = [alias(row_hash(column(a.column, "source")), f"v{i}") for i, a in enumerate(measured)]
-    if plan.aggregated is not None and plan.aggregated.members is not None:
-        query = _clustered(session, plan, plan.aggregated.members, measured)
-    else:
-        query = _labelled(rows, plan).select(*values)
-    found: exp.Expr
-    names, found, records = [named.alias for named in query.expressions], query.subquery("rows"), "count(*)"
-    if session is not rows:
-        columns = [column(name) for name in names]
-        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(found)
-        counted = counted.group_by(*(each.copy() for each in columns))
-        names, found, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
-    # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
-    class_ = exp.Coalesce(this=column("class"), expressions=[number(0)])
+
+    j: int
+    records: str
+    looked_at: str
+    share: int
+    labelled: str
+    ordered: bool
+
+
+def _stage_people(session: Session, plan: ReleasePlan, records: str, j: int, shown: str) -> _People:
+    """The own values to look for: a row per class and own value, with the range that the value stands for."""
+    released = plan.quasi_identifiers()[j]
+    labelled = _stage_labels(session, plan, released)
     session.stage(
-        _ROWS, exp.select(alias(class_, "class"), *(column(name) for name in names if name != "class")).from_(found)
+        "effective_own",
+        f"SELECT l, p, own FROM (SELECT q{j} AS p, {records} AS own FROM {ROWS} GROUP BY ALL) AS counted {labelled}",
     )
-    session.execute("DROP TABLE IF EXISTS temp.main.effective_kept")
-    for j, released in enumerate(plan.quasi_identifiers()):
-        if released.aggregated is not None and _ordered(released):
-            _place(session, j, released.aggregated)
-    return records
-
-
-def _labelled(session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
-    query = exp.select().from_(plan.source.table("source"))
-    own, labels, under = {}, [], {}
-    words: list[list[exp.Expr]] = [[cast(number(0), "BIGINT")] for _ in range(plan.classes.layout.words)]
-    for j, dictionary in enumerate(plan.dictionaries):
-        query, own[dictionary.column.name] = joined_code(query, dictionary, "source", f"d{j}", 0)
-        groups = {
-            level: joined_code(exp.select(), dictionary, "source", f"d{j}", level)[1]
-            for level in {*plan.levels_of(j), plan.classes.at[j], plan.transformation[j]}
-        }
-        # Suppressed records that are shown have no label.
-        if not plan.shows_suppressed:
-            under[dictionary.column.name] = groups[plan.transformation[j]].copy()
-        part = exp.Mul(
-            this=cast(groups[plan.classes.at[j]], "BIGINT"), expression=number(plan.classes.layout.stride[j])
-        )
-        words[plan.classes.layout.word[j]].append(part)
-        labels.append(label_at_own_level(groups, j) if plan.own_levels is not None else groups[plan.classes.at[j]])
-    if plan.earlier is not None:
-        # Rows are told apart by their earlier classes, too.
-        attribute, layout = len(plan.dictionaries), plan.classes.layout
-        query, combination = plan.earlier.joined(query, "source", "earlier")
-        words[layout.word[attribute]].append(
-            exp.Mul(this=cast(combination, "BIGINT"), expression=number(layout.stride[attribute]))
-        )
-        labels.append(combination.copy())
-    for j, aggregated in enumerate(plan.aggregated_columns):
-        query, own[aggregated.column.name] = joined_value(query, aggregated, "source", f"a{j}")
-    if plan.own_levels is not None:
-        same = (
-            exp.EQ(this=column(f"c{j}", OWN_LEVELS), expression=own[d.column.name].copy())
-            for j, d in enumerate(plan.dictionaries)
-        )
-        query = query.join(table(OWN_LEVELS), on=conjunction(same), join_type="LEFT")
-        # Each level reads its group numbers from another column.
-        labels = [part for j, label in enumerate(labels) for part in (column(f"l{j}", OWN_LEVELS), label)]
-        kept = column("l0", OWN_LEVELS).is_(exp.null()).not_()
-    else:
-        keys = {f"w{w}": pa.array(found[plan.kept]) for w, found in enumerate(plan.classes.words)}
-        with session.embedded.relation("keys", pa.table(keys)):
-            session.embedded.stage("effective_kept", "SELECT * FROM keys")
-        session.lend("effective_kept")
-        same = (exp.EQ(this=column(f"w{w}", "effective_kept"), expression=summed(word)) for w, word in enumerate(words))
-        query = query.join(table("effective_kept"), on=conjunction(same), join_type="LEFT")
-        kept = column("w0", "effective_kept").is_(exp.null()).not_()
-    withheld = [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
-    released = conjunction([kept, *(exp.Not(this=condition) for condition in withheld)])
-    class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))])
-    shown = cast(exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL)), "UTINYINT")
-    return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own, under))
-
-
-def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr], under: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
-    """The own values, and the labels that they are under in the release; 0 where they are under none."""
-    for j, released in enumerate(plan.quasi_identifiers()):
-        type_ = "DOUBLE" if _ordered(released) else "INTEGER"
-        if released.dictionary is not None:
-            # The table of rows spills: wide codes would be most of it.
-            type_ = code_type(len(released.dictionary.levels.groups[0]))
-        yield alias(cast(own[released.name].copy(), type_), f"q{j}")
-        yield alias(cast(under.get(released.name, number(0)), type_), f"l{j}")
-
-
-def _clustered(
-    session: Session, plan: ReleasePlan, members: Members, measured: Sequence[AttributePolicy]
-) -> exp.Select:
-    query, positions = clustered_rows(plan, members, split(session))
-    own = {found.column.name: column(f"c{i}", "rows") for i, found in enumerate(plan.aggregated_columns)}
-    values = [row_hash(column(f"v{positions[a.column]}", "rows")) for a in measured]
-    return query.select(
-        alias(row_hash(column("class", MEMBERS)), "class"),
-        alias(number(_KEPT), "shown"),
-        *_own(plan, own, {}),
-        *(alias(value, f"v{i}") for i, value in enumerate(values)),
-    )
-
-
-def _place(session: Session, j: int, aggregated: AggregatedDictionary) -> None:
-    """Codes of ordered values are replaced by their positions, which give a class its width."""
-    positions = aggregated.values.positions
-    codes = pa.table({"code": pa.array(range(len(positions))), "position": pa.array(positions)})
-    with session.relation("positions", codes):
-        session.execute(f"UPDATE temp.main.{_ROWS} SET q{j} = position FROM positions WHERE q{j} = code")
-
-
-def _stage_people(session: Session, records: str, j: int, shown: str, width: str) -> int:
-    """The own values to look for: a row per class and own value, with the range that the value stands for.
-
-    Returns the number of values of a column of which one has to be looked at, so that work is bounded.
-    """
-    session.stage("effective_own", f"SELECT l{j} AS l, q{j} AS p, {records} AS own FROM {_ROWS} GROUP BY ALL")
     # A class has at least as many triples as rows, or half of the most: no part goes beyond these classes.
     before = f"sum(least(size, {MOST_TRIPLES // 2})) OVER (ORDER BY class ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)"
-    session.stage(
-        "effective_first",
-        f"SELECT class, size FROM {_SIZES} WHERE shown IN {shown} QUALIFY coalesce({before}, 0) <= {MOST_TRIPLES}",
+    last, looked_at = session.row(
+        "SELECT coalesce(max(class), 0), coalesce(sum(size), 0) FROM ("
+        f"SELECT class, size FROM {_SIZES} WHERE {shown} QUALIFY coalesce({before}, 0) <= {MOST_TRIPLES})"
     )
     session.stage(
-        "effective_everybody",
-        f"SELECT class, q{j} AS p, {records} AS n FROM {_ROWS} SEMI JOIN effective_first USING (class) "
-        f"WHERE shown IN {shown} GROUP BY ALL",
+        "effective_everybody", f"SELECT DISTINCT class, q{j} AS p FROM {ROWS} WHERE {shown} AND class <= {last}"
     )
+    width = "(max(p) - min(p))" if ordered(released) else "0"
     session.stage(
         "effective_people",
-        f"WITH classes AS (SELECT class, {width} / 2 AS half, count(*) * sum(n)::BIGINT AS triples "
-        "FROM effective_everybody GROUP BY class), "
-        # Classes are hashes: their order is random. The first one is always looked at, however large it is.
+        f"WITH classes AS (SELECT class, {width} / 2 AS half, count(*) * any_value(size)::BIGINT AS triples "
+        f"FROM effective_everybody JOIN {_SIZES} USING (class) GROUP BY class), "
+        # The numbers of classes are random. The first one is always looked at, however large it is.
         f"part AS (SELECT *, triples // {MOST_TRIPLES} + 1 AS share FROM classes "
         f"QUALIFY sum(triples // share) OVER (ORDER BY class) - triples // share <= {MOST_TRIPLES}) "
         "SELECT class, p, p - half AS low, p + half AS high FROM effective_everybody JOIN part USING (class) "
         "WHERE hash(class, p) % share::UBIGINT = 0",
     )
-    triples, looked_at, size = session.row(
-        "SELECT coalesce(sum(triples), 0), (SELECT coalesce(sum(size), 0) FROM effective_first), "
-        f"(SELECT coalesce(sum(size), 0) FROM {_SIZES} WHERE shown IN {shown}) FROM "
-        "(SELECT count(*) * sum(n) AS triples FROM effective_everybody GROUP BY class)"
+    triples, size = session.row(
+        f"SELECT (SELECT coalesce(sum(size), 0) FROM effective_everybody JOIN {_SIZES} USING (class)), "
+        f"(SELECT coalesce(sum(size), 0) FROM {_SIZES} WHERE {shown})"
     )
-    for made in ("first", "everybody"):
-        session.execute(f"DROP TABLE temp.main.effective_{made}")
+    session.execute("DROP TABLE temp.main.effective_everybody")
+    last = session.value("SELECT coalesce(max(class), 0) FROM effective_people")
     # All classes have about as many triples per row as the first ones.
-    return 1 + int(triples) * int(size) // max(int(looked_at), 1) // MOST_TRIPLES
+    share = 1 + int(triples) * int(size) // max(int(looked_at), 1) // MOST_TRIPLES
+    return _People(j, records, f"{shown} AND class <= {last}", share, labelled, ordered(released))
+
+
+def _stage_labels(session: Session, plan: ReleasePlan, released: ReleasedColumn) -> str:
+    """The clause that adds to rows with an own value `p` the label `l` that it is under; 0 where it is under none."""
+    # Suppressed records that are shown have no label.
+    if released.dictionary is None or plan.shows_suppressed:
+        return "CROSS JOIN (SELECT 0 AS l)"
+    groups = released.dictionary.levels.groups[released.level]
+    with session.relation("labels", pa.table({"p": np.arange(len(groups)), "l": groups})):
+        session.stage(_LABELS, "SELECT p, l FROM labels")
+    return f"JOIN {_LABELS} USING (p)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,25 +269,26 @@ class _Fits:
     excluding: bool
 
 
-def _stage_fits(session: Session, records: str, j: int, i: int, shown: str, share: int, ordered: bool) -> _Fits:
+def _stage_fits(session: Session, people: _People, counted: CountedColumn, i: int) -> _Fits:
     """Finds which rows of a class fit which own values."""
     session.stage(
         "effective_held",
-        f"SELECT class, v{i} AS v, {records} AS n FROM {_ROWS} SEMI JOIN effective_people USING (class) "
-        f"WHERE shown IN {shown} GROUP BY ALL",
+        f"SELECT class, {counted.name} AS v, {people.records} AS n FROM {ROWS} WHERE {people.looked_at} GROUP BY ALL",
     )
+    every = counted.every(people.share)
+    # Numbered values are few.
+    part = f"WHERE {every} OR v IN (SELECT v FROM effective_held)" if people.share > 1 and not counted.codes else ""
     session.stage(
         "effective_pairs",
-        f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, {records} AS n FROM {_ROWS} "
-        + (f"WHERE v % {share} = 0 OR v IN (SELECT v FROM effective_held) " if share > 1 else "")
-        + "GROUP BY ALL",
+        f"SELECT l, p, v, n FROM (SELECT q{people.j} AS p, {counted.name} AS v, {people.records} AS n FROM {ROWS} "
+        f"{part} GROUP BY ALL) AS counted {people.labelled}",
     )
     fits = (
         f"paired > 0 AND (paired >= {ACCIDENT} * own OR "
-        f"paired >= {OF_CHANCE} * own * total / (SELECT {records} FROM {_ROWS}))"
+        f"paired >= {OF_CHANCE} * own * total / (SELECT {people.records} FROM {ROWS}))"
     )
-    independent = not ordered and bool(session.value(_independent(share)))
-    if ordered:
+    independent = not people.ordered and bool(session.value(_independent(every)))
+    if people.ordered:
         session.stage(f"effective_fits_{i}", f"WITH {_FITTING_RANGES}{fits}")
     else:
         # Often few pairs are left: DuckDB joins them well if it knows how many.
@@ -407,7 +301,7 @@ def _stage_fits(session: Session, records: str, j: int, i: int, shown: str, shar
     least, tells = session.row(
         f"SELECT min(greatest(1, {left})), bool_or({left} < size) "
         f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS found FROM effective_fits_{i} GROUP BY ALL) "
-        f"USING (class, p) JOIN (SELECT class, size FROM {_SIZES} WHERE shown IN {shown}) USING (class)"
+        f"USING (class, p) JOIN {_SIZES} USING (class)"
     )
     return _Fits(int(least or 1), bool(tells), independent)
 
@@ -422,7 +316,7 @@ def _telling_pairs(fits: str, *, independent: bool) -> str:
     return f"{pairs} WHERE NOT ({fits}) UNION ALL ({_MISSING})" if independent else f"{pairs} WHERE {fits}"
 
 
-def _jointly(session: Session, records: str, shown: str, telling: Mapping[int, _Fits]) -> int:
+def _jointly(session: Session, people: _People, telling: Mapping[int, _Fits]) -> int:
     """The least number of rows that fit in all of these columns."""
     values = ", ".join(f"v{i}" for i in telling)
     fits = " ".join(
@@ -433,7 +327,8 @@ def _jointly(session: Session, records: str, shown: str, telling: Mapping[int, _
     least: int = session.value(
         "SELECT greatest(1, coalesce(min(coalesce(rows_left, 0)), 0)) FROM effective_people LEFT JOIN ("
         "SELECT people.class, people.p, sum(held.n) AS rows_left FROM effective_people AS people "
-        f"JOIN (SELECT class, {values}, {records} AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL) AS held "
+        f"JOIN (SELECT class, {values}, {people.records} AS n FROM {ROWS} WHERE {people.looked_at} GROUP BY ALL) "
+        f"AS held "
         f"USING (class) {fits} GROUP BY ALL) USING (class, p)"
     )
     return int(least)
