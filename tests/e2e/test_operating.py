@@ -148,9 +148,10 @@ def test_a_server_that_is_killed_during_a_backup(serve: Serve, tmp_path: Path) -
     _wait_for_a_file(backups)
     assert server.terminate() == 0
     caller.join()
-    # On a fast machine the backup ends within the grace that a stop gives to calls: then it is whole.
+    # The backup may end within the grace that a stop gives to calls: then it is whole, even if its answer is lost.
     assert all(isinstance(error, (UnreachableError, CancelledError)) for error in ended[1:])
-    assert [file.name for file in backups.iterdir()] == ([] if ended[1:] else ["first.duckdb"])
+    left = [file.name for file in backups.iterdir()]
+    assert left == ["first.duckdb"] or (not left and ended[1:])
 
 
 def _wait_for_a_file(directory: Path) -> None:
