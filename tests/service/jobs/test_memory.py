@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -68,6 +69,10 @@ def test_a_large_job_waits_and_nobody_overtakes_it(
     assert jobs.cancel(behind.number).state is JobState.CANCELLED
 
 
+def busy() -> Exception:
+    return BusyError("OUT_OF_MEMORY", "no memory")
+
+
 class Tight:
     """Takes the place of a job's run: those named find no memory unless all of it is theirs. Others run meanwhile."""
 
@@ -75,14 +80,14 @@ class Tight:
         self.memory = 4 * BYTES_PER_JOB
         self.granted: list[tuple[str, int | None]] = []
         self.failing = {"tight"}
-        self.error: Exception = BusyError("OUT_OF_MEMORY", "no memory")
+        self.error: Callable[[], Exception] = busy
 
     def run(self, job: JobContext, policy: Policy) -> int:
         name = policy.release.name
         self.granted.append((name, job.session.memory))
         job.report.phase(JobPhase.READING)
         if name in self.failing and (job.session.memory != self.memory or name == "hopeless"):
-            raise self.error
+            raise self.error()
         return anonymize(job, policy)
 
 
@@ -93,9 +98,10 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> Tight:
     return found
 
 
-@pytest.mark.parametrize("error", [BusyError("OUT_OF_MEMORY", "no memory"), MemoryError()])
+# Parameters live until the process ends: errors among them would keep the frames and sessions that they passed.
+@pytest.mark.parametrize("error", [busy, MemoryError])
 def test_who_finds_no_memory_beside_others_is_run_again_alone(
-    open_manager: Open, tight: Tight, session: Session, error: Exception
+    open_manager: Open, tight: Tight, session: Session, error: Callable[[], Exception]
 ) -> None:
     tight.error = error
     jobs = open_manager(concurrent_jobs=2, memory=tight.memory)
