@@ -13,7 +13,7 @@ from tableveil.backend import render
 from tableveil.spark.session import SparkSession, Statement
 
 Memory = dict[tuple[str, ...], Any]
-"""Results by what was asked, and by all that was lent."""
+"""Results by what was asked, by all that was lent, and by the views."""
 
 
 class RememberingSession(SparkSession):
@@ -46,6 +46,19 @@ class RememberingSession(SparkSession):
             self.embedded.execute(f"DROP TABLE IF EXISTS {name}")
             return self.embedded.stage(name, "SELECT * FROM remembered")
 
+    def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
+        self._lend_all()
+        super().view(name, query, parameters)
+        self._views()[name] = repr((query if isinstance(query, str) else render(query), parameters))
+
+    def forget(self, name: str) -> None:
+        self._views().pop(name, None)
+        super().forget(name)
+
+    def _views(self) -> dict[str, str]:
+        found: dict[str, str] = self.__dict__.setdefault("views", {})
+        return found
+
     def lend(self, name: str) -> None:
         rows = self.embedded.batches(f"SELECT * FROM {name}", 1_000_000).read_all()
         lent = hashlib.sha256(repr((rows.schema, rows.to_pydict())).encode()).hexdigest()
@@ -65,4 +78,4 @@ class RememberingSession(SparkSession):
     def _key(self, verb: str, statement: Statement, parameters: Sequence[object]) -> tuple[str, ...]:
         asked = statement if isinstance(statement, str) else render(statement)
         lent = (f"{name}={of}" for name, (of, _) in sorted(self._pending().items()))
-        return (verb, asked, repr(parameters), *lent)
+        return (verb, asked, repr(parameters), *lent, *map(repr, sorted(self._views().items())))
