@@ -33,6 +33,7 @@ from benchmarks.machine import machine
 from benchmarks.microaggregation.closeness import closeness_high, closeness_large, closeness_low
 from benchmarks.microaggregation.methods import against_plain, near_mdav
 from benchmarks.microaggregation.scaling import scaling
+from benchmarks.microaggregation.several_records import several_records
 from benchmarks.operate.load import load
 from benchmarks.operate.memory import memory
 from benchmarks.operate.risk import risk as guessed_risk
@@ -121,7 +122,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ],
         "sql": [reading, analysts, agreement, publishing],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
-        "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
+        "microaggregation": [
+            against_plain,
+            near_mdav,
+            scaling,
+            several_records,
+            closeness_low,
+            closeness_high,
+            closeness_large,
+        ],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True

@@ -84,16 +84,9 @@ class AnotherSession:
         with self._rows.relation("created", self.embedded.batches(query, 10_000).read_all()):
             self._rows.execute(create_table(target, exp.select("*").from_(table("created"))))
 
-    def write(
-        self,
-        target: exp.Table,
-        query: exp.Query,
-        order: Sequence[exp.Expr],
-        shown: Sequence[exp.Expr] = (exp.Star(),),
-        parameters: Sequence[object] = (),
-    ) -> None:
+    def write(self, target: exp.Table, query: exp.Query, parameters: Sequence[object] = ()) -> None:
         self._before("write")
-        self._rows.write(target, query, order, shown, parameters)
+        self._rows.write(target, query, parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         self._before("rename")

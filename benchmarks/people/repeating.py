@@ -21,7 +21,7 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role, TableReference
 from tableveil.state.releases import Release
 
-PEOPLE = 1_000_000
+PEOPLE, FEW_PEOPLE = 1_000_000, 1_000
 MEMORY_LIMIT = "4GiB"
 THREADS = 2
 MOST_TIMES = 4.0
@@ -34,7 +34,12 @@ def visits() -> Section:
         tempfile.TemporaryDirectory() as directory,
         LocalService(Path(directory) / "visits.duckdb", MEMORY_LIMIT, THREADS) as service,
     ):
+        # The first jobs load the code that all need: none of those that are measured should pay for it.
         with service.session() as session:
+            create_visits(session, FEW_PEOPLE)
+            for of in (None, "person"):
+                service.run(visits_policy(of))
+            session.execute("DROP TABLE main.visits")
             rows = create_visits(session, PEOPLE)
         runs: dict[str, Run] = {}
         cpu: dict[str, float] = {}
@@ -45,7 +50,7 @@ def visits() -> Section:
     found = {name: run.release for name, run in runs.items() if run.release is not None}
     if len(found) < len(runs):
         return Section("Several records per person", (_failures(runs),), sound=False)
-    ratio = runs["people"].seconds / runs["rows"].seconds
+    ratio, of_seconds = cpu["people"] / cpu["rows"], runs["people"].seconds / runs["rows"].seconds
     phases = sorted({phase for release in found.values() for phase in release.phase_seconds})
     return Section(
         "Several records per person",
@@ -66,9 +71,9 @@ def visits() -> Section:
                     for name, release in found.items()
                 ),
             ),
-            f"Goal: at most {times(MOST_TIMES)} the job that counts rows. It took {times(ratio)}: "
-            f"{verdict(ratio <= MOST_TIMES)}. It took {times(cpu['people'] / cpu['rows'])} the CPU seconds, which "
-            "hardly depend on what else the machine does.",
+            f"Goal: at most {times(MOST_TIMES)} the CPU seconds of the job that counts rows. It took {times(ratio)}: "
+            f"{verdict(ratio <= MOST_TIMES)}. It took {times(of_seconds)} the time, which depends on what else the "
+            "machine does.",
         ),
     )
 

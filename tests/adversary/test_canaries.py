@@ -122,7 +122,7 @@ def attempts(client: Client, asked: work.Work, name: str, injection: Injection) 
     stores progress.
     """
     for attempt in itertools.count():
-        injection.fail(int(2.5**attempt))
+        injection.fail(4**attempt)
         outcome = attempted(client, asked, f"{name}_{attempt}")
         was_left_alone = injection.is_due
         injection.fail(0)

@@ -53,11 +53,11 @@ def _while_writing() -> AbstractContextManager[object]:
     dialect._FUNCTIONS = {**dialect._FUNCTIONS, "reflect": _as_it_is}
     write = SparkSession.write
 
-    def slowly(self: SparkSession, target: exp.Table, query: exp.Query, order: Sequence[exp.Expr], *more: Any) -> None:
+    def slowly(self: SparkSession, target: exp.Table, query: exp.Query, *more: Any) -> None:
         threading.Timer(SECONDS_TO_KILL, _kill).start()
         sleep = f"reflect('java.lang.Thread', 'sleep', {MILLISECONDS_PER_ROW}::BIGINT)"
         rows = exp.select("*").from_(query.subquery("slow")).where(f"coalesce({sleep}, 'none') <> ''", dialect="duckdb")
-        write(self, target, rows, order, *more)
+        write(self, target, rows, *more)
         time.sleep(SECONDS_TO_KILL)
 
     return patch.object(SparkSession, "write", slowly)

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from tableveil.backend import Session, WarehouseSession, column, table
+from tableveil.backend import Session, WarehouseSession, column, in_order, table
 from tableveil.errors import BusyError, InvalidError
 from tableveil.pipelines.anonymize import release_work
 from tableveil.runtime import JobManager
@@ -91,7 +91,7 @@ def _executors(server: LocalServer) -> list[int]:
 def test_an_executor_that_is_killed_loses_no_row(server: LocalServer, rows: WarehouseSession) -> None:
     """Spark counts again what the executor had counted."""
     numbers = query("SELECT i, i % 1000 AS k FROM unnest(generate_series(1, 400000)) AS v(i)")
-    rows.write(table("numbers", "clinic", "lake"), numbers, [column("i")])
+    rows.write(table("numbers", "clinic", "lake"), in_order(numbers, [column("i")]))
     counted = query(
         "SELECT a.k, count(*) AS n FROM lake.clinic.numbers AS a JOIN lake.clinic.numbers AS b ON a.k = b.k "
         "WHERE (a.i + b.i) % 7 <> 3 GROUP BY a.k"
@@ -132,7 +132,7 @@ def test_a_full_disk(directory: Path, rows: WarehouseSession) -> None:
     text = "md5(CAST(i AS VARCHAR)) || md5(CAST(-i AS VARCHAR))"
     many = query(f"SELECT {text} AS t FROM unnest(generate_series(1, 1000000)) AS v(i)")
     with pytest.raises(BusyError) as raised:
-        rows.write(table("many", "clinic", "lake"), many, [column("t")])
+        rows.write(table("many", "clinic", "lake"), in_order(many, [column("t")]))
     assert raised.value.code == "WAREHOUSE_DISK_FULL"
     rows.execute(tree("DROP TABLE lake.clinic.many"))
     assert rows.value(tree("SELECT 1")) == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import math
+import operator
 import threading
 import time
 from collections.abc import Iterator
@@ -19,12 +21,14 @@ from tableveil.backend import (
     cast,
     column,
     in_one_spelling,
+    in_order,
     is_finite,
     number,
     parameter,
     replaced,
     row_hash,
     table,
+    try_cast,
 )
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError
@@ -113,6 +117,13 @@ def test_the_named_functions(rows: WarehouseSession, kinds: exp.Table) -> None:
     assert "x's" in {row[3] for row in found}
 
 
+def test_a_text_that_is_no_number_is_null_when_a_cast_is_tried(rows: WarehouseSession) -> None:
+    made = query("SELECT t FROM (VALUES ('11th'), ('11'), (''), ('1e2')) AS v(t)").subquery("made")
+    tried = exp.select(column("t"), *(try_cast(column("t"), type_) for type_ in ("DOUBLE", "TIMESTAMP")))
+    found = {text: rest for text, *rest in rows.rows(tried.from_(made))}
+    assert found == {"11th": [None, None], "11": [11.0, None], "": [None, None], "1e2": [100.0, None]}
+
+
 def test_hashes_tell_rows_apart(rows: WarehouseSession, kinds: exp.Table) -> None:
     """NULL is a value, its place matters, and so does the key; equal values have equal hashes."""
     made = query(
@@ -128,6 +139,25 @@ def test_hashes_tell_rows_apart(rows: WarehouseSession, kinds: exp.Table) -> Non
     total, xored = rows.row(totals.from_(kinds))
     assert isinstance(total, int)
     assert isinstance(xored, int)
+
+
+def test_totals_of_hashes_are_those_of_every_row(rows: WarehouseSession) -> None:
+    """Also beside other aggregates, of some rows, and with columns that are called as hashes are in Spark."""
+    made = query("SELECT h0, h0 * h0 AS \"H1\", 'x' || h0 AS h2 FROM unnest(generate_series(1, 3000)) AS a(h0)")
+    hashed = row_hash(parameter(1), column("h0"), column("H1"), column("h2"))
+    some = exp.GT(this=column("h0"), expression=number(7))
+    hashes = [found for (found,) in rows.rows(exp.select(hashed).from_(made.subquery("made")).where(some), ["key"])]
+    wanted = [
+        exp.Sum(this=hashed),
+        exp.BitwiseXorAgg(this=hashed.copy()),
+        exp.Count(this=exp.Distinct(expressions=[row_hash(column("h0"))])),
+        exp.Max(this=column("h0")),
+        exp.Count(this=exp.Star()),
+    ]
+    found = rows.row(exp.select(*wanted).from_(made.subquery("made")).where(some.copy()), ["key"])
+    assert found == (sum(hashes), functools.reduce(operator.xor, hashes), 2993, 3000, 2993)
+    nothing = exp.select(exp.Sum(this=row_hash(column("h0")))).from_(made.subquery("made")).where(exp.false())
+    assert rows.value(nothing) is None
 
 
 def test_sums_and_counts_are_exact(rows: WarehouseSession) -> None:
@@ -191,13 +221,13 @@ def test_written_rows_are_sorted(rows: WarehouseSession) -> None:
         "FROM unnest(generate_series(1, 1000)) AS v(i)"
     )
     target = table("sorted", "clinic", rows.catalog)
-    ordered = [exp.Ordered(this=column(name), nulls_first=False) for name in ("g", "i")]
-    rows.write(target.copy(), numbers, ordered)
+    ordered = in_order(numbers, [exp.Ordered(this=column(name), nulls_first=False) for name in ("g", "i")])
+    rows.write(target.copy(), ordered)
     found = rows.rows(exp.select("g", "i").from_(target.copy()))
     assert len(found) == 1000
     assert found == sorted(found, key=lambda row: (row[0] is None, row[0] or 0, row[1]))
     with pytest.raises((ConflictError, InternalError)):
-        rows.write(target.copy(), numbers.copy(), ordered)
+        rows.write(target.copy(), ordered.copy())
     rows.rename(target.copy(), table("renamed", "clinic", rows.catalog))
     assert [found.name for found in rows.listed("clinic") if found.kind == "table"][-1] == "renamed"
     rows.execute(exp.Drop(tables=[table("renamed", "clinic", rows.catalog)], kind="TABLE"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tableveil.backend import Session, column, table
+from tableveil.backend import Session, column, in_order, table
 from tableveil.errors import BusyError, ConflictError, InvalidError
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer
@@ -62,6 +63,19 @@ def test_a_server_that_is_killed(tmp_path: Path, embedded: Session) -> None:
             with pytest.raises(BusyError) as raised:
                 session.value(tree("SELECT 1"))
             assert raised.value.code == "WAREHOUSE_UNAVAILABLE"
+    finally:
+        server.kill()
+
+
+def test_a_server_whose_memory_is_too_small_for_a_result(tmp_path: Path, embedded: Session) -> None:
+    """The thread that runs out of memory dies alone in Spark, and the statement would wait for ever."""
+    many = "unnest(generate_series(1, 3000)) AS a(i), unnest(generate_series(1, 3000)) AS b(j)"
+    texts = query(f"SELECT repeat((i * 100003 + j)::VARCHAR, 15) AS t FROM {many}")
+    server = LocalServer(tmp_path / "spark", persistent=False, memory="600m")
+    try:
+        with SparkWarehouse("lake", server.url, 2**31).session(embedded) as session, pytest.raises(BusyError) as raised:
+            session.collect("texts", texts)
+        assert raised.value.code in ("WAREHOUSE_UNAVAILABLE", "WAREHOUSE_OUT_OF_MEMORY")
     finally:
         server.kill()
 
@@ -164,11 +178,8 @@ def test_many_files_hold_their_rows_in_order(lake: SparkWarehouse, embedded: Ses
     target = table("ranges", "faults", "lake")
     with lake.session(embedded) as session:
         session.execute("SET spark.sql.adaptive.coalescePartitions.enabled = false")
-        session.write(
-            target.copy(),
-            query("SELECT 97 * i % 1000 AS a FROM unnest(generate_series(1, 1000)) AS v(i)"),
-            [column("a")],
-        )
+        rows = query("SELECT 97 * i % 1000 AS a FROM unnest(generate_series(1, 1000)) AS v(i)")
+        session.write(target.copy(), in_order(rows, [column("a")]))
         files = session.rows(
             "SELECT _metadata.file_path AS f, min(a), max(a) FROM lake.faults.ranges GROUP BY ALL ORDER BY f"
         )
@@ -176,3 +187,25 @@ def test_many_files_hold_their_rows_in_order(lake: SparkWarehouse, embedded: Ses
     assert len(files) > 1
     bounds = [bound for _, *found in files for bound in found]
     assert bounds == sorted(bounds)
+
+
+# --- releases -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_that_is_noted_of_columns_is_written(lake: SparkWarehouse, embedded: Session) -> None:
+    """The comments of a source's columns, and lists of their values by models, were in the released files."""
+    noted = "CREATE TABLE faults.noted (illness STRING COMMENT 'a secret', seen TIMESTAMP_NTZ) USING PARQUET"
+    with lake.session(embedded) as session:
+        session._connection.run(lambda spark: spark.sql(noted), None)
+        session.execute(tree("INSERT INTO faults.noted VALUES ('flu', TIMESTAMP '2024-01-01 00:00:00')"))
+        names = ("illness", "seen")
+        bare = in_order(query("SELECT * FROM faults.noted"), list(map(column, names)))
+        session.write(table("bare", "faults", "lake"), bare)
+        assert session.described(query("SELECT * FROM faults.bare")) == [("illness", "VARCHAR"), ("seen", "TIMESTAMP")]
+        fields, files = session._connection.run(
+            lambda spark: (spark.table("faults.bare").schema.fields, spark.table("faults.bare").inputFiles()), None
+        )
+    assert [field.metadata for field in fields] == [{}, {}]
+    footers = [parquet.ParquetFile(urlsplit(file).path).metadata for file in files]
+    assert sum(footer.num_rows for footer in footers) == 1
+    assert not any(b"secret" in text for footer in footers for text in footer.metadata.values())

@@ -19,13 +19,16 @@ class Points:
         columns: The aggregated columns.
         codes: Per aggregated column, the code of each point.
         counts: Per point, its number of records; at least 1.
-        sensitive: Per sensitive column that a privacy model looks at, the code of each point's value.
+        sensitive: Per column that is counted in clusters, the code of each point's value: the sensitive columns that a
+            privacy model looks at; where people have several records also the people, and their pairs with values.
+        people: Per point, whose records these are, where people have several; None: every record is another person.
     """
 
     columns: tuple[AggregatedColumn, ...]
     codes: tuple[NDArray[np.int32], ...]
     counts: NDArray[np.int64]
     sensitive: tuple[NDArray[np.int32], ...] = ()
+    people: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

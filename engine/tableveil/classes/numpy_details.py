@@ -15,6 +15,9 @@ from tableveil.classes.sensitive import SensitiveColumn, SensitiveRows
 
 Sensitive = Sequence[tuple[SensitiveColumn, SensitiveRows]]
 
+MOST_BITS = 63
+"""The bits of a positive number."""
+
 
 class NumpyDetails:
     """The details of some of the classes that were made by grouping a histogram's rows.
@@ -77,35 +80,41 @@ class NumpyDetails:
     def _counted(self, column: SensitiveColumn, rows: SensitiveRows) -> ClassValues:
         values = len(column.counts)
         number = self._number.take(self._places.take(rows.rows, mode="clip"), mode="clip")
-        cells = len(self._occurring) * values
-        keys: NDArray[np.signedinteger[Any]] = number.astype(np.int32 if cells <= 2**31 else np.int64, copy=False)
-        keys *= values
-        keys += rows.values
-        counts = rows.counts
+        codes, counts = rows.values, rows.counts
         if number.min(initial=0) < 0:
             within = np.flatnonzero(number >= 0)
-            keys, counts = keys[within], counts[within]
-        if cells <= MARKED * max(len(keys), 1):
-            sums = sums_at(keys, counts, cells)
-            occurring = np.flatnonzero(sums)
-            sums = sums[occurring]
-        else:
-            keys, counts = _sorted(keys, counts, cells)
-            first = np.flatnonzero(np.diff(keys, prepend=-1))
-            occurring, sums = keys[first], np.add.reduceat(counts, first) if len(first) else counts
+            number, codes, counts = number[within], codes[within], counts[within]
+        cells = len(self._occurring) * values
+        if cells > MARKED * max(len(number), 1):
+            return _grouped(number, codes, counts)
+        keys: NDArray[np.signedinteger[Any]] = number.astype(np.int32 if cells <= 2**31 else np.int64, copy=False)
+        keys *= values
+        keys += codes
+        sums = sums_at(keys, counts, cells)
+        occurring = np.flatnonzero(sums)
         classes = occurring // max(values, 1)
-        return ClassValues(classes.astype(np.intp), (occurring - classes * values).astype(np.intp), sums)
+        return ClassValues(classes.astype(np.intp), (occurring - classes * values).astype(np.intp), sums[occurring])
 
 
-def _sorted(
-    keys: NDArray[np.signedinteger[Any]], counts: NDArray[np.int64], space: int
-) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]:
-    """Keys below `space` in ascending order, and the counts that belong to them."""
-    bits = int(counts.max(initial=0)).bit_length()
-    if space > 1 << (63 - bits):
+def _grouped(
+    number: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], counts: NDArray[np.int64]
+) -> ClassValues:
+    """The sums of counts by class number and code, in ascending order of both."""
+    of_codes, of_counts = (int(found.max(initial=0)).bit_length() for found in (codes, counts))
+    keys = number.astype(np.int64)
+    keys <<= of_codes
+    keys |= codes
+    if int(number.max(initial=0)).bit_length() + of_codes + of_counts > MOST_BITS:
         order = np.argsort(keys, kind="stable")
-        return keys[order], counts[order]
-    # Numbers are sorted ten times faster than the order of others is found.
-    packed = (keys.astype(np.int64) << bits) | counts
-    packed.sort()
-    return packed >> bits, packed & ((1 << bits) - 1)
+        keys, counts = keys[order], counts[order]
+    else:
+        # Numbers are sorted ten times faster than the order of others is found.
+        keys <<= of_counts
+        keys |= counts
+        keys.sort()
+        counts = keys & ((1 << of_counts) - 1)
+        keys >>= of_counts
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(first) < len(keys):
+        keys, counts = keys[first], np.add.reduceat(counts, first)
+    return ClassValues(keys >> of_codes, keys & ((1 << of_codes) - 1), counts)

@@ -12,7 +12,8 @@ from tableveil.aggregation.points import Clustered, Clusters, Points
 from tableveil.errors import InfeasibleError
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.partition import partition
-from tableveil.microaggregation.remaining import Forming, Remaining
+from tableveil.microaggregation.remaining import Forming
+from tableveil.microaggregation.remaining_people import remaining_of
 from tableveil.microaggregation.univariate import univariate
 from tableveil.microaggregation.v_mdav import v_mdav
 from tableveil.policy import Clustering, Microaggregation, Scale
@@ -30,11 +31,16 @@ def cluster(
     options: Microaggregation,
     control: Control,
     on_progress: Callable[[int, int], None] = lambda clustered, records: None,
+    *,
+    singly: bool = False,
 ) -> Clustered:
     """Puts all records of the points into clusters of at least k records each.
 
     `UNIVARIATE` is for a single column of numbers, dates or ranks. `AUTO` chooses it where possible; else `MDAV`, or
     `PARTITION` where MDAV would take more than `MOST_STEPS`.
+
+    Where people have several records, clusters are of k people: see `RemainingPeople`. Some may be of fewer, if
+    `PARTITION` has too few people in a block, and with `UNIVARIATE`, which counts records: `AUTO` does not choose it.
 
     Args:
         points: The points to cluster; k 1 or more.
@@ -42,6 +48,7 @@ def cluster(
         options: The method; `gain` belongs to `V_MDAV`.
         control: May stop the work.
         on_progress: Called with the number of records in clusters and the number of all.
+        singly: Whether clusters take one record of a person where they can.
 
     Raises:
         InfeasibleError: There are fewer than k records.
@@ -52,7 +59,9 @@ def cluster(
         found = f"clusters of at least {k} records asked of {records} records"
         raise InfeasibleError.of("TOO_FEW_RECORDS", "privacy_models", found, f"at most {records}")
     method, why = _chosen(points, k, options)
-    clusters = _clusters(points, k, method, options, control, on_progress)
+    clusters = _clusters(points, k, method, options, control, on_progress, singly)
+    if points.people is not None and method is not Clustering.UNIVARIATE:
+        why += f", {'by one record' if singly else 'by the nearest records'} of {k:,} people each"
     return Clustered(clusters, f"{method} {why}", optimal=method is Clustering.UNIVARIATE or records < 2 * k)
 
 
@@ -60,7 +69,8 @@ def _chosen(points: Points, k: int, options: Microaggregation) -> tuple[Clusteri
     """The method, and the reason for it."""
     if options.clustering is not Clustering.AUTO:
         return options.clustering, "because the policy says so"
-    if len(points.columns) == 1 and points.columns[0].aggregation.scale is not Scale.NOMINAL:
+    ordered = len(points.columns) == 1 and points.columns[0].aggregation.scale is not Scale.NOMINAL
+    if ordered and points.people is None:
         return Clustering.UNIVARIATE, "because it is optimal for one column"
     records, combinations = int(points.counts.sum()), len(points.counts)
     size = f"{records:,} records with {combinations:,} combinations of values"
@@ -76,6 +86,7 @@ def _clusters(
     options: Microaggregation,
     control: Control,
     on_progress: Callable[[int, int], None],
+    singly: bool,
 ) -> Clusters:
     if method is Clustering.UNIVARIATE:
         ((column,), (codes,)) = points.columns, points.codes
@@ -91,9 +102,9 @@ def _clusters(
 
     space, forming = Space.of(points), Forming()
     if method is Clustering.PARTITION:
-        partition(space, k, forming, control, on_taken)
+        partition(space, k, forming, control, on_taken, singly=singly)
     else:
-        remaining = Remaining(space.at(), points.counts, np.arange(len(points.counts)))
+        remaining = remaining_of(space, np.arange(len(points.counts)), points.counts, singly=singly)
         if method is Clustering.V_MDAV:
             v_mdav(remaining, k, options.gain, forming, control, on_taken)
         else:

@@ -26,7 +26,7 @@ def mdav(
     As long as 3k records remain, it forms two clusters: one of the k records nearest to the record that is farthest
     from the centroid of the remaining ones, and one of the k nearest to the record that is then farthest from that
     record. If 2k or more remain, one more cluster is formed around the record farthest from their centroid. Fewer than
-    2k form one cluster.
+    2k form one cluster. Where people have several records, k, 2k and 3k count them: see `RemainingPeople`.
 
     A point with n records is treated exactly as n points in its place. Sources: Domingo-Ferrer and Mateo-Sanz 2002;
     Domingo-Ferrer and Torra 2005, section 4.1 (generic MDAV).
@@ -41,24 +41,25 @@ def mdav(
     Raises:
         Stopped: `control` says so.
     """
-    told, step = remaining.records, 0
-    while remaining.records >= 3 * k:
+    told, step, first = remaining.records, 0, len(forming)
+    while remaining.members >= 3 * k:
         control.raise_if_stopped()
         take_opposite(remaining, k, forming)
         step += 1
         if step % STEPS_PER_REPORT == 0:
             on_taken(told - remaining.records)
             told = remaining.records
-    if remaining.records >= 2 * k:
+    while remaining.members >= 2 * k:
+        control.raise_if_stopped()
+        remaining.tidy()
         far = remaining.farthest(remaining.distances(remaining.centroid))
         remaining.take_cluster(forming, remaining.distances(remaining.at[:, far]), k)
-    if remaining.records:
-        remaining.take_rest(forming)
+    remaining.finish(k, forming, first, control)
     on_taken(told)
 
 
 def take_opposite(remaining: Remaining, k: int, forming: Forming) -> None:
-    """One step of MDAV, for 2k records or more: forms two clusters at opposite ends of the remaining records."""
+    """One step of MDAV, for 2k records or people: forms two clusters at opposite ends of the remaining records."""
     remaining.tidy()
     far = remaining.farthest(remaining.distances(remaining.centroid))
     from_far = remaining.distances(remaining.at[:, far])

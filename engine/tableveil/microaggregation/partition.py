@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from tableveil.aggregation.coordinates import Space
 from tableveil.microaggregation.mdav import mdav, take_opposite
 from tableveil.microaggregation.remaining import Forming, Remaining
+from tableveil.microaggregation.remaining_people import remaining_of
 
 if TYPE_CHECKING:
     from tableveil.control import Control
@@ -38,6 +40,8 @@ def partition(
     control: Control,
     on_taken: Callable[[int], None] = lambda records: None,
     largest: int = LARGEST,
+    *,
+    singly: bool = False,
 ) -> None:
     """Runs MDAV in `blocks`; each block takes some steps of MDAV before it is split.
 
@@ -53,6 +57,7 @@ def partition(
         control: May stop the work.
         on_taken: Called from time to time with the number of records newly in clusters.
         largest: The most records of a final block.
+        singly: See `RemainingPeople`.
 
     Raises:
         Stopped: `control` says so.
@@ -62,16 +67,21 @@ def partition(
         whole = remaining.records
         for _ in range(max(_LEAST_STEPS, min(_STEPS, _STEPS * _MANY * largest // whole))):
             control.raise_if_stopped()
-            if remaining.records >= 4 * k:
+            if remaining.members >= 4 * k:
                 take_opposite(remaining, k, forming)
         on_taken(whole - remaining.records)
 
-    for points, counts in blocks(space, k, largest, some_steps):
-        mdav(Remaining(space.at(points), counts, points), k, forming, control, on_taken)
+    of_block = partial(remaining_of, space, singly=singly)
+    for points, counts in blocks(space, k, largest, of_block, some_steps):
+        mdav(of_block(points, counts), k, forming, control, on_taken)
 
 
 def blocks(
-    space: Space, k: int, largest: int, before_split: Callable[[Remaining], None] = lambda remaining: None
+    space: Space,
+    k: int,
+    largest: int,
+    of_block: Callable[[NDArray[np.intp], NDArray[np.int64]], Remaining],
+    before_split: Callable[[Remaining], None],
 ) -> Iterator[Block]:
     """Splits the records as a kd-tree does, across the widest coordinate, into as few equal blocks as possible.
 
@@ -86,7 +96,7 @@ def blocks(
         if int(counts.sum()) <= largest:
             yield points, counts
             continue
-        remaining = Remaining(space.at(points), counts, points)
+        remaining = of_block(points, counts)
         before_split(remaining)
         waiting += _split(remaining, k, -(-remaining.records // largest))
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.points import Clusters
+
+if TYPE_CHECKING:
+    # The search builds on quality models, which build on aggregation.
+    from tableveil.control import Control
 
 _MOST_GONE = 8
 """One in so many points may be gone before the others are moved together."""
@@ -22,6 +27,11 @@ class Forming:
 
     def __len__(self) -> int:
         return len(self._points)
+
+    def entries(self, first: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
+        """The points of the clusters from that number on, the cluster of each after that number, and its records."""
+        clusters = np.repeat(np.arange(len(self) - first), [len(points) for points in self._points[first:]])
+        return np.concatenate(self._points[first:]), clusters, np.concatenate(self._counts[first:])
 
     def add(self, points: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
         """Adds a cluster: so many records of these points."""
@@ -48,6 +58,9 @@ class Remaining:
     Distances are squared, one per position. Among points that fit equally well, the first is taken.
     """
 
+    singly = False
+    """Whether a cluster takes one record of a person at most."""
+
     def __init__(self, at: NDArray[np.float64], counts: NDArray[np.int64], names: NDArray[np.intp]) -> None:
         """`at` are coordinates, shape (dimensions, points), with exact sums; `names` are the numbers of the points."""
         self.at = np.ascontiguousarray(at)
@@ -57,6 +70,11 @@ class Remaining:
         self._sums = self.at @ self.counts
         self._gone = np.empty(len(counts), np.intp)
         self._many_gone = 0
+
+    @property
+    def members(self) -> int:
+        """The remaining records: k counts these. A cluster of k takes no more of them."""
+        return self.records
 
     @property
     def centroid(self) -> NDArray[np.float64]:
@@ -92,6 +110,16 @@ class Remaining:
 
         At least `number` records must remain. Marks points that are gone in the distances.
         """
+        near = self.nearest_points(distances, number)
+        upto = self.counts[near].cumsum()
+        last = int(upto.searchsorted(number))
+        near = near[: last + 1]
+        counts = self.counts[near]
+        counts[-1] -= upto[last] - number
+        return near, counts
+
+    def nearest_points(self, distances: NDArray[np.float64], number: int) -> NDArray[np.intp]:
+        """The positions of the nearest points, and all as near as the last; nearest first, those that are gone last."""
         distances[self._gone[: self._many_gone]] = np.inf
         if number < len(distances):
             sorted_in_part = distances.copy()
@@ -99,13 +127,8 @@ class Remaining:
             (near,) = (distances <= sorted_in_part[number - 1]).nonzero()
         else:
             near = np.arange(len(distances))
-        near = near[distances[near].argsort(kind="stable")]
-        upto = self.counts[near].cumsum()
-        last = int(upto.searchsorted(number))
-        near = near[: last + 1]
-        counts = self.counts[near]
-        counts[-1] -= upto[last] - number
-        return near, counts
+        found: NDArray[np.intp] = near[distances[near].argsort(kind="stable")]
+        return found
 
     def take(self, positions: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
         """Takes so many records of the points at these positions; each position is given once."""
@@ -129,10 +152,23 @@ class Remaining:
         forming.add(self.names[positions], counts)
         self.take(positions, counts)
 
+    def finish(self, k: int, forming: Forming, first: int, control: Control) -> None:
+        """Puts the last records, of which no two clusters of k can be formed, into a cluster.
+
+        Others form them into clusters, or into those from the number `first`.
+        """
+        if self.records:
+            self.take_rest(forming)
+
+    def bar(self, distances: NDArray[np.float64], members: Collection[int]) -> None:
+        """Marks, in the distances, points of which a cluster with members at these positions should take no record."""
+
     def tidy(self) -> None:
         """Moves the points together if many are gone; earlier positions and distances become void then."""
-        if self._many_gone * _MOST_GONE <= len(self.counts):
-            return
-        left: NDArray[Any] = np.flatnonzero(self.counts)
+        if self._many_gone * _MOST_GONE > len(self.counts):
+            self.select(np.flatnonzero(self.counts))
+
+    def select(self, left: NDArray[Any]) -> None:
+        """Keeps the points at these positions: all that have records."""
         self.at, self.counts, self.names = self.at[:, left], self.counts[left], self.names[left]
         self._many_gone = 0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
 from tableveil.aggregation.points import Clustered, Clusters, Points
 from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
+from tableveil.errors import InfeasibleError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_first
@@ -18,7 +22,7 @@ from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_first
 from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.clustering import cluster
-from tableveil.policy import PrivacyModel
+from tableveil.policy import DistinctLDiversity, Dominance, PrivacyModel, ProbabilisticLDiversity
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
 from tableveil.search.relaxing import Unmet, refusal, ways_of
@@ -42,34 +46,71 @@ def solve(
     clusters that are not t-close are merged, then clusters that the models' own rules do not release, until none is
     left. So the rules have the last word, whatever a method promises.
 
+    Where people have several records, k counts people. Methods that do so form clusters of k people, with one record of
+    each if a model limits their shares; what others form is merged until people are enough.
+
     Args:
         points: All records to cluster, at least one.
         k: The least size: the k of the k-anonymity model.
         options: How clusters are formed.
         sensitive: The columns of `points.sensitive`, in that order, with the counts of these records.
-        models: The policy's models, in its order: k-anonymity, and models of these columns except (n,t)-closeness.
+        models: The policy's models, in its order: k-anonymity, dominance, and models of these columns except
+            (n,t)-closeness.
         control: May stop the work.
         on_progress: Called with the number of records in clusters and the number of all.
 
     Raises:
-        InfeasibleError: A model does not even release all records together.
+        InfeasibleError: A model does not even release all records together; or, of models that hold of parts and not
+            always of their union, neither these nor the clusters that were found.
         Stopped: `control` says so.
     """
-    if unmet := unmet_together(points, sensitive, models):
-        raise refusal(code_of(points, k), TOGETHER, unmet)
-    privacy = privacy_of(models, counter_of(points, sensitive))
+    if unmet_together(points, sensitive, [model for model in models if holds_of_unions(model, sensitive)]):
+        raise refused(points, k, sensitive, models)
     targets = targets_of(models, sensitive)
-    formed = _formed(points, k, options, targets, control, on_progress)
+    formed = _formed(points, k, options, targets, models, control, on_progress)
+    return _merged(points, k, formed, sensitive, models, control)
+
+
+def join(
+    points: Points,
+    k: int,
+    found: Clustered,
+    into: NDArray[np.intp],
+    sensitive: Sequence[SensitiveColumn],
+    models: Sequence[PrivacyModel],
+    control: Control,
+) -> Clustered:
+    """Joins clusters to those of the number `into`, then merges as `solve` does until every model releases them.
+
+    Raises:
+        InfeasibleError: As for `solve`.
+        Stopped: `control` says so.
+    """
+    before = found.clusters
+    joined = Clusters.of(before.points, into[before.clusters], before.counts)
+    formed = Clustered(joined, found.account, merged=found.merged + before.number - joined.number)
+    return _merged(points, k, formed, sensitive, models, control)
+
+
+def _merged(
+    points: Points,
+    k: int,
+    formed: Clustered,
+    sensitive: Sequence[SensitiveColumn],
+    models: Sequence[PrivacyModel],
+    control: Control,
+) -> Clustered:
+    targets = targets_of(models, sensitive)
     merging = Merging(Space.of(points), formed.clusters, cluster_classes(points, formed.clusters, sensitive))
     if targets:
         merge_until_close(merging, targets, control)
-    released = merge_until_released(merging, privacy, control)
-    assert released, "all records together would be"
+    if not merge_until_released(merging, privacy_of(models, counter_of(points, sensitive)), control):
+        raise refused(points, k, sensitive, models)
     if not merging.merged:
         return formed
     times = "once" if merging.merged == 1 else f"{merging.merged:,} times"
     account = f"{formed.account}; {times} a cluster that the models refused was merged with its nearest"
-    return Clustered(merging.clusters(), account, merged=merging.merged)
+    return Clustered(merging.clusters(), account, merged=formed.merged + merging.merged)
 
 
 def _formed(
@@ -77,12 +118,15 @@ def _formed(
     k: int,
     options: Microaggregation,
     targets: Sequence[Target],
+    models: Sequence[PrivacyModel],
     control: Control,
     on_progress: Callable[[int, int], None],
 ) -> Clustered:
-    """The clusters before any are merged."""
+    """The clusters before any are merged; of as many people as shares of them are asked for, too."""
+    shares = [math.ceil(1 / Fraction(model.share)) for model in models if isinstance(model, Dominance)]
+    k = max(k, *shares) if shares else k
     if not targets or options.closeness is ClosenessAlgorithm.MERGE:
-        return cluster(points, k, options, control, on_progress)
+        return cluster(points, k, options, control, on_progress, singly=bool(shares))
     space = Space.of(points)
     if options.closeness is ClosenessAlgorithm.T_CLOSENESS_FIRST:
         clusters = t_closeness_first(space, k, targets, control, on_progress)
@@ -107,10 +151,32 @@ def code_of(points: Points, k: int) -> str:
     return "TOO_FEW_RECORDS" if int(points.counts.sum()) < k else "INFEASIBLE"
 
 
+def refused(
+    points: Points, k: int, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]
+) -> InfeasibleError:
+    """The error if models do not release all records together, nor the clusters that were found."""
+    unmet = unmet_together(points, sensitive, models)
+    return refusal(code_of(points, k), TOGETHER, unmet, nearest=proves(points, sensitive, models))
+
+
+def proves(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> bool:
+    """Whether all models that not even a single cluster of all records meets are proven to be met by no clusters."""
+    return not unmet_together(points, sensitive, [one for one in models if not holds_of_unions(one, sensitive)])
+
+
+def holds_of_unions(model: PrivacyModel, sensitive: Sequence[SensitiveColumn]) -> bool:
+    """Whether the model holds for a union if it holds for its parts: not if it counts the people who have a value.
+
+    In each of two clusters every person may have another value, and in their union all may have all.
+    """
+    counted = {column.column for column in sensitive if column.owned is not None}
+    return not (isinstance(model, DistinctLDiversity | ProbabilisticLDiversity) and model.column in counted)
+
+
 def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> list[Unmet]:
     """The models that not even a single cluster of all records meets, each judged by itself.
 
-    No other clusters meet them either: each of these models holds for a union if it holds for its parts.
+    No other clusters meet them either if the models hold for a union if they hold for its parts.
     """
     records = int(points.counts.sum())
     rows = np.arange(len(points.counts))

@@ -48,7 +48,8 @@ def v_mdav(
     centroid = remaining.centroid
     told = remaining.records
     centroids: list[NDArray[np.float64]] = []
-    while remaining.records >= k:
+    first = len(forming)
+    while remaining.members >= k:
         control.raise_if_stopped()
         remaining.tidy()
         far = remaining.farthest(remaining.distances(centroid))
@@ -62,7 +63,10 @@ def v_mdav(
         if len(forming) % STEPS_PER_REPORT == 0:
             on_taken(told - remaining.records)
             told = remaining.records
-    _join(remaining, np.array(centroids), forming)
+    if centroids and not remaining.singly:
+        _join(remaining, np.array(centroids), forming)
+    else:
+        remaining.finish(k, forming, first, control)
     on_taken(told)
 
 
@@ -74,6 +78,7 @@ def _extend(remaining: Remaining, members: dict[int, int], most: int, gain: floa
     for position in members:
         np.minimum(from_cluster, remaining.distances(remaining.at[:, position]), out=from_cluster)
     for _ in range(min(most, remaining.records)):
+        remaining.bar(from_cluster, members)
         near = remaining.nearest(from_cluster)
         from_near = remaining.distances(remaining.at[:, near])
         if not math.sqrt(from_cluster[near]) < gain * math.sqrt(_to_others(remaining, near, from_near)):

@@ -21,6 +21,7 @@ from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
     AbsentValues,
     DeltaDisclosure,
+    Dominance,
     EntropyEstimator,
     EntropyLDiversity,
     KAnonymity,
@@ -108,9 +109,10 @@ def _check_whole_table(policy: Policy) -> Iterator[Fault]:
         )
     for i, model in enumerate(policy.privacy_models):
         judged = isinstance(model, SensitiveModel) and not isinstance(model, NTCloseness)
-        if not (judged or isinstance(model, KAnonymity)):
+        if not (judged or isinstance(model, KAnonymity | Dominance)):
             found = f"{PRIVACY_FIELDS[type(model)]} with microaggregation"
-            yield Fault(f"privacy_models[{i}]", found, "k_anonymity, and models of sensitive columns but n_t_closeness")
+            expected = "k_anonymity, dominance, and models of sensitive columns but n_t_closeness"
+            yield Fault(f"privacy_models[{i}]", found, expected)
         yield from _check_united(model, f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}")
     if policy.quality_model != LossModel():
         hint = "Clusters are scored by their squared error."

@@ -28,7 +28,6 @@ def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault
         ("population", policy.population),
         ("game", policy.game),
         ("record_level", policy.record_level),
-        ("microaggregation", policy.microaggregation),
     ):
         if part is not None:
             yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)

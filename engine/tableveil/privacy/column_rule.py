@@ -69,7 +69,12 @@ class ColumnRule(ReleaseRule, Generic[Model]):
 
 def excess(values: ClassValues, most: NDArray[np.int64]) -> NDArray[np.int64]:
     """Per class, the number of records beyond the `most` that may have the value of each entry."""
-    return np.add.reduceat(np.clip(values.counts - most, 0, values.counts), values.starts)
+    # Few entries are beyond, of people hardly any.
+    beyond = np.flatnonzero(values.counts > most)
+    counts = values.counts[beyond]
+    records = np.zeros(int(values.classes[-1]) + 1 if len(values.classes) else 0, np.int64)
+    np.add.at(records, values.classes[beyond], np.minimum(counts - most[beyond], counts))
+    return records
 
 
 def smallest_size(start: int, possible: Callable[[int], bool]) -> int:

@@ -1201,8 +1201,8 @@ Global___LocalRecoding: _TypeAlias = LocalRecoding  # noqa: Y015
 
 @_typing.final
 class Microaggregation(_message.Message):
-    """Microaggregation of the whole table: clusters of at least k records, whose values are replaced by aggregates. No
-    record is suppressed, except records that are set aside for a NULL.
+    """Microaggregation of the whole table: clusters of at least k records, of different people, whose values are replaced
+    by aggregates. No record is suppressed, except records that are set aside for a NULL.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

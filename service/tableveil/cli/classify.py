@@ -101,10 +101,7 @@ def show_result(session: Session, name: str, html: Path | None = None, overwrite
     found = session.client.get_result(v1.ClassificationReport, name)
     if html is not None:
         write_text(html, as_html(found), "html", overwrite)
-    if session.output.as_json:
-        session.output.json({"classification": found})
-    else:
-        session.output.show(_report(found))
+    session.output.result("classification", found, _report)
 
 
 def _report(report: v1.ClassificationReport) -> RenderableType:

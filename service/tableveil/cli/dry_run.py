@@ -14,10 +14,7 @@ from tableveil.v1.dry_run_service_pb2 import DryRun
 def show_result(session: Session, name: str) -> None:
     """Writes a dry run as JSON, or as an account for people."""
     found = session.client.get_result(DryRun, name)
-    if session.output.as_json:
-        session.output.json({"dry_run": found})
-    else:
-        session.output.show(_account(found))
+    session.output.result("dry_run", found, _account)
 
 
 def _account(found: DryRun) -> RenderableType:

@@ -72,10 +72,7 @@ def frontier(session: Session, policy: PolicyFile, ks: list[int], limits: list[s
 def show_result(session: Session, name: str) -> None:
     """Writes a frontier as JSON, or as a table for people."""
     found = session.client.get_result(frontier_service_pb2.Frontier, name)
-    if session.output.as_json:
-        session.output.json({"frontier": found})
-    else:
-        session.output.show(_frontier(found))
+    session.output.result("frontier", found, _frontier)
 
 
 def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 from google.protobuf.json_format import MessageToDict
@@ -19,6 +19,8 @@ from tableveil.cli.error_block import error_block
 from tableveil.cli.exit_codes import ExitCode, of_error
 from tableveil.client.failures import failure_of
 from tableveil.errors import TableveilError
+
+M = TypeVar("M", bound=Message)
 
 # Files and pipes have no width of their own; most tables fit into this one.
 _WIDTH_OF_FILES = 160
@@ -71,6 +73,13 @@ class Output:
         )
         # Escaped to ASCII, so that every encoding can hold it and no terminal obeys its characters.
         click.echo(json.dumps(content))
+
+    def result(self, name: str, found: M, shown: Callable[[M], RenderableType]) -> None:
+        """Writes a result as JSON under its name, or as it is shown to people."""
+        if self.as_json:
+            self.json({name: found})
+        else:
+            self.show(shown(found))
 
     @contextmanager
     def reporting(self) -> Iterator[None]:

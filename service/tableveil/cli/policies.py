@@ -89,10 +89,7 @@ def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
         import_module(f"tableveil.cli.{SHOWN[job.kind]}").show_result(session, job.result)
         return
     release = session.client.get_release(job.result)
-    if session.output.as_json:
-        session.output.json({"release": release})
-    else:
-        session.output.show(account(release))
+    session.output.result("release", release, account)
 
 
 @click.command()

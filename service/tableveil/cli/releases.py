@@ -40,10 +40,7 @@ def releases(session: Session, names: tuple[str, ...], together: bool, limit: in
     output = session.output
     if together:
         joint = session.client.get_joint_classes(names)
-        if output.as_json:
-            output.json({"joint_classes": joint})
-        else:
-            output.show(joint_classes(joint))
+        output.result("joint_classes", joint, joint_classes)
         return
     if names:
         raise click.UsageError("names of releases are for --together: show takes one")
@@ -120,10 +117,7 @@ def show(
         return
     if collection == JOBS:
         job = client.get_job(name)
-        if output.as_json:
-            output.json({"job": job})
-        else:
-            output.show(job_details(job))
+        output.result("job", job, job_details)
         return
     release = client.get_release(name)
     if parts and not wording.has_evidence(release):

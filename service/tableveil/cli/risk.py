@@ -174,10 +174,7 @@ def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> 
 def show_result(session: Session, name: str) -> None:
     """Writes a risk analysis as JSON, or as tables for people."""
     found = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
-    if session.output.as_json:
-        session.output.json({"risk_analysis": found})
-    else:
-        session.output.show(_analysis(found))
+    session.output.result("risk_analysis", found, _analysis)
 
 
 def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:

@@ -28,16 +28,19 @@ A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops w
 
 
 @click.command()
+@click.argument("bare", nargs=-1, metavar="")
 @click.option("-c", "--command", "text", metavar="STATEMENTS", help="Statements, with semicolons between them.")
 @click.option("-f", "--file", type=click.File(encoding="utf-8"), help="A file of statements; - reads stdin.")
 @REQUEST_ID
 @verb
-def sql(session: Session, text: str | None, file: TextIO | None, request_id: str) -> None:
+def sql(session: Session, bare: tuple[str, ...], text: str | None, file: TextIO | None, request_id: str) -> None:
     """Execute statements, such as CREATE ANONYMIZED TABLE, one after the other until one fails.
 
     Jobs are waited for. Without -c and -f, a shell with a history asks for statements. With --json, one JSON object per
     line: the job at each change, then the release; or the answer.
     """
+    if bare:
+        raise click.UsageError("give the statements as one text after -c: tableveil sql -c 'SHOW RELEASES'")
     if text is not None and file is not None:
         raise click.UsageError("give either -c or -f")
     if text is None and file is None and sys.stdin.isatty():

@@ -105,10 +105,7 @@ def show_result(session: Session, name: str, chart: Path | None = None, overwrit
     found = session.client.get_result(payout_service_pb2.PayoutSweep, name)
     if chart is not None:
         write_text(chart, _FORMATS[chart.suffix.lower()](found), "chart", overwrite)
-    if session.output.as_json:
-        session.output.json({"payout_sweep": found})
-    else:
-        session.output.show(_payout_sweep(found))
+    session.output.result("payout_sweep", found, _payout_sweep)
 
 
 def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:

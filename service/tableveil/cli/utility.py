@@ -54,10 +54,7 @@ def show_result(session: Session, name: str, html: Path | None = None, overwrite
     found = session.client.get_result(utility_service_pb2.UtilityReport, name)
     if html is not None:
         write_text(html, as_html(found), "html", overwrite)
-    if session.output.as_json:
-        session.output.json({"utility_report": found})
-    else:
-        session.output.show(_report(found))
+    session.output.result("utility_report", found, _report)
 
 
 def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:

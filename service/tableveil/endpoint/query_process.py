@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 import duckdb
 import pyarrow as pa
 
-from tableveil.backend import WITHOUT_ARROW, cleared
+from tableveil.backend import arrow_type, cleared
 from tableveil.endpoint import second_opinion
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.statement import Checked, alias_of, check
@@ -219,13 +219,13 @@ def _query(
 ) -> duckdb.DuckDBPyRelation:
     """The query, with its columns in types that Arrow has."""
     found = connection.sql(text, params=values)
-    types = list(map(str, found.types))
-    if WITHOUT_ARROW.keys().isdisjoint(types):
+    types, wanted = list(map(str, found.types)), list(map(arrow_type, found.types))
+    if types == wanted:
         return found
     places = [f"c{place}" for place in range(len(types))]
     columns = ", ".join(
-        (f"CAST({place} AS {WITHOUT_ARROW[kind]})" if kind in WITHOUT_ARROW else place) + f" AS {_quoted(name)}"
-        for place, name, kind in zip(places, found.columns, types, strict=True)
+        (f"CAST({place} AS {to})" if to != type_ else place) + f" AS {_quoted(name)}"
+        for place, name, type_, to in zip(places, found.columns, types, wanted, strict=True)
     )
     return connection.sql(f"SELECT {columns} FROM ({text}) AS result({', '.join(places)})", params=values)
 

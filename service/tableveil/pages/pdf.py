@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from typing import Never
 
 from tableveil.errors import InvalidError
@@ -28,6 +29,8 @@ def as_pdf(html: str) -> bytes:
         def fetch(self, url: str, headers: dict[str, str] | None = None) -> Never:
             raise ValueError("a page needs nothing from elsewhere")
 
+    # Without HarfBuzz-Subset, fontTools writes the fonts, and the time with them unless this says another.
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
     # It warns of properties that only browsers know.
     logging.getLogger("weasyprint").setLevel(logging.ERROR)
     made = HTML(string=html, url_fetcher=Nothing()).write_pdf(

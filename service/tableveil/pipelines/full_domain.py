@@ -106,7 +106,7 @@ def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, coun
     policy = counted.policy
     why = why_infeasible(problem)
     less = relaxed(job, policy, problem, counted.base, proven=found.complete)
-    binding = together.binding_releases(counted, problem, why)
+    binding = together.binding_releases(job.session, counted, problem, why)
     return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less, tuple(binding))
 
 

@@ -26,8 +26,8 @@ class Inherited:
     unjudged: tuple[str, ...] = ()
 
 
-def with_earlier_models(policy: Policy, earlier: Iterable[tuple[int, Policy]]) -> Inherited:
-    """The policy with the models that the policies of earlier releases ask for, and that joint classes can meet.
+def with_earlier_models(policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Inherited:
+    """The policy with the models that the policies of earlier releases, by name, ask for and joint classes can meet.
 
     The largest k and the least share count. Models of a column hold of its new values: it has to be sensitive in both
     policies, in the same order and with the same hierarchy where the model looks at these. Other models are not judged:
@@ -36,7 +36,7 @@ def with_earlier_models(policy: Policy, earlier: Iterable[tuple[int, Policy]]) -
     found = Inherited(policy)
     for release, theirs in earlier:
         for model in theirs.privacy_models:
-            name = f"{model} (releases/{release})"
+            name = f"{model} ({release})"
             merged = _with(found.policy, model, theirs)
             if merged is None:
                 found = replace(found, unjudged=(*found.unjudged, name))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tableveil.aggregation.aggregates import Aggregates, aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
@@ -14,13 +15,14 @@ from tableveil.backend import Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress
 from tableveil.counting.points import read_points
-from tableveil.dictionary import SensitiveDictionary
+from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
 from tableveil.errors import shortened
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
-from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, solve, unmet_together
+from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, join, proves, solve, unmet_together
 from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.people import people_warnings
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
@@ -28,6 +30,7 @@ from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan
+from tableveil.release.aggregated import alike
 from tableveil.release.plan import Aggregated, Members
 from tableveil.risk import ClassSizes
 from tableveil.search.relaxing import refusal
@@ -41,7 +44,8 @@ SCORED = "squared error, as a share of that of a single cluster"
 class Clusterable:
     """The input of clustering, all from one snapshot; `policy` has a role for every column.
 
-    `protected` are the sensitive columns that a privacy model looks at: those of the points.
+    `protected` are the sensitive columns that a privacy model looks at. The points have these, and where people have
+    several records the people, and their pairs with values.
     """
 
     policy: Policy
@@ -52,7 +56,7 @@ class Clusterable:
 
     @property
     def k(self) -> int:
-        """The least size of a cluster."""
+        """The least size of a cluster, in people."""
         return max(model.k for model in self.policy.privacy_models if isinstance(model, KAnonymity))
 
     @property
@@ -73,8 +77,13 @@ class Clusterable:
 
     @property
     def columns(self) -> tuple[SensitiveColumn, ...]:
-        """The sensitive columns in the form for models."""
-        return tuple(dictionary.values for dictionary in self.protected)
+        """The counted columns of the points in the form for models."""
+        people = self.dictionaries.people
+        return (
+            *(dictionary.values for dictionary in self.protected),
+            *(() if people is None else (people.values,)),
+            *(dictionary.values for dictionary in self.dictionaries.pairs),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class _Solved:
     classes: EquivalenceClasses
     aggregates: tuple[Aggregates, ...]
     error: SquaredError
-    seconds: float
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,7 @@ class Microaggregation:
             explanation=None,
             sizes_before=ClassSizes.of(before.counts),
             guarantees=guarantees(facts, models, before, solved.classes),
-            warnings=tuple(_warnings(counts, solved)),
+            warnings=(*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes)),
         )
 
 
@@ -129,7 +138,9 @@ def clusterable(
     """Reads the input of clustering; call it in the transaction of the dictionaries."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
-    points = read_points(session, dictionaries.source, dictionaries.aggregated, protected)
+    points = read_points(
+        session, dictionaries.source, dictionaries.aggregated, protected, dictionaries.people, dictionaries.pairs
+    )
     return Clusterable(policy, options, dictionaries, protected, points)
 
 
@@ -138,9 +149,11 @@ def _check_limit(read: Clusterable) -> None:
     why = "they have a NULL in an aggregated column"
     unmet = unmet_limit(read.policy, read.dictionaries.set_aside, read.records, why)
     if unmet is not None:
-        models = unmet_together(read.points, read.columns, read.policy.privacy_models)
+        asked = read.policy.privacy_models
+        models = unmet_together(read.points, read.columns, asked)
         message = f"{unmet.found}; {TOGETHER}" if models else ""
-        raise refusal(code_of(read.points, read.k), message, [unmet, *models])
+        nearest = proves(read.points, read.columns, asked)
+        raise refusal(code_of(read.points, read.k), message, [unmet, *models], nearest=nearest)
 
 
 def clustered_plan(job: JobContext, read: Clusterable) -> tuple[ReleasePlan, float]:
@@ -157,23 +170,43 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
 
     models = read.policy.privacy_models
     found = solve(points, read.k, read.options, read.columns, models, job.control, progress)
+    solved = _measured(read, found)
+    # A class of the rows has all clusters with its values. A people's share may hold of each and not of all together;
+    # and one person's share of a cluster is not that of the class, which is what is told of people.
+    while read.dictionaries.people is not None:
+        into = _alike(job, _plan(read, solved))
+        if into.max() + 1 == solved.found.clusters.number:
+            break
+        found = join(points, read.k, solved.found, into, read.columns, models, job.control)
+        solved = _measured(read, found)
     progress(read.clustered, read.clustered)
+    return replace(solved, seconds=job.control.now() - started)
+
+
+def _measured(read: Clusterable, found: Clustered) -> _Solved:
+    points = read.points
     values = [column_values(points, found.clusters, j) for j in range(len(points.columns))]
     return _Solved(
         found=found,
         classes=cluster_classes(points, found.clusters, read.columns),
         aggregates=tuple(aggregate(column, of) for column, of in zip(points.columns, values, strict=True)),
         error=squared_error(points, found.clusters),
-        seconds=job.control.now() - started,
     )
+
+
+def _alike(job: JobContext, plan: ReleasePlan) -> NDArray[np.intp]:
+    assert plan.aggregated is not None, "clusters are aggregated"
+    return alike(job.session, plan, plan.aggregated)
 
 
 def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
     points, clusters, dictionaries = read.points, solved.found.clusters, read.dictionaries
+    by: list[SensitiveDictionary | PeopleDictionary] = [*read.protected]
+    by += [] if dictionaries.people is None else [dictionaries.people]
     members = Members(
-        by=read.protected,
+        by=tuple(by),
         codes=tuple(codes[clusters.points] for codes in points.codes),
-        sensitive=tuple(codes[clusters.points] for codes in points.sensitive),
+        sensitive=tuple(codes[clusters.points] for codes in points.sensitive[: len(by)]),
         classes=clusters.clusters.astype(np.int64),
         counts=clusters.counts,
     )
@@ -186,6 +219,7 @@ def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
         kept=np.ones(clusters.number, np.bool_),
         records=read.records,
         sensitive=dictionaries.sensitive,
+        repeating=dictionaries.people is not None,
         aggregated=Aggregated(dictionaries.aggregated, solved.aggregates, members),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession
@@ -38,7 +39,7 @@ from tableveil.pipelines.privacy import (
 )
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.policy import KAnonymity, Policy, Role
-from tableveil.release import check_existing, check_ledger, check_target, find_earlier
+from tableveil.release import check_existing, check_ledger, check_target, find_earlier, shown_releases
 from tableveil.risk import ClassSizes
 from tableveil.source import (
     Fingerprint,
@@ -49,6 +50,7 @@ from tableveil.source import (
     resolve_source,
 )
 from tableveil.source.collectible import check_collectible
+from tableveil.source.people import set_aside as set_aside_of_people
 from tableveil.source.tables import recorded
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import policies_of
@@ -168,8 +170,11 @@ def read_dictionaries(
     if together_with:
         assert policy_of is not None, "the policies of earlier releases are read"
         documents = policies_of(session.ledger, together_with)
-        inherited = with_earlier_models(policy, ((number, policy_of(text)) for number, text in documents))
-    found = dictionaries_of(session, source, inherited.policy, hierarchies)
+        theirs = [(shown_releases(session.embedded, [number]), policy_of(text)) for number, text in documents]
+        if strange := list(_known_otherwise(source, policy, theirs)):
+            raise _invalid(strange)
+        inherited = with_earlier_models(policy, theirs)
+    found = dictionaries_of(session, source, inherited.policy, hierarchies, mark.values)
     if found.people is not None and policy.release.left_behind is not None and not policy.record_column:
         several = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
@@ -178,16 +183,39 @@ def read_dictionaries(
     return mark, replace(found, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
 
 
+def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:
+    """Faults of earlier releases, by name, whose people or records another column of the source identifies.
+
+    A column that was only renamed is not there under its old name. Equal values of two columns would be one person.
+    """
+    names = {column.name for column in source.with_all().columns}
+    for release, theirs in earlier:
+        for which in ("person_column", "record_column"):
+            own, other = getattr(policy, which), getattr(theirs, which)
+            if own and other and own != other and other in names:
+                hint = f"Name that column as {which}. Or leave the release out of together_with, by a repeat_reason."
+                found = f"{release}, whose {which} is another column of the source"
+                yield Fault("release.together_with", found, f"releases by the same {which}", hint)
+
+
 def dictionaries_of(
-    session: WarehouseSession, source: Source, policy: Policy, hierarchies: FoundHierarchies
+    session: WarehouseSession,
+    source: Source,
+    policy: Policy,
+    hierarchies: FoundHierarchies,
+    estimated: Mapping[str, int] | None = None,
 ) -> Dictionaries:
-    """The dictionaries of all counted columns, for the source without the records set aside."""
+    """The dictionaries of all counted columns, for the source without the records set aside.
+
+    `estimated` has numbers of different values of columns, if they are known.
+    """
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults]
     source = source.clustered([attribute.column for attribute in policy.aggregated])
     records = records_in(session, source) if source.complete else facts.records
     counted = counted_columns(session, source, policy, records)
-    check_collectible(session, source, [attribute.column for attribute in policy.quasi_identifiers], counted)
+    identifiers = [attribute.column for attribute in policy.quasi_identifiers]
+    check_collectible(session, source, identifiers, counted, estimated)
     dictionaries, sensitive, aggregated = [], [], []
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
@@ -221,11 +249,13 @@ def dictionaries_of(
         raise _too_few(policy, 1, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
-    people, pairs = None, []
+    people, pairs, of_rows = None, [], facts.warnings
     # Records that an earlier release has may be several of one person, although those that are left are not.
     numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
     if numbered and policy.person_column is not None:
-        people = build_people(session, source, policy.person_column)
+        # Clusters depend on the order of records that are equally near.
+        people = build_people(session, source, policy.person_column, ordered=policy.microaggregation is not None)
+        of_rows += tuple(set_aside_of_people(session, source, policy.person_column)) if set_aside else ()
         by_people = columns_of_people(policy)
         of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]
         pairs = [build_pairs(session, source, people, dictionary, i) for i, dictionary in enumerate(of_people)]
@@ -241,7 +271,7 @@ def dictionaries_of(
         set_aside,
         people,
         tuple(pairs),
-        of_rows=facts.warnings,
+        of_rows=of_rows,
     )
 
 

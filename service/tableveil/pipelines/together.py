@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from tableveil.backend import Session
 from tableveil.classes import EarlierClasses, EquivalenceClasses, without_release
 from tableveil.counting import open_counter, without_earlier
 from tableveil.errors import Fault
@@ -18,8 +19,9 @@ from tableveil.pipelines.read import Counted
 from tableveil.pipelines.relaxing import seconds_for
 from tableveil.policy import Dominance, KAnonymity, LeftBehind, Policy
 from tableveil.privacy import Conjunction, LeftBehindRule, left_behind_rule, privacy_of
-from tableveil.release import ReleasePlan
+from tableveil.release import ReleasePlan, shown_releases
 from tableveil.search import Candidate, Infeasible, Problem, search
+from tableveil.state import releases
 
 FIELD = "release.together_with"
 
@@ -35,10 +37,12 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
         return
     known, k = earlier.known, policy.k or 1
     counted_as = "people" if known.owners is None else "records"
+    # The rows of others' releases are theirs to count.
+    seen = releases.seen_among(job.session.ledger, known.releases) >= {*known.releases}
+    of = f"of {int(known.records.sum()):,} " if seen else ""
     yield (
-        f"Judged together with {_named(known.releases)}: {known.present:,} of {int(known.records.sum()):,} "
-        f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
-        f"{_unjudged(policy)}"
+        f"Judged together with {shown_releases(job.session, known.releases)}: {known.present:,} {of}{counted_as} with "
+        f"a row there are in the source. Every joint class has at least k = {k} people. {_unjudged(policy)}"
     )
     if earlier.met:
         yield f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}."
@@ -110,7 +114,7 @@ def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | 
     return search(problem, options, job.control).best
 
 
-def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
+def binding_releases(session: Session, counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
     """The fault of earlier releases for which too many records would be suppressed at the most general transformation.
 
     Only k and the people left behind are judged: other models do not depend on which releases there are. Where people
@@ -134,8 +138,8 @@ def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Ite
         if others < together:
             yield Fault(
                 FIELD,
-                f"releases/{release}, with which {together:,} of {why.records:,} records would have to be suppressed "
-                f"at the most general transformation, and without it {others:,}",
+                f"{shown_releases(session, [release])}, with which {together:,} of {why.records:,} records would have "
+                f"to be suppressed at the most general transformation, and without it {others:,}",
                 f"earlier releases that leave at most {why.allowed:,} suppressed records",
                 _less(require),
             )
@@ -153,7 +157,3 @@ def _suppressed(
     rules = privacy_of([KAnonymity(policy.k or 1)], problem.counter).rules
     rule = Conjunction((*rules, LeftBehindRule(policy.k or 1, earlier)) if require else rules)
     return int(joint.counts[~rule.releasable(joint)].sum())
-
-
-def _named(releases: tuple[int, ...]) -> str:
-    return ", ".join(f"releases/{release}" for release in releases)

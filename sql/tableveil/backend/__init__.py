@@ -1,6 +1,6 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
-from tableveil.backend.arrow_types import WITHOUT_ARROW
+from tableveil.backend.arrow_types import WITHOUT_ARROW, arrow_type
 from tableveil.backend.attached import attached
 from tableveil.backend.cleared import cleared
 from tableveil.backend.database import Database, Settings, check_path, read_only
@@ -13,6 +13,7 @@ from tableveil.backend.expressions import (
     drop,
     identifier,
     in_one_spelling,
+    in_order,
     number,
     parameter,
     row_number,
@@ -60,6 +61,7 @@ __all__ = [
     "Warehouse",
     "WarehouseSession",
     "alias",
+    "arrow_type",
     "attached",
     "cast",
     "check_path",
@@ -74,6 +76,7 @@ __all__ = [
     "identifier",
     "in_composed_form",
     "in_one_spelling",
+    "in_order",
     "is_finite",
     "listed",
     "look_from_now_on",

@@ -86,6 +86,12 @@ def create_table(target: exp.Table, query: exp.Expr) -> exp.Create:
     return exp.Create(this=target, kind="TABLE", expression=query)
 
 
+def in_order(query: exp.Query, order: Sequence[exp.Expr], shown: Sequence[exp.Expr] = (exp.Star(),)) -> exp.Select:
+    """The query's rows, sorted; `shown` are the columns, made of those of `ordered_rows` once these are sorted."""
+    rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
+    return exp.select(*shown).from_(rows.subquery("ordered_rows"))
+
+
 def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:
     """`DROP kind [IF EXISTS] target`; `kind` is TABLE or VIEW."""
     return exp.Drop(tables=[target], kind=kind, exists=if_exists)

@@ -48,7 +48,7 @@ class Session:
         sight: Sight = EVERYTHING,
     ) -> None:
         """`require_file` raises an error if a commit now would be lost; names that `sight` lacks are not found."""
-        self._cursor = cursor
+        self._open: duckdb.DuckDBPyConnection | None = cursor
         self._interrupter = interrupter
         self._trials = trials or Trials()
         self._require_file = require_file
@@ -58,8 +58,19 @@ class Session:
         self._statements = 0
 
     def close(self) -> None:
-        """Closes the cursor; its temporary tables go with it."""
-        self._cursor.close()
+        """Closes the cursor; its temporary tables go with it.
+
+        The session lets go of it: the frames of an exception may keep the session, and must not keep the cursor.
+        """
+        cursor, self._open = self._open, None
+        if cursor is not None:
+            cursor.close()
+
+    @property
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if self._open is None:
+            raise duckdb.ConnectionException("the session is closed")
+        return self._open
 
     def __enter__(self) -> Self:
         return self
@@ -217,20 +228,12 @@ class Session:
         """Does nothing: the table is here."""
 
     def create(self, target: exp.Table, query: exp.Query) -> None:
-        """Creates a table in the order of the query's rows."""
-        self.execute(create_table(target, query))
+        """See `write`: the embedded session is this one."""
+        self.write(target, query)
 
-    def write(
-        self,
-        target: exp.Table,
-        query: exp.Query,
-        order: Sequence[exp.Expr],
-        shown: Sequence[exp.Expr] = (exp.Star(),),
-        parameters: Sequence[object] = (),
-    ) -> None:
-        """Creates a table of sorted rows, with columns made of those that are sorted."""
-        rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
-        self.execute(create_table(target, exp.select(*shown).from_(rows.subquery("ordered_rows"))), parameters)
+    def write(self, target: exp.Table, query: exp.Query, parameters: Sequence[object] = ()) -> None:
+        """Creates a table in the order of the query's rows."""
+        self.execute(create_table(target, query), parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""
@@ -261,10 +264,9 @@ class Session:
     def _running(self, statement: Statement, parameters: Sequence[object]) -> Iterator[None]:
         text = _text(statement)
         control = self.control
-        guard = self._interrupter.guard(self._cursor, control) if control is not None else nullcontext()
         self._statements += 1
         try:
-            with guard:
+            with self._interrupter.guard(self._cursor, control) if control is not None else nullcontext():
                 self._cursor.execute(text, list(parameters))
                 yield
         except duckdb.Error as error:

@@ -116,18 +116,8 @@ class WarehouseSession(Protocol):
     def create(self, target: exp.Table, query: exp.Query) -> None:
         """Creates a table from a query of the embedded session, in the order of its rows."""
 
-    def write(
-        self,
-        target: exp.Table,
-        query: exp.Query,
-        order: Sequence[exp.Expr],
-        shown: Sequence[exp.Expr] = (exp.Star(),),
-        parameters: Sequence[object] = (),
-    ) -> None:
-        """Creates a table from a query of this session, sorted within and across its files.
-
-        `shown` are its columns, made of those of the query, `ordered_rows`, after these are sorted.
-        """
+    def write(self, target: exp.Table, query: exp.Query, parameters: Sequence[object] = ()) -> None:
+        """Creates a table from a query of this session, in the order of its rows within and across its files."""
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.backend import Session, column
-from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.classes import KeyLayout, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.counting.base import BaseHistogram, Histogram
 from tableveil.counting.combinations import merged, read_combinations
 from tableveil.game import Combinations
@@ -58,10 +59,27 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
 
 def _sensitive_rows(session: Session, by_value: Histogram, of_source: NDArray[np.intp]) -> SensitiveRows:
     """The values of the rows, of which those in `of_source` have records of the source; all in the order of codes."""
-    *codes, value = by_value.columns
-    query = by_value.searchable().select(*map(column, by_value.columns), column("n"))
-    found = session.arrays(query.order_by(*map(column, by_value.columns)))
-    differs = np.zeros(len(found["n"]), np.bool_)
-    for code in codes:
-        differs[1:] |= found[code][1:] != found[code][:-1]
-    return SensitiveRows(of_source[np.cumsum(differs)], found[value].astype(np.intp), found["n"].astype(np.int64))
+    found = session.arrays(by_value.searchable().select(*map(column, by_value.columns), column("n")))
+    radices = [len(levels.groups[0]) for levels in by_value.levels]
+    words, counts = _ascending(radices, [found[name] for name in by_value.columns], found["n"].astype(np.int64))
+    # The value's code is the last part of the last word.
+    combinations, values = np.divmod(words[-1], max(radices[-1], 1))
+    differs = np.zeros(len(counts), np.bool_)
+    for word in (*words[:-1], combinations):
+        differs[1:] |= word[1:] != word[:-1]
+    return SensitiveRows(of_source[np.cumsum(differs)], values, counts)
+
+
+def _ascending(
+    radices: list[int], codes: list[NDArray[np.integer[Any]]], counts: NDArray[np.int64]
+) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int64]]:
+    """The codes of different rows, packed into words and in their order, and the counts that belong to them."""
+    layout, bits = KeyLayout.of(radices), int(counts.max(initial=0)).bit_length()
+    words = layout.pack(codes)
+    if layout.words == 1 and layout.space <= 1 << (63 - bits):
+        # Plain numbers are sorted in a tenth of the time that it takes to find the order of others.
+        packed = (words[0] << bits) | counts
+        packed.sort()
+        return (packed >> bits,), packed & ((1 << bits) - 1)
+    order = np.lexsort(words[::-1])
+    return tuple(word[order] for word in words), counts[order]

@@ -11,7 +11,13 @@ from tableveil.aggregation.points import Points
 from tableveil.backend import Session, column
 from tableveil.classes import KeyLayout
 from tableveil.counting.base import counted_keys, joined_value
-from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
+from tableveil.dictionary import (
+    AggregatedDictionary,
+    PairsDictionary,
+    PeopleDictionary,
+    SensitiveDictionary,
+    pair_codes,
+)
 from tableveil.source import Source
 
 
@@ -20,14 +26,18 @@ def read_points(
     source: Source,
     aggregated: Sequence[AggregatedDictionary],
     sensitive: Sequence[SensitiveDictionary] = (),
+    people: PeopleDictionary | None = None,
+    pairs: Sequence[PairsDictionary] = (),
 ) -> Points:
     """The combinations in the order of their codes, whatever the order of the rows.
 
-    `source` is without the records set aside; memory grows with the combinations.
+    `source` is without the records set aside; memory grows with the combinations. After the sensitive columns come the
+    `people`, if they have several records, and their pairs with the values of such columns.
     """
     rows = exp.select().from_(source.table("source"))
     codes: list[exp.Expr] = []
-    dictionaries: list[AggregatedDictionary | SensitiveDictionary] = [*aggregated, *sensitive]
+    dictionaries: list[AggregatedDictionary | SensitiveDictionary | PeopleDictionary] = [*aggregated, *sensitive]
+    dictionaries += [people] if people is not None else []
     for j, dictionary in enumerate(dictionaries):
         rows, code = joined_value(rows, dictionary, "source", f"d{j}")
         codes.append(code)
@@ -36,9 +46,16 @@ def read_points(
     found = session.arrays(counted_keys(rows, codes, layout).order_by(*words))
     keys = tuple(found[f"w{word}"] for word in range(layout.words))
     read = tuple(layout.unpack(keys, j).astype(np.int32) for j in range(len(dictionaries)))
+    values = {found.column.name: position for position, found in enumerate(sensitive, start=len(aggregated))}
+    owned = []
+    for of_column in pairs:
+        position = values[of_column.values.column]
+        dictionary = sensitive[position - len(aggregated)]
+        owned.append(pair_codes(of_column, dictionary, read[-1], read[position]))
     return Points(
         columns=tuple(dictionary.values for dictionary in aggregated),
         codes=read[: len(aggregated)],
         counts=found["n"].astype(np.int64),
-        sensitive=read[len(aggregated) :],
+        sensitive=(*read[len(aggregated) :], *owned),
+        people=None if people is None else read[-1],
     )

@@ -6,7 +6,7 @@ from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregat
 from tableveil.dictionary.build import Dictionary, build_dictionary
 from tableveil.dictionary.joint import JointDictionary, build_joint
 from tableveil.dictionary.listed import listed_levels
-from tableveil.dictionary.pairs import PairsDictionary, build_pairs
+from tableveil.dictionary.pairs import PairsDictionary, build_pairs, pair_codes
 from tableveil.dictionary.people import PeopleDictionary, build_people
 from tableveil.dictionary.preview import Coverage, Preview, PreviewRequest, preview_hierarchy
 from tableveil.dictionary.sensitive import SensitiveDictionary, build_sensitive
@@ -28,5 +28,6 @@ __all__ = [
     "build_people",
     "build_sensitive",
     "listed_levels",
+    "pair_codes",
     "preview_hierarchy",
 ]

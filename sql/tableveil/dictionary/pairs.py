@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, table
@@ -57,7 +58,9 @@ def build_pairs(
         .join(table("shared_codes", alias="s"), on=exp.EQ(this=column("code", "v"), expression=column("code", "s")))
     )
     table_name = f"pairs_{number_}"
-    with session.embedded.relation("shared_codes", _shared(sensitive.values)):
+    shared = _shared(sensitive.values)
+    known = pa.table({"code": np.arange(len(shared)), "shared": shared})
+    with session.embedded.relation("shared_codes", known):
         session.embedded.stage(table_name, query)
     session.lend(table_name)
     total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
@@ -70,10 +73,20 @@ def build_pairs(
     return PairsDictionary(columns, table_name, values)
 
 
-def _shared(values: SensitiveColumn) -> pa.Table:
+def pair_codes(
+    pairs: PairsDictionary, sensitive: SensitiveDictionary, people: NDArray[np.int32], values: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The codes of pairs that occur in the source, by the codes of the person and of the value."""
+    owned, shared = pairs.values.owned, _shared(sensitive.values)
+    assert owned is not None, "pairs have owners"
+    span = len(shared) + 1
+    known = owned.people * span + owned.values + 1
+    return known.searchsorted(people.astype(np.int64) * span + shared[values] + 1).astype(np.int32)
+
+
+def _shared(values: SensitiveColumn) -> NDArray[np.int64]:
     """Per code of a value the code that its spellings share; -1 for NULL."""
-    codes = np.arange(len(values.counts))
-    shared = (codes if values.spellings is None else values.spellings).copy()
+    shared = np.arange(len(values.counts)) if values.spellings is None else values.spellings.copy()
     if values.null_code is not None:
         shared[values.null_code] = -1
-    return pa.table({"code": codes, "shared": shared})
+    return shared

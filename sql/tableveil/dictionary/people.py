@@ -16,8 +16,8 @@ from tableveil.source import Column, Source
 class PeopleDictionary:
     """The dictionary of the person column.
 
-    `table_name` is a temporary table: `value` (the column's type), `code` from 0 in no order, and `n`, the person's
-    records in the whole source. It is neither shown nor stored.
+    `table_name` is a temporary table: `value` (the column's type), `code` from 0 in no order, unless they are to be
+    `ordered`, and `n`, the person's records in the whole source. It is neither shown nor stored.
     """
 
     column: Column
@@ -25,10 +25,16 @@ class PeopleDictionary:
     values: SensitiveColumn
 
 
-def build_people(session: WarehouseSession, source: Source, person: str) -> PeopleDictionary:
-    """The dictionary of a column without NULLs; one statement numbers the people, however many there are."""
+def build_people(session: WarehouseSession, source: Source, person: str, *, ordered: bool = False) -> PeopleDictionary:
+    """The dictionary of a column without NULLs; one statement numbers the people, however many there are.
+
+    `ordered` numbers them by their values: the same rows get the same numbers, wherever an order decides.
+    """
     records = exp.select(alias(column(person), "value"), alias(exp.Count(this=exp.Star()), "n"))
-    code = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=number(1))
+    place = exp.Window(this=exp.RowNumber())
+    if ordered:
+        place.set("order", exp.Order(expressions=[exp.Ordered(this=column("value"))]))
+    code = exp.Sub(this=place, expression=number(1))
     numbered = exp.select(column("value"), alias(cast(code, "INTEGER"), "code"), column("n"))
     table_name = "people"
     records = records.from_(source.table()).group_by(number(1))

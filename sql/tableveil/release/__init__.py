@@ -10,7 +10,7 @@ from tableveil.release.publish import Evidence, publish, rehearse, writing
 from tableveil.release.standing import place_of, require_current, require_here, require_public
 from tableveil.release.swap import recover
 from tableveil.release.target import check_existing, check_target
-from tableveil.release.together import JointFigures, find_earlier, joint_figures
+from tableveil.release.together import JointFigures, find_earlier, joint_figures, shown_releases
 from tableveil.release.withdraw import withdraw
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "require_current",
     "require_here",
     "require_public",
+    "shown_releases",
     "withdraw",
     "writing",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Numbers, 
 from tableveil.aggregation.aggregates import Members as MemberCodes
 from tableveil.backend import Session, alias, cast, column, conjunction, number, table, text
 from tableveil.counting.base import joined_value
-from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.release.interval_labels import interval_labels
 from tableveil.release.plan import Aggregated, Members, ReleasePlan
@@ -43,6 +44,18 @@ def stage_aggregates(session: Session, plan: ReleasePlan, aggregated: Aggregated
         query = query.select(alias(cast(replacing, dictionary.released_type), f"a{j}"))
     with session.relation("staged", pa.table(columns)):
         session.stage(AGGREGATES, query)
+
+
+def alike(session: Session, plan: ReleasePlan, aggregated: Aggregated) -> NDArray[np.intp]:
+    """Per cluster of a plan the number, from 0, of the class that it forms with all whose released values are equal."""
+    stage_aggregates(session, plan, replace(aggregated, members=None))
+    same = exp.Window(
+        this=exp.DenseRank(),
+        order=exp.Order(expressions=[exp.Ordered(this=column(f"a{j}")) for j in range(len(aggregated.aggregates))]),
+    )
+    found = session.arrays(exp.select(alias(same, "place")).from_(table(AGGREGATES)).order_by(column("w0")))
+    session.forget(AGGREGATES)
+    return found["place"].astype(np.intp) - 1
 
 
 def aggregated_label(attribute: int) -> exp.Expr:
@@ -170,6 +183,8 @@ def member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr
     return joined.join(table(AGGREGATES), on=of_class)
 
 
-def _joined(plan: ReleasePlan, members: Members) -> Iterator[AggregatedDictionary | SensitiveDictionary]:
+def _joined(
+    plan: ReleasePlan, members: Members
+) -> Iterator[AggregatedDictionary | SensitiveDictionary | PeopleDictionary]:
     yield from plan.aggregated_columns
     yield from members.by

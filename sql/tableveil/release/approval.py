@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, WarehouseSession, column, create_table, drop, table
+from tableveil.backend import Database, Session, WarehouseSession, column, create_table, drop, in_order, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError, TableveilError, shortened
 from tableveil.policy import ReleaseKind, ReleaseTarget
@@ -114,7 +114,7 @@ def _copy(session: WarehouseSession, release: Release, copies: ReleaseTarget) ->
         name = copies.name + item.name[len(release.target_name) :]
         copy = table(name, copies.schema, session.catalog)
         if item.kind is ObjectKind.ROWS:
-            session.write(copy, whole, [column(found) for found, _ in session.described(whole)])
+            session.write(copy, in_order(whole, [column(found) for found, _ in session.described(whole)]))
         else:
             session.collect("waiting_object", whole)
             session.create(copy, exp.select("*").from_(table("waiting_object")))

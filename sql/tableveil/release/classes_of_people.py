@@ -21,9 +21,14 @@ CLASSES = "numbered_classes"
 def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: str) -> exp.Expr:
     """The `person` and the `class` of each of the source's records, for the FROM clause of a statement of the ledger.
 
-    With a record column, each has its `record` as well. The class is NULL for the record level and for aggregates:
-    their classes are not those of labels alone.
+    With a record column, each has its `record` as well. Without one, people who have several records are named once
+    each, without a class. The class is NULL for the record level and for aggregates, too: their classes are not those
+    of labels alone.
     """
+    if plan.repeating and not plan.policy.record_column:
+        whose, nothing = alias(column(person, "source"), "person"), alias(cast(exp.null(), "INTEGER"), "class")
+        people = exp.select(whose, nothing).distinct().from_(plan.source.table("source"))
+        return collected(session, "people_with_classes", people)
     found: exp.Expr
     if plan.policy.record_level is not None or plan.aggregated is not None:
         records, found = exp.select().from_(plan.source.with_all().table("source")), exp.null()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, listed, number, parameter, table
+from tableveil.backend import WarehouseSession, alias, cast, column, in_order, listed, number, parameter, table
 from tableveil.release.label_columns import RANK_TYPE
 from tableveil.release.labels import label_table, stage_counted_labels
 from tableveil.release.plan import ReleasePlan
@@ -22,8 +22,6 @@ def listable(plan: ReleasePlan) -> bool:
     radices = zip(plan.dictionaries, plan.classes.layout.radices, strict=False)
     return (
         bool(labelled)
-        and not plan.repeating
-        and plan.earlier is None
         and not plan.marker
         and not plan.policy.release.class_id
         and plan.own_levels is None
@@ -77,7 +75,7 @@ def write_listed_rows(
                 wide.append(alias(entry(ends, columns.bounds_type, sorted_by.copy()), name))
         wide.append(alias(cast(sorted_by.copy(), RANK_TYPE), columns.rank))
     order = [column(f"c{i}") for i, _ in enumerate(plan.columns())]
-    session.write(target, rows, order, wide, bound)
+    session.write(target, in_order(rows, order, wide), bound)
 
 
 def _labels(session: WarehouseSession, plan: ReleasePlan, j: int, value: exp.Expr) -> list[str | None]:

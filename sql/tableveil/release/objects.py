@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, drop, table
-from tableveil.dictionary import AggregatedDictionary
+from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.distributions import stage_labels, write_distribution
@@ -100,6 +100,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         complete=plan.source.complete,
         aggregated=tuple(_aggregate(session.embedded, dictionary) for dictionary in plan.aggregated_columns),
         members=_members(plan),
+        people=_people(plan),
         beside=tuple(
             Beside(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type)
             for found in plan.label_columns
@@ -121,7 +122,14 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
 def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
     if plan.aggregated is None or plan.aggregated.members is None:
         return None
-    return tuple((dictionary.column.name, dictionary.table_name) for dictionary in plan.aggregated.members.by)
+    by = plan.aggregated.members.by
+    return tuple((found.column.name, found.table_name) for found in by if isinstance(found, SensitiveDictionary))
+
+
+def _people(plan: ReleasePlan) -> str:
+    members = plan.aggregated.members if plan.aggregated is not None else None
+    by = members.by if members is not None else ()
+    return next((found.table_name for found in by if isinstance(found, PeopleDictionary)), "")
 
 
 def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:

@@ -18,19 +18,22 @@ from tableveil.aggregation.aggregates import Aggregates
 from tableveil.backend import Session, alias, column, number, table
 from tableveil.classes import EquivalenceClasses
 from tableveil.classification.model import Feature, Values
-from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.lattice import Transformation
 from tableveil.policy import Scale
 from tableveil.release.features import UNKNOWN, categories, middles_of, numbers_of, numeric, plain, told_labels
 from tableveil.release.plan import Members, ReleasePlan
 from tableveil.release.sampled import Sample
 
+Coded = Dictionary | AggregatedDictionary | SensitiveDictionary | PeopleDictionary
+"""A dictionary of one column, with a code per value."""
+
 
 @dataclass(frozen=True, eq=False)
 class Paired:
     """The records of a sample by the codes of a plan's columns; -1 where the plan has no code for the value.
 
-    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the sensitive columns that
+    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the columns that, beside them,
     identify the members of clusters. `values` are those of the generalized columns' dictionaries as numbers, NaN where
     there is none, None for a column without numbers; `plain` are other released columns.
     """
@@ -108,9 +111,7 @@ def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[st
     )
 
 
-def _codes(
-    session: Session, sample: Sample, dictionaries: Sequence[Dictionary | AggregatedDictionary | SensitiveDictionary]
-) -> tuple[NDArray[np.int32], ...]:
+def _codes(session: Session, sample: Sample, dictionaries: Sequence[Coded]) -> tuple[NDArray[np.int32], ...]:
     """Per dictionary the code of each record's value."""
     query = exp.select(alias(column(sample.position, "source"), "position")).from_(sample.table())
     for j, dictionary in enumerate(dictionaries):
@@ -125,13 +126,13 @@ def _codes(
     return tuple(arrays[f"c{j}"].astype(np.int32) for j in range(len(dictionaries)))
 
 
-def _null_code(dictionary: Dictionary | AggregatedDictionary | SensitiveDictionary) -> int | None:
+def _null_code(dictionary: Coded) -> int | None:
     match dictionary:
         case Dictionary():
             return dictionary.levels.null_code
         case SensitiveDictionary():
             return dictionary.values.null_code
-        case AggregatedDictionary():
+        case AggregatedDictionary() | PeopleDictionary():
             return None
 
 

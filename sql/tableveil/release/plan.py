@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tableveil.aggregation.aggregates import Aggregates
 from tableveil.classes import EquivalenceClasses
 from tableveil.counting import Earlier
-from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.game import Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
@@ -95,11 +95,12 @@ class Members:
     """The members of each class where clusters replace the transformation.
 
     Entry i: `counts[i]` records with the code `codes[j][i]` of each aggregated column j, and `sensitive[s][i]` of each
-    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. The writer chooses
-    among records with equal codes; the choice must not depend on their order in the source.
+    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. Where people have
+    several records, these are the last of `by`. The writer chooses among records with equal codes; the choice must not
+    depend on their order in the source.
     """
 
-    by: tuple[SensitiveDictionary, ...]
+    by: tuple[SensitiveDictionary | PeopleDictionary, ...]
     codes: tuple[NDArray[np.int32], ...]
     sensitive: tuple[NDArray[np.int32], ...]
     classes: NDArray[np.int64]

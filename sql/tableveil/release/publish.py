@@ -26,6 +26,7 @@ from tableveil.release.ledger import check_ledger
 from tableveil.release.marks import mark
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.spread_size import check_spreads_collectible
 from tableveil.release.standing import private
 from tableveil.release.suppressed import suppressed_labels
 from tableveil.release.swap import complete, complete_all, discard, end_job, staged
@@ -99,6 +100,7 @@ def publish(
         InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
+    check_spreads_collectible(session, plan)
     write.stage(session, plan)
     told = check_effective_k(session, plan)
     if session.embedded is session:
@@ -227,6 +229,7 @@ def rehearse(
         ConflictError: the source changed since it was counted.
         InternalError: the verification failed.
     """
+    check_spreads_collectible(session, plan)
     write.stage(session, plan)
     told = check_effective_k(session, plan)
     if session.embedded is not session:

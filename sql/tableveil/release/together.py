@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Session, WarehouseSession, alias, cast, collected, column, table
+from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, table
 from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
 from tableveil.counting import Earlier
 from tableveil.counting.earlier import EARLIER
@@ -20,6 +20,9 @@ from tableveil.source import Source
 from tableveil.state import persons, releases
 
 FIELD = "release.together_with"
+
+MOST_SETS = 200
+"""The most sets of releases that were judged with each other: every transformation is judged of each."""
 
 _WITHOUT = "of which the ledger has no class of each person"
 _WITH = (
@@ -51,7 +54,7 @@ def find_earlier(
         kept &= releases.seen_among(session.ledger, together_with)
     unknown = [release for release in together_with if release not in kept]
     if unknown:
-        without = f"{_shown(session.embedded, unknown)}, {_WITHOUT}"
+        without = f"{shown_releases(session.embedded, unknown)}, {_WITHOUT}"
         raise _refused(session.embedded, "TOGETHER_UNKNOWN", without, _WITH, {*together_with} - {*unknown})
     record = policy.record_column
     _check_identified(session, together_with, record)
@@ -63,7 +66,7 @@ def find_earlier(
     present = persons.recognize(session.ledger, together_with, EARLIER, rows, record or person, of_records=bool(record))
     session.lend(EARLIER)
     classes = np.stack([combinations[f"r{r}"] for r in range(len(together_with))], axis=1).astype(np.int64)
-    sets = _judged_sets(session.ledger, together_with)
+    sets = _judged_sets(session, together_with)
     records = combinations["records"].astype(np.int64)
     owned = None
     if record:
@@ -85,9 +88,9 @@ def find_earlier(
     if strangers:
         nothing = f"no record has a {shortened(record)}" if record else f"nobody has a {shortened(person)}"
         of = "records, by the same record_column" if record else "people, by the same person_column"
-        shown = f"{_shown(session.embedded, strangers)}, in which {nothing} of the source"
+        unknown_there = f"{shown_releases(session.embedded, strangers)}, in which {nothing} of the source"
         others = {*together_with} - {*strangers}
-        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", shown, f"releases of the same {of}", others)
+        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", unknown_there, f"releases of the same {of}", others)
     return Earlier(known, record or person)
 
 
@@ -97,7 +100,7 @@ def _check_identified(session: WarehouseSession, together_with: Sequence[int], r
     others = {*together_with} - of_records if record else of_records
     if others:
         kept = "people, not of records" if record else "records, not of people"
-        found = f"{_shown(session.embedded, sorted(others))}, of which the ledger has the classes of {kept}"
+        found = f"{shown_releases(session.embedded, sorted(others))}, of which the ledger has the classes of {kept}"
         expected = "releases without a record_column" if not record else "releases with a record_column"
         raise _refused(session.embedded, "TOGETHER_UNKNOWN", found, expected, {*together_with} - others)
 
@@ -114,23 +117,30 @@ def _check_owners(
             if moved
             else f"{disputed:,} records that belong to different people there"
         )
-        shown = f"{_shown(session.embedded, together_with)}, with {found}"
+        disputed_there = f"{shown_releases(session.embedded, together_with)}, with {found}"
         expected = "records that stay the same person's"
-        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", shown, expected, ())
+        raise _refused(session.embedded, "TOGETHER_UNRECOGNIZED", disputed_there, expected, ())
 
 
-def _judged_sets(ledger: Ledger, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def _judged_sets(session: WarehouseSession, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """The positions of each release and of those that it was judged together with; without the set of all.
 
     And of releases that were all judged with each other, as many as there are: what one that declined tells apart is
     hidden from readers without it, who may hold any others.
+
+    Raises:
+        InvalidError: They are too many: each two releases that were not judged with each other can double them.
     """
-    judged = persons.judged_together(ledger, together_with)
+    judged = persons.judged_together(session.ledger, together_with)
     each = {frozenset({release, *judged[release]} & {*together_with}) for release in together_with}
     mutual: set[frozenset[int]] = set()
     for release in sorted(together_with):
         found = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
         mutual = {group for group in found if not any(group < other for other in found)}
+        if len(mutual) > MOST_SETS:
+            without = f"releases of which more than {MOST_SETS} sets were judged with each other"
+            expected = f"{MOST_SETS} such sets at most: those left behind are judged of each"
+            raise _refused(session.embedded, "TOGETHER_TOO_MANY", without, expected, max(mutual, key=len))
     sets = {tuple(r for r, other in enumerate(together_with) if other in some) for some in each | mutual}
     return tuple(sorted(sets - {tuple(range(len(together_with)))}))
 
@@ -204,7 +214,10 @@ def _refused(session: Session, code: str, found: str, expected: str, others: Col
     return InvalidError.of(code, FIELD, found, expected, hint)
 
 
-def _shown(session: Session, numbers: Sequence[int]) -> str:
+def shown_releases(session: Session, numbers: Sequence[int]) -> str:
     """The releases by name, but for those that the caller may not see."""
     seen = releases.seen_among(session.ledger, numbers)
-    return named([number for number in numbers if number in seen]) or "a release that you may not see"
+    names = named([number for number in numbers if number in seen])
+    if len(seen.intersection(numbers)) == len(numbers):
+        return names
+    return f"{names} and others that you may not see" if names else "a release that you may not see"

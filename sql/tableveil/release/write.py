@@ -15,6 +15,7 @@ from tableveil.backend import (
     collected,
     column,
     in_one_spelling,
+    in_order,
     number,
     row_number,
     table,
@@ -82,7 +83,7 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
         rows = with_class_ids(session, plan, rows)
     order = [column(ranks.get(released.name, released.name)) for released in plan.columns()]
     marker = [column(plan.marker)] if plan.marker else []
-    session.write(target, rows, [*marker, *order])
+    session.write(target, in_order(rows, [*marker, *order]))
     if plan.label_columns:
         session.forget(UNRANKED)
 
@@ -128,14 +129,25 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
     keys = [ranks[label][0] if label in ranks else label for label in labels]
     places = enumerate(labels)
     shown = [column("label", f"l{ranks[n][1]}") if n in ranks else column(f"c{i}", "counted") for i, n in places]
-    size = alias(exp.Count(this=exp.Star()), names.size)
-    counted = _by_keys(plan, rows, keys, "c").select(size)
+    spreads = [
+        collected(session, spread_table(s), _spread(plan, rows, keys, sensitive))
+        for s, (sensitive, *_) in enumerate(names.diversity)
+    ]
+    if session.embedded is not session and spreads:
+        # A warehouse need not count the rows once more: those of a class with any value are all of its rows.
+        counted = exp.select(*(alias(column(f"v{i}"), f"c{i}") for i in range(len(keys))))
+        size = alias(cast(exp.Sum(this=column("n")), "BIGINT"), names.size)
+        counted = counted.select(size).from_(spreads[0].copy()).group_by(*(column(f"v{i}") for i in range(len(keys))))
+        sizes: exp.Expr = counted.subquery("counted")
+    else:
+        counted = _by_keys(plan, rows, keys, "c").select(alias(exp.Count(this=exp.Star()), names.size))
+        sizes = collected(session, "counted", counted)
     risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size, "counted"))
     query = exp.select(
         *(alias(label, name) for label, name in zip(shown, labels, strict=True)),
         column(names.size, "counted"),
         alias(risk, names.risk),
-    ).from_(collected(session, "counted", counted))
+    ).from_(sizes)
     for i, label in enumerate(labels):
         if label in ranks:
             of = f"l{ranks[label][1]}"
@@ -143,7 +155,7 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
             query = query.join(table(label_table(ranks[label][1]), alias=of), on=ranked, join_type="LEFT")
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}"
-        diversity = _diversity(session, plan, rows, keys, sensitive, spread_table(s))
+        diversity = _diversity(plan, sensitive, spreads[s], len(keys))
         same = [
             exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
         ]
@@ -183,17 +195,14 @@ def _spread(plan: ReleasePlan, rows: exp.Table, keys: list[str], sensitive: str)
     return spread.group_by(column(sensitive, "r"))
 
 
-def _diversity(
-    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, columns: list[str], sensitive: str, name: str
-) -> exp.Select:
+def _diversity(plan: ReleasePlan, sensitive: str, spread: exp.Expr, labels: int) -> exp.Select:
     """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
 
     Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
-    of a class does not spill. Rows that have to be collected for it are collected under the `name`.
+    of a class does not spill.
     """
-    keys = [column(f"v{i}") for i in range(len(columns))]
+    keys = [column(f"v{i}") for i in range(labels)]
     of = plan.source.column(sensitive)
-    spread = collected(session, name, _spread(plan, rows, columns, sensitive))
     present = exp.select(*keys).from_(spread).where(column("value").is_(exp.null()).not_())
     if of.kind is ValueKind.TEXT:
         # Spellings are read off the different values: rows are many more.

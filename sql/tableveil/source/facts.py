@@ -53,7 +53,8 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
     no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
     person = policy.person_column
     wanted: list[exp.Expr] = [exp.Count(this=exp.Star())]
-    wanted += [exp.Count(this=column(person))] if person is not None else []
+    if person is not None:
+        wanted += [exp.Count(this=column(person)), exp.ApproxDistinct(this=column(person))]
     wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
@@ -65,13 +66,14 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
             empty = f"no row of {source.shown} in which {shortened(source.subset)} is true"
         return Facts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
     if person is not None:
-        present = found.pop(0)
+        present, estimate = found.pop(0), found.pop(0)
         if present < records:
             faults.append(_no_person(person, records - present))
         else:
-            people = _distinct(session, source, person, at_least=records)
-        faults += _signed_zeros(session, source, person)
+            people = _distinct(session, source, person, at_least=records, about=estimate)
+        faults += _signed_zeros(session, source, "person_column", person)
     if policy.record_column:
+        faults += _signed_zeros(session, source, "record_column", policy.record_column)
         faults += _check_records(session, source, policy.record_column, records)
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
@@ -206,16 +208,16 @@ def _no_person(person: str, rows: int) -> Fault:
     )
 
 
-def _signed_zeros(session: WarehouseSession, source: Source, person: str) -> list[Fault]:
-    """The fault of people whose number is negative zero: it equals zero, but the ledger would take them for two."""
-    if source.column(person).kind is not ValueKind.FLOAT:
+def _signed_zeros(session: WarehouseSession, source: Source, field: str, name: str) -> list[Fault]:
+    """The fault of a person or record whose number is negative zero: it equals zero, and is another in the ledger."""
+    if source.column(name).kind is not ValueKind.FLOAT:
         return []
-    signed = exp.EQ(this=cast(column(person), "VARCHAR"), expression=text("-0.0"))
+    signed = exp.EQ(this=cast(column(name), "VARCHAR"), expression=text("-0.0"))
     found = session.value(exp.select(exp.CountIf(this=signed)).from_(source.table()))
     if not found:
         return []
-    hint = "They are one value, and two texts. People are best numbered by whole numbers."
-    return [Fault("person_column", f"{found:,} records with -0.0 in {shortened(person)}", "0.0 in its place", hint)]
+    hint = "They are one value, and two texts. People and records are best numbered by whole numbers."
+    return [Fault(field, f"{found:,} records with -0.0 in {shortened(name)}", "0.0 in its place", hint)]
 
 
 def _check_records(session: WarehouseSession, source: Source, record: str, records: int) -> list[Fault]:
@@ -246,13 +248,14 @@ def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: in
     return int(distinct), int(shared)
 
 
-def _distinct(session: WarehouseSession, source: Source, name: str, at_least: float) -> int:
-    """Number of distinct non-NULL values.
+def _distinct(session: WarehouseSession, source: Source, name: str, at_least: int, about: int | None = None) -> int:
+    """Number of distinct non-NULL values, which is estimated as `about` so many.
 
     Distinct hashes mean distinct values, and counting 64-bit hashes takes a fraction of the memory: values themselves
-    are counted only if there are fewer hashes than `at_least`.
+    are counted only if there are fewer hashes than `at_least`, or must be by the estimate.
     """
-    for counted in (row_hash(column(name)), column(name)):
+    fewer = about is not None and about < CLEARLY_REPEATED * at_least
+    for counted in (column(name),) if fewer else (row_hash(column(name)), column(name)):
         count = exp.Count(this=exp.Distinct(expressions=[counted]))
         query = exp.select(count).from_(source.table()).where(column(name).is_(exp.null()).not_())
         distinct: int = session.value(query)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -22,11 +22,13 @@ class Fingerprint:
     """The data kept of a source's records to recognize them again.
 
     `rows` covers all of them with their columns' names and types, and changes with any change; the `sketch` still
-    recognizes most of them if some changed. A source that is only compared with its release has no sketch.
+    recognizes most of them if some changed. A source that is only compared with its release has no sketch. `values`
+    has the estimated number of different values of each column, if it was needed for the sketch.
     """
 
     rows: str
     sketch: Sketch | None = None
+    values: Mapping[str, int] = field(default_factory=dict)
 
 
 def fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:
@@ -55,7 +57,8 @@ def full_fingerprint(
         known = sketch(session.embedded, source, records, estimated, key)
     else:
         known = sketch_elsewhere(session, source, records, estimated, key)
-    return Fingerprint(rows, with_people(known, person_column))
+    values = {each.name: int(found) for each, found in zip(source.columns, estimated[::2], strict=True)}
+    return Fingerprint(rows, with_people(known, person_column), values)
 
 
 def population_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:

@@ -94,6 +94,21 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
             )
 
 
+def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterator[str]:
+    """A warning of people of whose records some are set aside because of NULLs; the source is without these."""
+    counts = [alias(column(person), "person"), alias(exp.Count(this=exp.Star()), "n")]
+    kept = exp.select(*counts).from_(source.table()).group_by(number(1))
+    every = exp.select(*counts).from_(source.with_all().table()).group_by(number(1))
+    same = exp.EQ(this=column("person", "k"), expression=column("person", "e"))
+    fewer = exp.LT(this=column("n", "k"), expression=column("n", "e"))
+    lost = (exp.CountIf(this=column("n", "k").is_(exp.null())), exp.CountIf(this=fewer))
+    found = exp.select(*lost).from_(every.subquery("e")).join(kept.subquery("k"), on=same, join_type="LEFT")
+    of_all, of_some = session.row(found)
+    if of_all or of_some:
+        people = "1 person" if of_all == 1 else f"{of_all:,} people"
+        yield f"Records set aside because of NULLs are all records of {people}, and some records of {of_some:,}."
+
+
 def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:
     """A warning of people who may be one person."""
     if source.column(person).kind is not ValueKind.TEXT:

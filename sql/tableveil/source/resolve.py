@@ -13,6 +13,8 @@ from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns, resolve_query
 from tableveil.source.tables import columns_of, find_table, shown_type
 
+_SCALAR = "a scalar type other than INTERVAL, and text without a collation"
+
 
 def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """The source, the policy with a role for every column of it, and all faults found.
@@ -26,16 +28,20 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     if source is None:
         return None, policy, faults
     names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    compared = {policy.person_column: "person_column", policy.record_column: "record_column"}
     for found in columns:
         if not isinstance(found, Column):
             name, type_ = found
+            if name in compared:
+                hint = "The ledger knows values by their texts, and equal ones of this type may have several: cast it."
+                faults.append(Fault(compared[name], f"type {shown_type(type_)}", _SCALAR, hint))
             role = next((a.role for a in policy.attributes if a.column == name), policy.default_role)
             if role is not Role.IDENTIFYING:
                 faults.append(
                     Fault(
                         f"source.{shortened(name)}",
                         f"type {shown_type(type_)}",
-                        "a scalar type other than INTERVAL, and text without a collation",
+                        _SCALAR,
                         "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
                     )
                 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sqlglot import exp
@@ -22,9 +22,6 @@ from tableveil.source.sketch import ROWS, Kept, Sketch, hash_of, keyed, plain, s
 LONGEST = 256
 """Texts of more characters are not sampled."""
 
-_AT_ONCE = 6
-"""Columns in one scan: of each, twice the most values may come."""
-
 
 def sketch_elsewhere(
     session: WarehouseSession, source: Source, records: int, estimated: Sequence[float], key: bytes
@@ -33,61 +30,47 @@ def sketch_elsewhere(
     secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
     distinct = dict(zip((each.name for each in source.columns), map(int, estimated[::2]), strict=True))
     varying = [each for each in source.columns if distinct[each.name] > 1]
-    kept: list[Kept] = []
     # Bytes are no text, as which their values would come.
-    sampled = [each for each in varying if each.type != "BLOB"]
-    for start in range(0, len(sampled), _AT_ONCE):
-        some = sampled[start : start + _AT_ONCE]
-        scales = [scale_of(distinct[each.name]) for each in some]
-        kept += _of_columns(session, source, some, scales, secret)
+    kept = [
+        _of_column(session, source, each, scale_of(distinct[each.name]), secret)
+        for each in varying
+        if each.type != "BLOB"
+    ]
     if len(varying) > 1:
         kept.append(_of_rows(session, source, varying, scale_of(records), secret))
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
     return Sketch(records, keyed(session.embedded, [each for each in kept if each.varies], spans, secret))
 
 
-def _of_columns(
-    session: WarehouseSession, source: Source, columns: Sequence[Column], scales: Sequence[int], secret: str
-) -> Iterator[Kept]:
-    """One scan counts the values of all columns, each by itself."""
-    values, sets = [], []
-    for i, (each, scale) in enumerate(zip(columns, scales, strict=True)):
-        value, chosen = plain(each), _chosen(each)
-        if each.kind is ValueKind.TEXT:
-            value = _if(exp.LTE(this=exp.Length(this=value.copy()), expression=number(LONGEST)), value)
-        if scale:
-            value, chosen = _if(_below(chosen, scale), value), _if(_below(chosen, scale), chosen)
-            values.append(alias(chosen, f"h{i}"))
-        values.append(alias(value, f"v{i}"))
-        sets.append([f"v{i}", f"h{i}"] if scale else [f"v{i}"])
-    names = [name for found in sets for name in found]
-    query = exp.select(
-        *map(column, names),
-        *(alias(exp.Grouping(expressions=[column(f"v{i}")]), f"g{i}") for i in range(len(columns))),
-        alias(exp.Count(this=exp.Star()), "n"),
-    ).from_(exp.select(*values).from_(source.table("source")).subquery("sampled"))
-    tuples = [exp.Tuple(expressions=[column(name) for name in found]) for found in sets]
-    query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=tuples)]))
-    session.embedded.stage("sampled_values", exp.select("*").from_(_collected(session, query, secret)))
-    for i, (each, scale) in enumerate(zip(columns, scales, strict=True)):
-        hashed = exp.select(
-            alias(hash_of(column(f"v{i}"), each), "h"),
-            alias(cast(column("n"), "BIGINT"), "n"),
-            *([alias(cast(column(f"h{i}"), "BIGINT"), "chosen")] if scale else []),
-        ).from_(table("sampled_values"))
-        hashed = hashed.where(exp.EQ(this=column(f"g{i}"), expression=number(0)))
-        if scale:
-            hashed = hashed.where(column(f"h{i}").is_(exp.null()).not_())
-        found = session.embedded.arrays(hashed, [secret])
-        # Spellings of one value have one hash.
-        hashes, places = np.unique(found["h"].astype(np.uint64), return_inverse=True)
-        of_records = np.bincount(places, found["n"], len(hashes)).astype(np.int64)
-        deciding = None
-        if scale:
-            deciding = np.zeros(len(hashes), np.uint64)
-            deciding[places] = found["chosen"].astype(np.uint64)
-        yield Kept(each.name, scale, hashes, of_records, deciding)
-    session.embedded.execute("DROP TABLE temp.main.sampled_values")
+def _of_column(session: WarehouseSession, source: Source, found: Column, scale: int, secret: str) -> Kept:
+    """One scan counts the values, or those that the engine's hash chooses: few are grouped then."""
+    value = plain(found)
+    if found.kind is ValueKind.TEXT:
+        value = _if(exp.LTE(this=exp.Length(this=value.copy()), expression=number(LONGEST)), value)
+    of_source = exp.select(alias(value, "v")).from_(source.table("source"))
+    if scale:
+        hashed = of_source.select(alias(_chosen(found), "h")).subquery("hashed")
+        # A condition would be computed below the subquery, with the hash once more in each part of it.
+        values = exp.select(*(alias(_if(_below(column("h"), scale), column(name)), name) for name in "vh")).from_(
+            hashed
+        )
+    else:
+        values = of_source.select(alias(cast(exp.null(), "BIGINT"), "h"))
+    query = exp.select("v", "h", alias(exp.Count(this=exp.Star()), "n")).from_(values.subquery("sampled"))
+    of_values = exp.select(
+        alias(hash_of(column("v"), found), "keyed"),
+        alias(cast(column("n"), "BIGINT"), "n"),
+        alias(exp.Coalesce(this=column("h"), expressions=[number(0)]), "h"),
+    ).from_(_collected(session, query.group_by("v", "h"), secret))
+    if scale:
+        of_values = of_values.where(column("h").is_(exp.null()).not_())
+    arrays = session.embedded.arrays(of_values, [secret])
+    # Spellings of one value have one hash.
+    hashes, places = np.unique(arrays["keyed"].astype(np.uint64), return_inverse=True)
+    records = np.bincount(places, arrays["n"], len(hashes)).astype(np.int64)
+    deciding = np.zeros(len(hashes), np.uint64)
+    deciding[places] = arrays["h"].astype(np.uint64)
+    return Kept(found.name, scale, hashes, records, deciding if scale else None)
 
 
 def _of_rows(session: WarehouseSession, source: Source, columns: Sequence[Column], scale: int, secret: str) -> Kept:
@@ -98,14 +81,13 @@ def _of_rows(session: WarehouseSession, source: Source, columns: Sequence[Column
     for part in parts[1:]:
         total = exp.Add(this=total, expression=part)
     summed = exp.select(alias(cast(total, "BIGINT"), "total")).from_(source.table("source"))
-    chosen = exp.select(alias(row_hash(parameter(1), column("total")), "h")).from_(summed.subquery("summed"))
-    query = exp.select(column("h"), alias(exp.Count(this=exp.Star()), "n")).from_(chosen.subquery("chosen"))
-    query = query.group_by(column("h"))
-    if scale:
-        query = query.where(_below(column("h"), scale))
-    of = _collected(session, query, secret)
-    hashed = exp.select(alias(row_hash(parameter(1), column("h")), "keyed"), column("h"), column("n"))
-    found = session.embedded.arrays(hashed.from_(of), [secret])
+    hashed = exp.select(alias(row_hash(parameter(1), column("total")), "h")).from_(summed.subquery("summed"))
+    chosen = exp.select(alias(_if(_below(column("h"), scale), column("h")) if scale else column("h"), "h"))
+    query = exp.select(column("h"), alias(exp.Count(this=exp.Star()), "n"))
+    query = query.from_(chosen.from_(hashed.subquery("hashed")).subquery("chosen")).group_by(column("h"))
+    of_rows = exp.select(alias(row_hash(parameter(1), column("h")), "keyed"), column("h"), column("n"))
+    of_rows = of_rows.from_(_collected(session, query, secret)).where(column("h").is_(exp.null()).not_())
+    found = session.embedded.arrays(of_rows, [secret])
     return Kept(
         ROWS,
         scale,

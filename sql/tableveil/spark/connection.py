@@ -52,6 +52,8 @@ SETTINGS = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    # Java runs longer methods without compiling them; Spark makes several of one instead.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     # No row is dropped in silence.
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from tableveil.errors import InternalError
+from tableveil.spark.hashed import hashed_first
 
 _DUCKDB = "duckdb"
 
@@ -40,7 +41,7 @@ def rendered(statement: exp.Expr | str, parameters: Sequence[object], catalog: s
     """
     tree = sqlglot.parse_one(statement, dialect=_DUCKDB) if isinstance(statement, str) else statement
     numbered = tree.find(exp.Parameter) is not None
-    text = tree.transform(lambda node: _translated(node, catalog)).sql(dialect="spark")
+    text = hashed_first(tree).transform(lambda node: _translated(node, catalog)).sql(dialect="spark")
     values = [_bound(value) for value in parameters]
     return Rendered(text, {f"p{i}": value for i, value in enumerate(values, 1)} if numbered else values)
 
@@ -63,6 +64,9 @@ def _translated(node: exp.Expr, catalog: str) -> exp.Expr:
             texts = [exp.Placeholder(this=f"p{bound.name}"), exp.Literal.string("ARRAY<STRING>")]
             entries = node.args["to"].transform(lambda node: _translated(node, catalog))
             return exp.Cast(this=exp.Anonymous(this="from_json", expressions=texts), to=entries)
+        case exp.TryCast():
+            # sqlglot writes CAST otherwise, which fails at a text that is no number.
+            node.set("safe", True)
         case exp.DataType() if node.this in _HOLDING:
             return exp.DataType.build(_HOLDING[node.this], dialect="spark")
         case exp.Create() if node.args.get("kind") == "TABLE" and not node.args.get("properties"):

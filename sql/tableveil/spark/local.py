@@ -36,8 +36,8 @@ class LocalServer:
     which takes Spark some ten seconds more.
     """
 
-    def __init__(self, directory: Path, *, persistent: bool = True, port: int = 0) -> None:
-        """Starts it and waits until it listens; `port` 0 finds a free one.
+    def __init__(self, directory: Path, *, persistent: bool = True, port: int = 0, memory: str = MEMORY) -> None:
+        """Starts it and waits until it listens; `port` 0 finds a free one, `memory` is its heap as Java spells sizes.
 
         Raises:
             InvalidError: Java or PySpark's server is not there.
@@ -58,6 +58,8 @@ class LocalServer:
             "spark.sql.warehouse.dir": str(directory / "warehouse"),
             "spark.local.dir": str(directory / "spill"),
             "spark.sql.shuffle.partitions": "4",
+            # A thread that fetches results and runs out of memory dies alone, and its statement would never end.
+            "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
         }
         if persistent:
             catalog = f"jdbc:derby:;databaseName={directory / 'catalog'};create=true"
@@ -70,7 +72,7 @@ class LocalServer:
         self._process = subprocess.Popen(
             [
                 *("/bin/sh", "-c", _WITH_US, "sh"),
-                *(str(spark_home / "bin" / "spark-submit"), "--driver-memory", MEMORY, "--master", MASTER),
+                *(str(spark_home / "bin" / "spark-submit"), "--driver-memory", memory, "--master", MASTER),
                 *("--class", _SERVER, *options, "spark-internal"),
             ],
             env={

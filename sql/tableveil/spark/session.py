@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Listed, Session, Sight, create_table, drop, identifier, render, table
+from tableveil.backend import Ledger, Listed, Session, Sight, drop, identifier, render, table
 from tableveil.backend.redacted import without_literals
 from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
@@ -171,21 +171,21 @@ class SparkSession:
         """Creates a table from a query of the embedded session, in one file that has the order of its rows."""
         name = f"created_{secrets.token_hex(8)}"
         self._lend(name, self._embedded_rows(query), lambda frame: frame.coalesce(1))
-        self._fill(target, exp.select("*").from_(table(name)))
+        self.write(target, exp.select("*").from_(table(name)))
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def write(
-        self,
-        target: exp.Table,
-        query: exp.Query,
-        order: Sequence[exp.Expr],
-        shown: Sequence[exp.Expr] = (exp.Star(),),
-        parameters: Sequence[object] = (),
-    ) -> None:
-        """Creates a table from a query, sorted within and across its files; there must be none of that name."""
-        rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
-        self._fill(target, exp.select(*shown).from_(rows.subquery("ordered_rows")), parameters)
+    def write(self, target: exp.Table, query: exp.Query, parameters: Sequence[object] = ()) -> None:
+        """Creates a table, in the order of the query's rows within and across its files; there must be none.
+
+        It is created empty, and then its rows are written: a killed CREATE TABLE AS leaves files that no DROP finds. It
+        also takes over what is noted of the source's columns: comments, and lists of values of models (`ml_attr`).
+        """
+        fields = self._run(query.copy().limit(0), parameters, lambda frame: frame.schema)
+        types = [(field.name, exp.DataType.build(field.dataType.simpleString(), dialect="spark")) for field in fields]
+        columns = [exp.ColumnDef(this=identifier(name), kind=type_) for name, type_ in types]
+        self.execute(exp.Create(this=exp.Schema(this=target.copy(), expressions=columns), kind="TABLE"))
+        self.execute(exp.insert(query, target.copy()), parameters)
 
     def rename(self, written: exp.Table, to: exp.Table) -> None:
         """Gives a table another name in its schema."""
@@ -216,11 +216,6 @@ class SparkSession:
     def transaction(self) -> AbstractContextManager[None]:
         """Nothing: Spark has none over several statements. Fingerprints before and after find changes."""
         return nullcontext()
-
-    def _fill(self, target: exp.Table, query: exp.Select, parameters: Sequence[object] = ()) -> None:
-        """Creates a table empty, then writes its rows: a killed CREATE TABLE AS leaves files that no DROP finds."""
-        self.execute(create_table(target, query.copy().limit(0)), parameters)
-        self.execute(exp.insert(query, target.copy()), parameters)
 
     # --- how statements run -----------------------------------------------------------------------------------------
 

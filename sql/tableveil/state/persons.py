@@ -79,12 +79,14 @@ def known_of(ledger: Ledger, releases: Collection[int]) -> set[int]:
 
 
 def with_classes(ledger: Ledger, releases: Collection[int]) -> set[int]:
-    """The releases among these that keep the class of each of their people."""
+    """The releases among these that keep the class of each of their people, erased ones included."""
+    among = "list_contains(?::BIGINT[], release)"
     query = (
-        "SELECT release FROM tableveil.release_persons WHERE list_contains(?::BIGINT[], release) "
+        f"SELECT release FROM (SELECT release, class FROM tableveil.release_persons WHERE {among} "
+        f"UNION ALL SELECT release, class FROM tableveil.release_erased_persons WHERE {among}) "
         "GROUP BY release HAVING count(*) = count(class)"
     )
-    return {release for (release,) in ledger.rows(query, [list(releases)])}
+    return {release for (release,) in ledger.rows(query, [list(releases), list(releases)])}
 
 
 def of_records(ledger: Ledger, releases: Collection[int]) -> set[int]:
@@ -107,7 +109,7 @@ class Erasure:
     def erase(self, releases: Collection[int], rows: exp.Expr, person: str) -> set[int]:
         """Deletes the digests of the people in a FROM clause from these releases, and returns those that had one.
 
-        Their classes stay, so that the sizes of classes do.
+        Their classes stay, so that the sizes of classes do, and that they have none, so that nobody forgets it.
         """
         ledger, digest = self._ledger, alias(_digest(column(person)), "digest")
         ledger.stage("erased_digests", exp.select(digest).from_(rows), [_secret(ledger)])
@@ -121,7 +123,7 @@ class Erasure:
         )
         ledger.execute(
             f"INSERT INTO tableveil.release_erased_persons SELECT release, {member}, class, {person} "
-            f"FROM tableveil.release_persons WHERE class IS NOT NULL AND {among}",
+            f"FROM tableveil.release_persons WHERE {among}",
             [self._forgotten, self._forgotten, list(releases)],
         )
         ledger.execute(f"DELETE FROM tableveil.release_persons WHERE {among}", [list(releases)])

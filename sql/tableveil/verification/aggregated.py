@@ -64,7 +64,8 @@ def _read_members(session: Session, policy: Policy, marker: str, written: Writte
     """Reads clusters, with the values `s0`, `s1`, … of sensitive columns; returns all faults of them."""
     assert written.members is not None
     tables = [*(aggregate.table for aggregate in written.aggregated), *(table for _, table in written.members)]
-    values = [f"d{i}.value AS {name}" for i, name in enumerate(_columns(written))]
+    tables += [written.people] if written.people else []
+    values = [f"d{i}.value AS {name}" for i, name in enumerate(_identifying(written))]
     joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in enumerate(tables))
     session.stage(
         "membership",
@@ -82,20 +83,21 @@ def _read_members(session: Session, policy: Policy, marker: str, written: Writte
 
 def _check_every_record(session: Session, written: Written) -> list[str]:
     """Whether the clusters have every record once: equal records are numbered from 1 to their number."""
-    codes = ", ".join(f"c{i}" for i in range(len(_columns(written))))
+    names = _identifying(written)
+    codes = ", ".join(f"c{i}" for i in range(len(names)))
     gaps = session.value(
         "SELECT count(*) FROM (SELECT first, last, lag(last, 1, 0) OVER (PARTITION BY "
         f"{codes} ORDER BY first) AS before FROM temp.main.{MEMBERS}) WHERE first <> before + 1 OR last < first"
     )
-    names = ", ".join(_columns(written))
-    sensitive = "".join(
+    others = "".join(
         f", {spelled(f'p.{quoted(name)}', written.type_of(name))} AS s{i}"
         for i, (name, _) in enumerate(written.members or ())
     )
-    clustered = f"SELECT {names}, n FROM membership"
-    source = f"SELECT {_values('p', written)}{sensitive}, -1 FROM {written.source_rows} AS p"
+    others += f", p.{quoted(written.person)} AS w" if written.people else ""
+    clustered = f"SELECT {', '.join(names)}, n FROM membership"
+    source = f"SELECT {_values('p', written)}{others}, -1 FROM {written.source_rows} AS p"
     problems = [f"{gaps} parts of clusters do not follow each other"] if gaps else []
-    if _differ(session, len(_columns(written)), clustered, source):
+    if _differ(session, len(names), clustered, source):
         problems.append("the clusters do not have every record of the source once")
     return problems
 
@@ -172,8 +174,13 @@ def _names(prefix: str, written: Written) -> str:
     return ", ".join(f"s.{prefix}{j}" for j in range(len(written.aggregated)))
 
 
+def _identifying(written: Written) -> list[str]:
+    """The names of the columns that identify members: those of values, and `w`, whose they are, where people count."""
+    return [*_columns(written), "w"] if written.people else _columns(written)
+
+
 def _columns(written: Written) -> list[str]:
-    """The names of the columns that identify members: `x0`, … of aggregated ones, `s0`, … of sensitive ones."""
+    """The names of the values that identify members: `x0`, … of aggregated columns, `s0`, … of sensitive ones."""
     return [
         *(f"x{j}" for j in range(len(written.aggregated))),
         *(f"s{i}" for i in range(len(written.members or ()))),

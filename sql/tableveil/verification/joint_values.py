@@ -9,7 +9,7 @@ from tableveil.policy import NTCloseness, Policy, SensitiveModel
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import quoted
-from tableveil.verification.together import ROWS
+from tableveil.verification.together import ROWS, classes_in
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
@@ -48,19 +48,21 @@ def _stage_rows(session: Session, policy: Policy, written: Written, columns: lis
     labels, joins, condition = written.released_labels("p")
     # No sensitive column has these names.
     end = max((len(name) for name in columns), default=0) * "_"
-    keys = [f"q{i}{end}" for i in range(len(labels) + 1)]
+    earlier = sorted(written.together_with)
+    keys = [f"q{i}{end}" for i in range(len(labels) + len(earlier))]
+    before = [quoted(key) for key in keys[len(labels) :]]
     shown = [f"{label.rpartition(' AS ')[0]} AS {quoted(key)}" for label, key in zip(labels, keys, strict=False)]
     values = [f"{written.shown(name, f'p.{quoted(name)}')} AS {quoted(name)}" for name in columns]
     record = policy.record_column
     digest = digest_of(record or policy.person_column or "", "p", 1)
     session.stage(
         "joint_rows",
-        f"WITH before AS (SELECT digest, string_agg(release || ':' || class, ' ' ORDER BY release) AS earlier "
-        f"FROM ({ROWS}) WHERE list_contains(?2::BIGINT[], release) GROUP BY digest) "
-        f"SELECT {', '.join([*shown, *values])}, b.earlier AS {quoted(keys[-1])} "
+        f"WITH before AS (SELECT digest, {classes_in(earlier, before)} FROM ({ROWS}) "
+        "WHERE list_contains(?2::BIGINT[], release) GROUP BY digest) "
+        f"SELECT {', '.join([*shown, *values, *(f'b.{name}' for name in before)])} "
         f"FROM {written.source_rows} AS p {joins} JOIN tableveil.release_persons AS k "
         f"ON k.release = ?3 AND k.class > 0 AND k.digest = {digest} "
         f"LEFT JOIN before AS b ON b.digest = k.digest WHERE {condition}",
-        [secret_of(session, records=bool(record)), list(written.together_with), written.release],
+        [secret_of(session, records=bool(record)), earlier, written.release],
     )
     return keys

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 from tableveil.backend import Session
 from tableveil.policy import DistinctLDiversity, Policy, ProbabilisticLDiversity
+from tableveil.verification.clustered import clustered_records
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
 from tableveil.verification.text import at_least, folded, quoted, spelled
 from tableveil.verification.written import Written
 
 
-def count_owners(session: Session, written: Written, *, own_levels: bool) -> list[str]:
+def count_owners(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:
     """Makes the table `owned`: per class of `judged_classes` its `size`, its `people`, and the `most` records of one.
 
     Without repeating people every record is another person. With `own_levels`, the tables of `read_own_levels` exist.
@@ -20,11 +21,14 @@ def count_owners(session: Session, written: Written, *, own_levels: bool) -> lis
     if not written.person:
         session.stage("owned", "SELECT class, size, size AS people, 1 AS most FROM judged_classes")
         return []
-    _stage_records(session, "owners", {"person": f"p.{quoted(written.person)}"}, written, own_levels=own_levels)
+    person = {"person": f"p.{quoted(written.person)}"}
+    _stage_records(session, policy, "owners", person, written, own_levels=own_levels)
+    # The owners are grouped by class and person: each person stands once in a class.
     session.stage(
         "owned",
-        "SELECT class, size, count(DISTINCT person) AS people, coalesce(max(records), 0) AS most, "
-        "coalesce(sum(records), 0) AS found FROM judged_classes LEFT JOIN owners USING (class) GROUP BY class, size",
+        "SELECT class, size, coalesce(people, 0) AS people, coalesce(most, 0) AS most, coalesce(found, 0) AS found "
+        "FROM judged_classes LEFT JOIN (SELECT class, count(*) AS people, max(records) AS most, sum(records) AS found "
+        "FROM owners GROUP BY class) USING (class)",
     )
     session.execute("DROP TABLE temp.main.owners")
     different = session.value("SELECT count(*) FROM owned WHERE found <> size")
@@ -45,13 +49,13 @@ def check_shares(session: Session, policy: Policy, written: Written, *, own_leve
             "person": f"p.{quoted(written.person)}",
             "value": folded(spelled(f"p.{quoted(model.column)}", type_), type_),
         }
-        _stage_records(session, "owned_values", columns, written, own_levels=own_levels)
+        _stage_records(session, policy, "owned_values", columns, written, own_levels=own_levels)
         known = "FROM owned_values WHERE value IS NOT NULL"
         failing = session.value(
             "SELECT count(*) FROM judged_classes "
             f"LEFT JOIN (SELECT class, count(DISTINCT person) AS people {known} GROUP BY class) USING (class) "
             "LEFT JOIN (SELECT class, max(having_it) AS most FROM ("
-            f"SELECT class, value, count(DISTINCT person) AS having_it {known} GROUP BY class, value"
+            f"SELECT class, value, count(*) AS having_it {known} GROUP BY class, value"
             f") GROUP BY class) USING (class) WHERE NOT coalesce({_holds(model)}, false)"
         )
         session.execute("DROP TABLE temp.main.owned_values")
@@ -68,13 +72,17 @@ def _holds(model: DistinctLDiversity | ProbabilisticLDiversity) -> str:
 
 
 def _stage_records(
-    session: Session, name: str, columns: Mapping[str, str], written: Written, *, own_levels: bool
+    session: Session, policy: Policy, name: str, columns: Mapping[str, str], written: Written, *, own_levels: bool
 ) -> None:
     """Makes the table of the `records` in each `class` by some columns of the source's rows `p`.
 
-    Suppressed records that are shown are one class: all that no other class has.
+    Suppressed records that are shown are one class: all that no other class has. Clusters show none.
     """
     shown = ", ".join(f"{expression} AS {column}" for column, expression in columns.items())
+    if written.people:
+        records = clustered_records(policy, written)
+        session.stage(name, f"SELECT p.class, {shown}, count(*) AS records FROM {records} AS p GROUP BY ALL")
+        return
     if own_levels:
         session.stage(name, _at_own_levels(session, shown, tuple(columns), written))
     else:
@@ -102,10 +110,11 @@ def _at_levels(session: Session, shown: str, columns: tuple[str, ...], written: 
         known = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
         joins += f" JOIN tableveil.release_persons AS k ON {known}"
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
+    # Records are grouped by the number of their class: by the labels it would take three times as long.
     query = (
-        f"SELECT c.class, {', '.join(f'o.{column}' for column in columns)}, o.records FROM ("
-        f"SELECT {', '.join(labels)}, {shown}, count(*) AS records FROM {written.source_rows} AS p {joins} "
-        f"WHERE {condition} GROUP BY ALL) AS o JOIN judged_classes AS c ON {same} WHERE NOT c.pool"
+        f"SELECT c.class, {', '.join(f'o.{column}' for column in columns)}, count(*) AS records FROM ("
+        f"SELECT {', '.join(labels)}, {shown} FROM {written.source_rows} AS p {joins} WHERE {condition}"
+        f") AS o JOIN judged_classes AS c ON {same} WHERE NOT c.pool GROUP BY ALL"
     )
     return query, parameters
 

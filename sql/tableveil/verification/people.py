@@ -46,7 +46,7 @@ def check_people(session: WarehouseSession, policy: Policy, source_records: int,
     elif counted:
         _count_population(session, policy, written)
     own_levels = policy.local_recoding is not None
-    problems = count_owners(session.embedded, written, own_levels=own_levels)
+    problems = count_owners(session.embedded, policy, written, own_levels=own_levels)
     problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)

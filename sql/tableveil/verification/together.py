@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
@@ -66,9 +66,10 @@ def check_own_classes_of_people(session: Session, policy: Policy, written: Writt
 
     The tables of `read_own_levels` are there.
     """
-    if policy.person_column is None:
-        return []
     record = policy.record_column
+    if policy.person_column is None or (written.person and not record):
+        # The ledger keeps no classes of people who have several records.
+        return []
     digest = digest_of(record or policy.person_column, "p", 1)
     session.stage(
         "linked_combinations",
@@ -103,7 +104,7 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
     every, problems = sorted(written.together_with), []
     judged = session.rows("SELECT release, other FROM tableveil.release_together")
     parts = [[other for other in every if other == one or (one, other) in judged] for one in every]
-    parts += [part for part in _judged_with_each_other((), {*every}, set(), {*judged}) if part not in parts]
+    parts += [part for part in _judged_with_each_other(every, judged) if part not in parts]
     small, few = _counted(session, policy, written.release, every)
     if small:
         problems.append(f"{small} joint classes have fewer than {policy.k} people")
@@ -113,20 +114,34 @@ def check_together(session: Session, policy: Policy, written: Written) -> list[s
     return problems
 
 
-def _judged_with_each_other(
-    chosen: tuple[int, ...], further: set[int], tried: set[int], judged: set[tuple[int, int]]
-) -> Iterator[list[int]]:
+def _judged_with_each_other(releases: Collection[int], judged: Collection[tuple[int, int]]) -> Iterator[list[int]]:
     """Sets of releases of which each two were judged together, and that no other release can join.
 
-    Source: Bron and Kerbosch, Algorithm 457: finding all cliques of an undirected graph (1973).
+    Source: Bron and Kerbosch, Algorithm 457, version 2: finding all cliques of an undirected graph (1973). Sets without
+    the one that most others go with follow from those with it: otherwise all subsets of 50 releases would be tried.
     """
-    if not further | tried:
-        yield sorted(chosen)
-    while further:
-        one = further.pop()
-        near = {other for other in further | tried if (one, other) in judged or (other, one) in judged}
-        yield from _judged_with_each_other((*chosen, one), further & near, tried & near, judged)
-        tried = tried | {one}
+    near: dict[int, set[int]] = {one: set() for one in releases}
+    for one, other in judged:
+        if one in near and other in near:
+            near[one].add(other)
+            near[other].add(one)
+
+    def found(chosen: tuple[int, ...], further: set[int], tried: set[int]) -> Iterator[list[int]]:
+        if not further | tried:
+            yield sorted(chosen)
+            return
+        best = max(further | tried, key=lambda one: len(near[one] & further))
+        for one in further - near[best]:
+            yield from found((*chosen, one), further & near[one], tried & near[one])
+            further, tried = further - {one}, tried | {one}
+
+    yield from found((), set(releases), set())
+
+
+def classes_in(releases: Collection[int], names: Collection[str]) -> str:
+    """Aggregates of the records of a digest in `ROWS`: its class in each of the releases, under one of the names."""
+    found = zip(releases, names, strict=True)
+    return ", ".join(f"max(class) FILTER (release = {int(release)}) AS {name}" for release, name in found)
 
 
 def _counted(session: Session, policy: Policy, release: int, earlier: list[int]) -> tuple[int, int]:
@@ -134,26 +149,30 @@ def _counted(session: Session, policy: Policy, release: int, earlier: list[int])
 
     People are too few as well if one of them has more than the share of dominance of the records.
     """
-    session.stage(
-        "joint_people",
-        "SELECT earlier, now, owner, count(*) AS records FROM (SELECT any_value(owner) AS owner, "
-        "string_agg(release || ':' || class, ' ' ORDER BY release) FILTER (release <> ?1) AS earlier, "
-        f"max(class) FILTER (release = ?1) AS now FROM ({ROWS}) WHERE list_contains(?2::BIGINT[], release) "
-        "GROUP BY digest) GROUP BY ALL",
-        [release, [*earlier, release]],
+    names = [f"class{i}" for i in range(len(earlier))]
+    before = ", ".join(names)
+    classes = (
+        f"SELECT {classes_in([*earlier, release], [*names, 'now'])}, any_value(owner) AS owner FROM ({ROWS}) "
+        f"WHERE release IN ({', '.join(map(str, [*earlier, release]))}) GROUP BY digest"
     )
+    # Without records, a digest is a person's.
+    records = "owner, count(*) AS records FROM" if policy.record_column else "1 AS records FROM"
+    grouped = "GROUP BY ALL" if policy.record_column else ""
+    session.stage("joint_people", f"SELECT {before}, now, {records} ({classes}) {grouped}")
     too_few = f"count(*) < {policy.k or 1}"
     for model in policy.privacy_models:
         if isinstance(model, Dominance):
             numerator, denominator = at_most(model.share)
             too_few += f" OR max(records)::HUGEINT * {denominator} > sum(records) * {numerator}"
     small: int = session.value(
-        "SELECT count(*) FROM (SELECT earlier, now FROM joint_people WHERE now IS NOT NULL GROUP BY earlier, now "
+        f"SELECT count(*) FROM (SELECT now FROM joint_people WHERE now IS NOT NULL GROUP BY {before}, now "
         f"HAVING {too_few})"
     )
+    same = " AND ".join(f"stay.{name} IS NOT DISTINCT FROM leave.{name}" for name in names)
     few: int = session.value(
-        "SELECT count(*) FROM (SELECT earlier FROM joint_people WHERE earlier IS NOT NULL AND now IS NULL "
-        f"GROUP BY earlier HAVING {too_few}) WHERE earlier IN (SELECT earlier FROM joint_people WHERE now IS NOT NULL)"
+        f"SELECT count(*) FROM (SELECT {before} FROM joint_people WHERE coalesce({before}, NULL) IS NOT NULL "
+        f"AND now IS NULL GROUP BY {before} HAVING {too_few}) AS leave "
+        f"SEMI JOIN (SELECT {before} FROM joint_people WHERE now IS NOT NULL) AS stay ON {same}"
     )
     session.execute("DROP TABLE joint_people")
     return small, few

@@ -9,6 +9,7 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.labels import check_label_columns
 from tableveil.verification.own_levels import drop_own_levels, read_own_levels
@@ -165,8 +166,11 @@ def _check_privacy(
         ]
         drop_own_levels(embedded, written)
     else:
-        problems = check_people(session, policy, source_records, written)
+        problems = stage_clustered(embedded, policy, quasi_identifiers, marker, written) if written.people else []
+        problems += check_people(session, policy, source_records, written)
         problems += check_unchanged(session, policy, marker, written)
+        if written.people:
+            embedded.execute(f"DROP TABLE temp.main.{CLUSTERED}")
     problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)

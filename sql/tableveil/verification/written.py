@@ -95,6 +95,7 @@ class Written:
     `score` is the search's score of the release, if it is to be recomputed. Records with a NULL in a `complete` column
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
+    `people` is such a table of the people, who come last among these, if some of them have several records.
     `beside` has the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class ids, if
     they have any. `person` is the source's column of people, if some of them have several records, and `record` that of
     records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
@@ -117,6 +118,7 @@ class Written:
     complete: tuple[str, ...] = ()
     aggregated: tuple[WrittenAggregate, ...] = ()
     members: tuple[tuple[str, str], ...] | None = None
+    people: str = ""
     beside: tuple[Beside, ...] = ()
     explained: Name | None = None
     class_id: str = ""

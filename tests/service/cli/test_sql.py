@@ -1,4 +1,7 @@
-"""The shell of `sql`: statements end with semicolons, wherever lines do; errors and Ctrl-C leave it running."""
+"""The shell of `sql`: statements end with semicolons, wherever lines do; errors and Ctrl-C leave it running.
+
+Statements that are no option's are refused.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.errors import InvalidError
 from tableveil.v1.statement_service_pb2 import ExecuteStatementResponse
+from tests.e2e.commands import tableveil
 
 TYPED: list[str | BaseException] = [
     "SHOW",
@@ -59,3 +63,10 @@ def test_a_shell_executes_what_was_typed(
     file = tmp_path / "tableveil" / "history"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("arguments", [("SHOW RELEASES",), ("-c", "SHOW", "RELEASES")])
+def test_statements_without_their_option_or_quotes(arguments: tuple[str, ...]) -> None:
+    told = tableveil("sql", *arguments)
+    assert told.exit_code == 2
+    assert "one text after -c: tableveil sql -c 'SHOW RELEASES'" in told.stderr

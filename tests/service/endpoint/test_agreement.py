@@ -12,7 +12,7 @@ import pytest
 from benchmarks.sql.random_selects import TABLE, agree, random_select, rows_of
 from tests.service.endpoint.published import KnownReaders, connected, publish, serving
 
-STATEMENTS = 50
+STATEMENTS = 25
 
 
 @pytest.fixture(scope="module")

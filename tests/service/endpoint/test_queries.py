@@ -82,6 +82,27 @@ def test_ordinary_questions(ann: flight_sql.Connection, statement: str, expected
     assert rows(ann, statement) == expected
 
 
+def test_values_within_others_arrive_as_they_are(tmp_path: Path) -> None:
+    """DuckDB gives Arrow times without their zone, bits as bytes, and -1 for the largest number."""
+    (tmp_path / "published").mkdir()
+    values = f"""'12:00:00+05:30'::TIMETZ AS opens, '0101'::BIT AS "it""s", {2**128 - 1} AS n"""
+    publish(tmp_path / "published", 1, "main", {"places": f"SELECT {values}"})
+    expected = {
+        "[opens, NULL]": ["12:00:00+05:30", None],
+        'list(["it""s"])': [["0101"]],
+        "[n]::UINT128[1]": ["340282366920938463463374607431768211455"],
+        "(opens, 1)": {"element1": "12:00:00+05:30", "element2": 1},
+        'histogram("it""s")': [("0101", 1)],
+        "[places]": [{"opens": "12:00:00+05:30", 'it"s': "0101", "n": "340282366920938463463374607431768211455"}],
+        "[1::UTINYINT, 2]": [1, 2],
+    }
+    with serving(tmp_path, KnownReaders(ann={1})) as endpoint, connected(endpoint) as ann, ann.cursor() as cursor:
+        for value, found in expected.items():
+            cursor.execute(f"SELECT {value} AS found, 1 AS beside FROM places GROUP BY ALL")
+            assert cursor.fetch_arrow_table().to_pylist() == [{"found": found, "beside": 1}]
+        assert "Could not cast value" in refused(ann, f"SELECT [{2**127 - 1}::HUGEINT]")
+
+
 def test_nothing_is_sent_under_nulls(ann: flight_sql.Connection) -> None:
     """DuckDB leaves there whatever was in the memory; here these are the numbers themselves."""
     with ann.cursor() as cursor:

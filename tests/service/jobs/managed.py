@@ -33,6 +33,14 @@ POLICY = Policy(
     suppression_limit=Decimal("0.5"),
     repeat_reason="a test",
 )
+OF_KNOWN_PEOPLE = replace(
+    POLICY,
+    attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
+    person_column="id",
+    suppression_limit=Decimal(1),
+    repeat_reason="",
+)
+"""The policy for a table whose people are known again by their `id`; any number of records may be suppressed."""
 PATIENTS = 30
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""

@@ -29,6 +29,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
+from tests.inserted import insert
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
 
@@ -57,8 +58,7 @@ def database(shared_database: Database) -> Database:
 
 def create(session: Session, rows: list[tuple[int, str | None, str | None]]) -> None:
     session.execute("CREATE OR REPLACE TABLE people (age INTEGER, sex VARCHAR, illness VARCHAR)")
-    for row in rows:
-        session.execute("INSERT INTO people VALUES (?, ?, ?)", list(row))
+    insert(session, "people", rows)
 
 
 def people(**of: str) -> list[tuple[int, str | None, str | None]]:

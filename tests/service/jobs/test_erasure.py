@@ -101,6 +101,19 @@ def test_which_releases_hold_them(database: Database, removals: Removals, run: R
     assert session.value("SELECT count(*) FROM others") == 61
 
 
+def test_people_with_several_rows(database: Database, removals: Removals, run: Run, session: Session) -> None:
+    """The ledger has each of them once, with no class: several rows may be in several ones."""
+    session.execute("CREATE TABLE twice AS SELECT * FROM Visits UNION ALL SELECT * FROM Visits WHERE id < 40")
+    both = released(database, run, "both", source=TableReference("", "main", "twice"))
+    digests = "SELECT digest FROM tableveil.release_persons WHERE release = ? ORDER BY ALL"
+    assert session.rows(digests, [both]) == session.rows(digests, [released(database, run, "once")])
+    with_class = "SELECT count(*) FROM tableveil.release_persons WHERE release = ? AND class IS NOT NULL"
+    assert session.value(with_class, [both]) == 0
+    done = erase(removals, "3", "50", table=TableReference("", "main", "twice"))
+    assert (done.removal.rows, numbers(done)) == (3, ([both], []))
+    assert len(session.rows(digests, [both])) == 58
+
+
 def test_by_another_column(database: Database, removals: Removals, run: Run, session: Session) -> None:
     """The ledger knows people by the column of the policy, whatever values are given in another one."""
     first = released(database, run, "first")

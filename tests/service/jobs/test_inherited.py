@@ -12,7 +12,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.errors import InfeasibleError
+from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.inherited import with_earlier_models
@@ -35,18 +35,14 @@ from tableveil.policy import (
 from tableveil.state import jobs
 from tableveil.state.releases import RELEASES, Release
 from tests.service.jobs.contexts import context
-from tests.service.jobs.managed import POLICY
+from tests.service.jobs.managed import OF_KNOWN_PEOPLE
 
 
 def policy(name: str, *models: PrivacyModel, left_behind: LeftBehind | None = None, **changes: Any) -> Policy:
     found = replace(
-        POLICY,
+        OF_KNOWN_PEOPLE,
         source=TableReference("", "main", "register"),
-        attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
-        person_column="id",
         privacy_models=models,
-        suppression_limit=Decimal(1),
-        repeat_reason="",
         release=ReleaseTarget("main", name, left_behind=left_behind),
     )
     return replace(found, **changes)
@@ -147,8 +143,30 @@ def test_models_that_are_inherited(
     """An order or a hierarchy that differs makes another model of one that looks at it."""
     earlier = policy("first", *theirs)
     earlier = replace(earlier, attributes=(*earlier.attributes[:-1], LISTED))
-    found = with_earlier_models(policy("second", *own), [(7, earlier)])
+    found = with_earlier_models(policy("second", *own), [("releases/7", earlier)])
     assert list(found.policy.privacy_models) == expected
     assert list(found.unjudged) == [f"{model} (releases/7)" for model in unjudged]
     added = [model for model in expected if model not in own]
     assert list(found.met) == [f"{model} (releases/7)" for model in added]
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_people_who_are_known_by_two_columns(database: Database, session: Session, renamed: bool) -> None:
+    """A badge has the number of somebody else's id: all people were recognized, and none was the same person."""
+    policies: dict[str, Policy] = {}
+    session.execute("ALTER TABLE register ADD COLUMN badge BIGINT; UPDATE register SET badge = (id * 7) % 80")
+    both = (AttributePolicy("badge", Role.IDENTIFYING), *policy("").attributes)
+    first = release(database, policy("first", KAnonymity(2), attributes=both), policies).number
+    session.execute("ALTER TABLE register DROP COLUMN " + ("badge" if renamed else "ward"))
+    if renamed:
+        session.execute("ALTER TABLE register RENAME COLUMN id TO badge")
+    attributes = tuple(each for each in both if each.column != ("id" if renamed else "ward"))
+    asked = policy("second", KAnonymity(2), left_behind=LeftBehind.REPORT, attributes=attributes, person_column="badge")
+    if renamed:
+        assert any("80 of 80 people" in warning for warning in release(database, asked, policies).warnings)
+        return
+    with pytest.raises(InvalidError) as refused:
+        release(database, asked, policies)
+    (fault,) = refused.value.faults
+    assert fault.field == "release.together_with"
+    assert fault.found == f"releases/{first}, whose person_column is another column of the source"

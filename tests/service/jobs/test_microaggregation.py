@@ -500,18 +500,6 @@ def test_a_second_release_needs_a_reason_and_room(
     refused(ConflictError, database, session, replace(POLICY, repeat_reason="a test"))
 
 
-def test_several_records_of_a_person_are_refused(
-    database: Database, session: Session, run: Run, people: list[Row]
-) -> None:
-    attributes = (*POLICY.attributes[:-1], AttributePolicy("tag", Role.IDENTIFYING))
-    policy = replace(POLICY, attributes=attributes, person_column="tag")
-    run(database, policy)
-    create(session, [*people, people[0]])
-    other = replace(policy, release=ReleaseTarget("main", "other"), repeat_reason="a test")
-    error = refused(InvalidError, database, session, other)
-    assert "microaggregation" in {fault.field for fault in error.faults}
-
-
 def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: Session, people: list[Row]) -> None:
     seen: list[Progress] = []
     phases: list[JobPhase] = []

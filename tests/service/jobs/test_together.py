@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Scopes, Session, Sight, looking
 from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
@@ -31,12 +31,13 @@ from tableveil.policy import (
 )
 from tableveil.policy.validate_together import check_together
 from tableveil.release import decide, joint_figures, withdraw
+from tableveil.release.erase import erase
 from tableveil.release.together import MOST_SIZE
 from tableveil.state import jobs, persons
 from tableveil.state.decisions import Decision
 from tableveil.state.releases import Release
 from tests.service.jobs.contexts import context
-from tests.service.jobs.managed import POLICY
+from tests.service.jobs.managed import OF_KNOWN_PEOPLE
 
 Run = Callable[..., Release]
 K = 3
@@ -53,12 +54,8 @@ def register(session: Session) -> None:
 
 def policy(name: str, left_behind: LeftBehind | None = None, *together: int, **changes: Any) -> Policy:
     found = replace(
-        POLICY,
+        OF_KNOWN_PEOPLE,
         source=TableReference("", "main", "register"),
-        attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
-        person_column="id",
-        suppression_limit=Decimal(1),
-        repeat_reason="",
         release=ReleaseTarget("main", name, together_with=together, left_behind=left_behind),
     )
     return replace(found, **changes)
@@ -469,3 +466,38 @@ def test_fifty_earlier_releases(session: Session) -> None:
     assert persons.recognize(session.ledger, range(1, 51), "known", exp.table_("numbered"), "id") == sum(
         expected.values()
     )
+
+
+def test_releases_of_others_are_neither_named_nor_counted(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else's release of the same people binds, and who is told of it learns neither its name nor its size."""
+    session.execute("CREATE SCHEMA others; CREATE TABLE others.register AS FROM register")
+    theirs = TableReference("", "others", "register")
+    run(database, policy("first", source=theirs))
+    session.execute("DELETE FROM register WHERE id > 50")
+    own = Scopes(schemas=frozenset({"main"}))
+    with looking(lambda: Sight("bob", owned=own, published=own)):
+        release = run(database, policy("second", LeftBehind.REPORT))
+        told = " ".join(release.warnings)
+        with pytest.raises(InfeasibleError) as refused:
+            run(database, policy("third", LeftBehind.REQUIRE, suppression_limit=Decimal(0)))
+    assert "Judged together with a release that you may not see: " in told
+    assert "people with a row there are in the source" in told
+    faults = str(refused.value.faults)
+    assert "found='a release that you may not see, with which" in faults
+    assert "releases/1" not in told + faults
+
+
+def test_an_erasure_makes_no_release_one_to_judge_with(database: Database, session: Session, run: Run) -> None:
+    """Somebody had several rows there, and no class. Erased, they left some behind, and the ledger forgot that."""
+    session.execute("INSERT INTO register FROM register WHERE id = 3")
+    first = run(database, policy("first")).number
+    with session.transaction():
+        erased = erase(session, TableReference(session.catalog, "main", "register"), "id", ["3"])
+    assert (erased.rows, erased.holding) == (2, (first,))
+    with pytest.raises(InvalidError, match="has no class of each person"):
+        run(database, policy("second"))
+    with pytest.raises(InvalidError) as refused:
+        run(database, policy("second", LeftBehind.REPORT))
+    assert refused.value.code == "TOGETHER_UNKNOWN"

@@ -27,7 +27,7 @@ from tableveil.release import joint_figures
 from tableveil.release.erase import erase
 from tableveil.state import persons
 from tableveil.state.releases import Release
-from tests.service.jobs.managed import POLICY
+from tests.service.jobs.managed import OF_KNOWN_PEOPLE
 
 Run = Callable[..., Release]
 K = 3
@@ -45,18 +45,11 @@ def visits(session: Session) -> None:
 
 def policy(name: str, left_behind: LeftBehind | None = None, *models: Dominance, **changes: Any) -> Policy:
     found = replace(
-        POLICY,
+        OF_KNOWN_PEOPLE,
         source=TableReference("", "main", "visits"),
-        attributes=(
-            AttributePolicy("visit", Role.IDENTIFYING),
-            AttributePolicy("id", Role.IDENTIFYING),
-            *POLICY.attributes,
-        ),
-        person_column="id",
+        attributes=(AttributePolicy("visit", Role.IDENTIFYING), *OF_KNOWN_PEOPLE.attributes),
         record_column="visit",
         privacy_models=(KAnonymity(K), *models),
-        suppression_limit=Decimal(1),
-        repeat_reason="",
         release=ReleaseTarget("main", name, left_behind=left_behind),
     )
     return replace(found, **changes)

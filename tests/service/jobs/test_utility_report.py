@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -16,14 +17,18 @@ from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Results
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
     AttributePolicy,
     IfExists,
     KAnonymity,
     LocalRecoding,
+    Microaggregation,
     Policy,
     ReleaseKind,
     ReleaseTarget,
     Role,
+    Scale,
     SuppressedRecords,
     TableReference,
 )
@@ -162,6 +167,37 @@ def test_labels_of_local_recoding_count_each_by_its_own_width(
     assert {"*", "[48, 63]"} <= labels.keys(), "no mixed widths"
     check_spread(age, labels)
     assert age.loss == release.attributes[0].loss
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {},
+        {"local_recoding": LocalRecoding()},
+        {"microaggregation": Microaggregation(), "suppressed_records": SuppressedRecords.DROP, "marker_column": None},
+    ],
+    ids=["one transformation", "local recoding", "microaggregation"],
+)
+def test_all_records_of_people_are_measured(
+    jobs: JobManager,
+    database: Database,
+    session: Session,
+    released: Callable[..., Release],
+    method: dict[str, Any],
+) -> None:
+    session.execute("UPDATE people SET name = 'p' || (substr(name, 2)::INT % 150)")
+    attributes = POLICY.attributes
+    if "microaggregation" in method:
+        age, sex, *others = POLICY.attributes
+        age = AttributePolicy("age", Role.QUASI_IDENTIFIER, aggregation=Aggregation())
+        sex = replace(sex, aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL))
+        attributes = (age, sex, *others)
+    release = released(replace(POLICY, attributes=attributes, person_column="name", **method))
+    report = report_of(jobs, database, release.number)
+    kept = session.value("SELECT count(*) FROM published WHERE age IS NOT NULL")
+    for name in ("age", "sex"):
+        assert (column(report, name).before.records, column(report, name).after.records) == (400, kept)
+    assert column(report, "age").before.mean == pytest.approx(session.value("SELECT avg(age) FROM people"))
 
 
 def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, released: Callable[..., Release]) -> None:

@@ -65,6 +65,18 @@ def test_a_query_is_described_without_being_run(session: Session) -> None:
     assert session.described(query) == [("a b", "INTEGER"), ("d", "DATE")]
 
 
+def test_a_closed_session_runs_nothing(database: Database) -> None:
+    session = database.session()
+    session.execute("SELECT 1")
+    session.close()
+    session.close()
+    assert session.step == (1, 0)
+    for control in (None, Control()):
+        session.control = control
+        with pytest.raises(InternalError, match="the database refused a statement"):
+            session.execute("SELECT 1")
+
+
 # --- failures -------------------------------------------------------------------------------------------------------
 
 RUNS: dict[str, Callable[[Session, exp.Expr], object]] = {

@@ -101,9 +101,7 @@ def test_person_with_several_records(session: Session) -> None:
         found = f"{name}, which takes every record for another person, {several}"
         assert faults_of(session, rows, replace(POLICY, privacy_models=(model,))) == [(field, found)]
         assert faults_of(session, people(100), replace(POLICY, privacy_models=(model,))) == []
-    assert faults_of(session, rows, replace(POLICY, microaggregation=Microaggregation())) == [
-        ("microaggregation", f"microaggregation, which takes every record for another person, {several}")
-    ]
+    assert faults_of(session, rows, replace(POLICY, microaggregation=Microaggregation())) == []
 
 
 def test_rows_without_a_person(session: Session) -> None:
@@ -184,3 +182,19 @@ def test_all_faults_at_once(session: Session) -> None:
         "attributes[2].role",
         "attributes[0].nulls",
     ]
+
+
+@pytest.mark.parametrize("field", ["person_column", "record_column"])
+def test_negative_zeros(session: Session, field: str) -> None:
+    """They equal zero, so that the next release may have it in their place: as a newcomer, and as one who left."""
+    session.execute(
+        "CREATE OR REPLACE TABLE t AS SELECT 20 AS age, 'same' AS note, i AS person, "
+        "CASE WHEN i = 0 THEN '-0.0' ELSE i::VARCHAR END::DOUBLE AS who FROM range(10) r(i)"
+    )
+    attributes = (*POLICY.attributes, AttributePolicy("who", Role.IDENTIFYING))
+    person, record = ("who", "") if field == "person_column" else ("person", "who")
+    policy = replace(POLICY, attributes=attributes, person_column=person, record_column=record)
+    source, complete, _ = resolve_source(session, policy)
+    assert source is not None
+    found = check_facts(session, source, complete).faults
+    assert [(fault.field, fault.found) for fault in found] == [(field, "1 records with -0.0 in 'who'")]

@@ -180,3 +180,18 @@ def test_a_catalog_is_called_like_its_file(tmp_path_factory: pytest.TempPathFact
             assert session.rows(f"SELECT * FROM {source.table().sql(dialect='duckdb')}") == []
     finally:
         database.close()
+
+
+def naming(policy: Policy, field: str, name: str) -> Policy:
+    """The policy in which the person or record column has a name."""
+    return replace(policy, person_column=name) if field == "person_column" else replace(policy, record_column=name)
+
+
+@pytest.mark.parametrize("type_", ["INTERVAL", "VARCHAR COLLATE NOCASE", "INTEGER[]", "STRUCT(a INTEGER)"])
+@pytest.mark.parametrize("field", ["person_column", "record_column"])
+def test_people_whose_texts_are_not_compared_as_their_values_are(session: Session, type_: str, field: str) -> None:
+    """30 days and a month are equal, and the ledger has digests of their texts; nothing refused it by name."""
+    session.execute(f"ALTER TABLE patients ADD COLUMN who {type_}")
+    policy = replace(POLICY, attributes=(*POLICY.attributes, AttributePolicy("who", Role.IDENTIFYING)))
+    assert [found for found, *_ in faults_of(session, naming(policy, field, "who"))] == [field]
+    assert faults_of(session, policy) == []

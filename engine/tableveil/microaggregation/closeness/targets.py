@@ -39,7 +39,7 @@ class Target:
 
 def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColumn]) -> tuple[Target, ...]:
     """The targets of those models that are of t-closeness."""
-    positions = {column.column: position for position, column in enumerate(sensitive)}
+    positions = {column.column: position for position, column in enumerate(sensitive) if column.protected}
     targets = []
     for model in models:
         if isinstance(model, TCloseness):

@@ -77,15 +77,15 @@ def refusal(
         for ways in islice(product(*(one.ways for one in unmet)), MOST)
     ]
     relaxations = [*together, *(relaxation for _, others in instead for relaxation in others)]
-    faults = [Fault(one.field, one.found, one.expected, _hint(one, unmet)) for one in unmet]
+    faults = [Fault(one.field, one.found, one.expected, _hint(one, unmet, nearest)) for one in unmet]
     faults += [fault for fault, _ in instead]
     return InfeasibleError(code, str(faults[0]) if len(faults) == 1 else message, faults, relaxations)
 
 
-def _hint(one: Unmet, unmet: Sequence[Unmet]) -> str:
+def _hint(one: Unmet, unmet: Sequence[Unmet], nearest: bool) -> str:
     """The ways to meet it, by the last names of their fields: the fault's field gives the rest."""
     if not one.ways:
-        return "No value that could be asked for would do: leave it out."
+        return f"No value that could be asked for {'would' if nearest else 'is known to'} do: leave it out."
     ways = ", or ".join(
         " and ".join(str(Change(change.field.rpartition(".")[2], change.value)) for change in way) for way in one.ways
     )

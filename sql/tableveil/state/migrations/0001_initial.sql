@@ -303,7 +303,7 @@ CREATE TABLE tableveil.release_persons (
 CREATE TABLE tableveil.release_erased_persons (
     release BIGINT NOT NULL,
     member UBIGINT NOT NULL,
-    class INTEGER NOT NULL,
+    class INTEGER,
     person UBIGINT
 );
 

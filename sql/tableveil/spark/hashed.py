@@ -1,0 +1,92 @@
+"""Hashes of rows below aggregates, which Spark is made to compute first: it would interpret them row by row."""
+
+from __future__ import annotations
+
+import itertools
+
+from sqlglot import exp
+
+from tableveil.backend import row_hash
+
+_HASH = row_hash()
+
+_MORE_THAN_ROWS = ("joins", "laterals", "group", "having", "distinct", "qualify", "windows", "order", "limit", "with_")
+
+_BITS = (21, 22)
+"""The lowest bits of a hash, and the next ones: sums of each part fit into 64 bits for a trillion rows."""
+
+
+def hashed_first(statement: exp.Expr) -> exp.Expr:
+    """The statement, with the hashes that a query over all rows aggregates computed in a subquery.
+
+    Spark interprets the arguments of approximate counts, and compiles a projection below them.
+    """
+    if not isinstance(statement, exp.Select) or any(statement.args.get(part) for part in _MORE_THAN_ROWS):
+        return statement
+    query = statement.copy()
+    source = query.find(exp.From)
+    hashes = [
+        found
+        for projection in query.expressions
+        for aggregate in projection.find_all(exp.AggFunc)
+        for found in aggregate.find_all(type(_HASH))
+        if found.name == _HASH.name
+    ]
+    columns = {found for projection in query.expressions for found in projection.find_all(exp.Column)}
+    nested = any(projection.find(exp.Query) for projection in query.expressions)
+    if source is None or not hashes or nested or any(found.table for found in columns):
+        return statement
+    taken = {found.name.casefold() for found in columns}
+    free = (name for name in (f"h{i}" for i in itertools.count()) if name not in taken)
+    names: dict[exp.Expr, str] = {}
+    for found in hashes:
+        if found not in names:
+            names[found.copy()] = next(free)
+        named = _column(names[found])
+        total = found.parent
+        if isinstance(total, exp.Sum):
+            total.replace(_sum(named))
+        else:
+            found.replace(named)
+    others = {
+        found.name: found.copy()
+        for projection in query.expressions
+        for found in projection.find_all(exp.Column)
+        if found.name not in names.values()
+    }
+    rows = exp.select(*others.values(), *(exp.alias_(found, name, quoted=True) for found, name in names.items()))
+    rows = rows.from_(source.this)
+    where = query.args.get("where")
+    if where is not None:
+        rows = rows.where(where.this)
+        query.set("where", None)
+    return query.from_(rows.subquery("hashed"))
+
+
+def _sum(hashed: exp.Expr) -> exp.Expr:
+    """The sum as a decimal of 38 digits, from sums of parts: decimals of all rows would take several times as long."""
+    low, middle = _BITS
+    parts = (
+        (exp.BitwiseAnd(this=hashed, expression=_number(2**low - 1)), 0),
+        (
+            exp.BitwiseAnd(
+                this=exp.BitwiseRightShift(this=hashed.copy(), expression=_number(low)),
+                expression=_number(2**middle - 1),
+            ),
+            low,
+        ),
+        (exp.BitwiseRightShift(this=hashed.copy(), expression=_number(low + middle)), low + middle),
+    )
+    wide = [
+        exp.Mul(this=exp.cast(exp.Sum(this=part), "DECIMAL(38, 0)"), expression=_number(2**bits))
+        for part, bits in parts
+    ]
+    return exp.paren(exp.Add(this=exp.Add(this=wide[0], expression=wide[1]), expression=wide[2]))
+
+
+def _column(name: str) -> exp.Expr:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)

@@ -1,0 +1,127 @@
+"""Releases by local recoding as readers see them: suppressed rows, mixed widths, and what classes tell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.policy import (
+    ClassificationModel,
+    EntropyLDiversity,
+    KAnonymity,
+    LocalRecoding,
+    ReleaseTarget,
+    SuppressedRecords,
+)
+from tests.service.jobs import test_local_recoding
+from tests.service.jobs.test_local_recoding import POLICY, Row, Run, create, drawn, holds, released
+
+database, clean = test_local_recoding.database, test_local_recoding.clean
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_suppressed_rows_are_shown_as_one_class_that_holds(
+    database: Database, session: Session, run: Run, seed: int
+) -> None:
+    people = drawn(20 + seed, 150)
+    create(session, people)
+    models = (KAnonymity(4), EntropyLDiversity("illness", Decimal("1.8")))
+    finest = tuple(replace(a, maximum_level=1) if a.hierarchy else a for a in POLICY.attributes)
+    policy = replace(
+        POLICY,
+        attributes=finest,
+        suppression_limit=Decimal("0.6"),
+        suppressed_records=SuppressedRecords.KEEP,
+        marker_column="gone",
+        privacy_models=models,
+    )
+    release = run(database, policy)
+    shown = session.rows("SELECT letter, age, illness FROM out WHERE gone")
+    assert len(shown) == release.suppressed_records > 0
+    assert {row[:2] for row in shown} == {(None, None)}
+    source = Counter(illness for *_, illness in people)
+    assert all(holds(model, [illness for *_, illness in shown], source) for model in models)
+
+
+def test_suppressed_rows_are_blank(database: Database, session: Session, run: Run) -> None:
+    create(session, drawn(9, 100))
+    policy = replace(
+        POLICY,
+        suppression_limit=Decimal("0.2"),
+        suppressed_records=SuppressedRecords.BLANK,
+        marker_column="gone",
+        privacy_models=(KAnonymity(6),),
+    )
+    release = run(database, policy)
+    assert session.value("SELECT count(*) FROM out WHERE gone") == release.suppressed_records
+    assert session.value("SELECT count(*) FROM out WHERE gone AND coalesce(letter, age, illness) IS NOT NULL") == 0
+
+
+def test_the_statements_of_the_page_count_mixed_widths(database: Database, session: Session, run: Run) -> None:
+    rows = drawn(4, 120)
+    create(session, rows)
+    run(database, replace(POLICY, release=ReleaseTarget("main", "people_released")))
+    page = (Path(__file__).parents[3] / "docs" / "local_recoding.md").read_text(encoding="utf-8")
+    view, counted, grouped = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    session.execute(view)
+    try:
+        ((least, most, expected),) = session.rows(counted)
+        assert least <= sum(5 <= age <= 14 for _, age, _ in rows) <= most
+        assert least < expected < most
+        decades = dict(session.rows(grouped))
+        assert list(decades) == [0, 10, 20, 30]
+        assert sum(decades.values()) == pytest.approx(120)
+        assert decades[0] == pytest.approx(sum(age < 10 for _, age, _ in rows), rel=0.2)
+    finally:
+        session.execute("DROP VIEW ages")
+
+
+def shares_of_the_worst(rows: Sequence[Row], records: int, features: Sequence[int]) -> float:
+    """Iyengar's penalties by their definition, counted from the released rows: 0.5 if suppressed, else 1."""
+    votes: dict[Row, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        votes[tuple(row[j] for j in features)][row[2]] += 1
+    penalty = 0.5 * (records - len(rows))
+    for spread in votes.values():
+        (_, most), *others = spread.most_common()
+        penalty += spread.total() - most if not others or others[0][1] < most else spread.total()
+    return penalty / records
+
+
+def test_classes_that_tell_more_than_the_best_transformation(database: Database, session: Session, run: Run) -> None:
+    create(session, [(letter, age, "flu" if age % 4 < 2 else "cold") for letter, age, _ in drawn(4, 120)])
+    local = run(database, replace(POLICY, quality_model=ClassificationModel(("illness",))))
+    assert local.score == pytest.approx(shares_of_the_worst(released(session), 120, (0, 1)))
+    assert local.proof.strategy.startswith("local recoding: cheapest first by cell")
+
+
+@pytest.mark.parametrize(("features", "at"), [((), (0, 1)), (("age",), (1,))])
+@pytest.mark.parametrize("held", [LocalRecoding(), LocalRecoding((("age", 1),))])
+def test_the_score_of_classification_is_counted_from_the_rows(
+    database: Database,
+    session: Session,
+    run: Run,
+    features: tuple[str, ...],
+    at: tuple[int, ...],
+    held: LocalRecoding,
+) -> None:
+    create(session, drawn(4, 120))
+    policy = replace(
+        POLICY,
+        quality_model=ClassificationModel(("illness",), features),
+        local_recoding=held,
+        suppression_limit=Decimal("0.1"),
+    )
+    local = run(database, policy)
+    assert local.score == pytest.approx(shares_of_the_worst(released(session), 120, at))
+    assert local.quality_model.endswith("; minimized: arithmetic mean of loss")
+    assert (local.proof.optimal, local.proof.lower_bound) == (False, 0)
+    whole = replace(policy, local_recoding=None, release=ReleaseTarget("main", "whole"), repeat_reason="to compare")
+    assert local.score <= run(database, whole).score
