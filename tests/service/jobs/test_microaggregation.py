@@ -7,75 +7,52 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.control import Control, Progress, Stopped
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto, stored_policy
 from tableveil.convert.frontiers import frontier_from_proto
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto
 from tableveil.document import read_policy
-from tableveil.errors import ConflictError, InfeasibleError, InvalidError
+from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import InlineLevels
-from tableveil.pipelines import microaggregation as run_microaggregation
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.read import read_dictionaries, resolve_fully
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import (
-    AbsentValues,
     AggregateFunction,
     Aggregation,
     AttributePolicy,
-    ClosenessAlgorithm,
     Clustering,
-    DeltaDisclosure,
-    Distance,
-    DistinctLDiversity,
-    EntropyEstimator,
-    EntropyLDiversity,
     IfExists,
     KAnonymity,
     Microaggregation,
     NullHandling,
     Policy,
-    PrivacyModel,
-    ReleaseKind,
     ReleaseTarget,
     Role,
     Scale,
-    SuppressedRecords,
     TableReference,
-    TCloseness,
     ValueOrder,
-    validate_policy,
 )
-from tableveil.privacy.entropy_diversity import entropy_l
-from tableveil.release.disclosure import EFFECTIVE_K
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.v1 import frontier_service_pb2, payout_service_pb2
-from tests.engine.search.changes import with_changes
 from tests.service.jobs.aggregated_rows import (
     Row,
     check_aggregates,
     classes_of,
-    equal_distance,
-    ordered_distance,
     read_rows,
-    within,
 )
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
@@ -207,6 +184,17 @@ def check(policy: Policy, session: Session, source: Sequence[Row], k: int = 4) -
     return classes
 
 
+def refused(kind: type[Any], database: Database, session: Session, policy: Policy) -> Any:
+    """The error with which a job ends that writes nothing."""
+    before = session.value("SELECT count(*) FROM tableveil.releases")
+    with database.session() as own:
+        own.control = Control()
+        with pytest.raises(kind) as caught:
+            anonymize(context(own, database, jobs.next_number(own.ledger)), policy)
+    assert session.value("SELECT count(*) FROM tableveil.releases") == before
+    return caught.value
+
+
 # --- what is released -----------------------------------------------------------------------------------------------
 
 
@@ -286,161 +274,6 @@ def test_one_column_has_the_optimum(database: Database, session: Session, run: R
     whole = sum((value - fmean(values)) ** 2 for value in values)
     assert release.score == pytest.approx(least[-1] / whole, abs=1e-9)
     assert (release.proof.optimal, release.proof.lower_bound) == (True, release.score)
-
-
-# --- models of sensitive columns ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("closeness", ClosenessAlgorithm)
-def test_every_class_is_close(
-    database: Database, session: Session, run: Run, people: list[Row], closeness: ClosenessAlgorithm
-) -> None:
-    t = Decimal("0.12")
-    policy = replace(
-        POLICY,
-        privacy_models=(KAnonymity(3), KAnonymity(2), TCloseness("charge", t, Distance.ORDERED)),
-        microaggregation=Microaggregation(closeness=closeness),
-    )
-    release = run(database, policy)
-    classes = check(policy, session, people, k=3)
-    charges = [row["charge"] for row in people]
-    distances = [ordered_distance([row["charge"] for row in part], charges) for part in classes.values()]
-    assert all(within(distance, t) for distance in distances)
-    assert len(classes) > 1
-    reached = {(g.model, g.column): g.after for g in release.guarantees}
-    assert reached["t_closeness (ordered)", "charge"] == pytest.approx(float(max(distances)), rel=1e-9)
-    # Columns that no model looks at are not counted.
-    assert {column for model, column in reached if model != EFFECTIVE_K} == {"", "charge"}
-
-
-def test_several_sensitive_columns_at_once(database: Database, session: Session, run: Run, people: list[Row]) -> None:
-    models = (
-        KAnonymity(3),
-        DistinctLDiversity("illness", 3),
-        TCloseness("charge", Decimal("0.3"), Distance.ORDERED),
-        TCloseness("illness", Decimal("0.25"), Distance.EQUAL),
-    )
-    policy = replace(POLICY, privacy_models=models)
-    release = run(database, policy)
-    classes = check(policy, session, people, k=3)
-    charges, illnesses = [row["charge"] for row in people], [row["illness"] for row in people]
-    for part in classes.values():
-        assert len({row["illness"] for row in part}) == 3
-        assert ordered_distance([row["charge"] for row in part], charges) <= Fraction("0.3")
-        assert equal_distance([row["illness"] for row in part], illnesses) <= Fraction("0.25")
-    assert len(classes) > 1
-    assert "merged" in release.proof.strategy
-    assert not release.proof.optimal
-
-
-def test_a_model_that_not_even_everybody_meets(database: Database, session: Session, people: list[Row]) -> None:
-    models = (KAnonymity(3), EntropyLDiversity("illness", Decimal(3)))
-    fault = refused(InfeasibleError, database, session, replace(POLICY, privacy_models=models)).faults[0]
-    assert fault.field.startswith("privacy_models")
-    assert "3" in fault.found
-
-
-# --- records set aside ----------------------------------------------------------------------------------------------
-
-
-def with_nulls(people: Sequence[Row]) -> list[Row]:
-    """Every tenth person has no age, and the first also no income; they have an illness of their own."""
-    rows = [row | ({} if row["tag"] % 10 else {"age": None, "illness": "rare"}) for row in people]
-    return [rows[0] | {"income": None}, *rows[1:]]
-
-
-NULLS_ASIDE = replace(
-    POLICY,
-    attributes=(
-        replace(POLICY.attributes[0], nulls=NullHandling.SUPPRESS),
-        replace(POLICY.attributes[1], nulls=NullHandling.SUPPRESS),
-        *POLICY.attributes[2:],
-    ),
-    suppression_limit=Decimal("0.1"),
-)
-
-
-def test_records_with_a_null_are_set_aside(database: Database, session: Session, run: Run, people: list[Row]) -> None:
-    rows = with_nulls(people)
-    create(session, rows)
-    t = Decimal("0.2")
-    policy = replace(
-        NULLS_ASIDE,
-        privacy_models=(KAnonymity(4), TCloseness("illness", t, Distance.EQUAL)),
-        suppressed_records=SuppressedRecords.BLANK,
-        marker_column="gone",
-        release=ReleaseTarget("main", "out", ReleaseKind.VIEW),
-    )
-    release = run(database, policy)
-    assert (release.records, release.suppressed_records) == (60, 6)
-    assert session.rows("SELECT count(*), count(age), count(illness), count(tag) FROM out WHERE gone") == [(6, 0, 0, 0)]
-    clustered = [row for row in rows if row["age"] is not None]
-    released = read_rows(session, "SELECT * EXCLUDE gone FROM out WHERE NOT gone")
-    check_aggregates(policy, clustered, released)
-    illnesses = [row["illness"] for row in clustered]
-    assert "rare" not in illnesses
-    for members in classes_of(policy, clustered, released).values():
-        # The whole that distributions are compared with is that of the clustered records.
-        assert within(equal_distance([row["illness"] for row in members], illnesses), t)
-    assert release.risk_after.records == 54
-    # They have lost everything.
-    assert all(attribute.loss > 0.1 for attribute in release.attributes)
-
-
-def test_more_than_the_limit_is_refused(database: Database, session: Session, people: list[Row]) -> None:
-    create(session, with_nulls(people))
-    policy = replace(NULLS_ASIDE, suppression_limit=Decimal("0.0999"))
-    error = refused(InfeasibleError, database, session, policy)
-    assert error.faults[0].field == "suppression_limit"
-    assert error.faults[0].found == (
-        "6 of 60 records (10 %) that have to be suppressed: they have a NULL in an aggregated column"
-    )
-    assert "suppression_limit = 0.1." in error.faults[0].hint
-
-
-def test_the_limit_and_the_models_are_told_together(database: Database, session: Session, people: list[Row]) -> None:
-    create(session, with_nulls(people))
-    models = (KAnonymity(60), DistinctLDiversity("illness", 4), TCloseness("charge", Decimal(0), Distance.ORDERED))
-    policy = replace(NULLS_ASIDE, suppression_limit=Decimal("0.05"), privacy_models=models)
-    error = refused(InfeasibleError, database, session, policy)
-    # All records together are 0 away from themselves: t is met.
-    assert [fault.field for fault in error.faults] == ["suppression_limit", "privacy_models[0]", "privacy_models[1]"]
-    assert error.code == "TOO_FEW_RECORDS"
-    [relaxation] = error.relaxations
-    assert relaxation.nearest
-    assert str(relaxation) == (
-        "suppression_limit = 0.1 and privacy_models[0].k_anonymity.k = 54 "
-        "and privacy_models[1].distinct_l_diversity.l = 3"
-    )
-    with database.session() as own:
-        own.control = Control()
-        job, changed = context(own), with_changes(policy, relaxation.changes)
-        source, resolved, hierarchies = resolve_fully(own, changed, store=False)
-        assert resolved.microaggregation is not None
-        with own.transaction():
-            _, dictionaries = read_dictionaries(own, source, resolved, hierarchies)
-            read = run_microaggregation.clusterable(own, resolved, resolved.microaggregation, dictionaries)
-        run_microaggregation._check_limit(read)
-        assert run_microaggregation._solve(job, read).found.clusters.number == 1
-
-
-def test_a_null_is_a_fault_unless_allowed(database: Database, session: Session, people: list[Row]) -> None:
-    create(session, with_nulls(people))
-    error = refused(InvalidError, database, session, POLICY)
-    assert {fault.field for fault in error.faults} == {"attributes[0].nulls", "attributes[1].nulls"}
-
-
-@pytest.mark.parametrize("left", [0, 3])
-def test_fewer_records_than_a_cluster_needs(database: Database, session: Session, people: list[Row], left: int) -> None:
-    rows = [row | ({} if i < left else {"age": None}) for i, row in enumerate(people)]
-    columns = {column: pa.array([row[column] for row in rows]) for column in rows[0]} | {
-        "age": pa.array([row["age"] for row in rows], pa.int64())
-    }
-    with session.relation("given", pa.table(columns)):
-        session.execute("CREATE OR REPLACE TABLE people AS FROM given")
-    error = refused(InfeasibleError, database, session, replace(NULLS_ASIDE, suppression_limit=Decimal(1)))
-    assert error.code == "TOO_FEW_RECORDS"
-    assert f"{left} records" in error.faults[0].found
 
 
 # --- warnings and the other half of a job ---------------------------------------------------------------------------
@@ -547,36 +380,3 @@ def test_what_searches_a_lattice_is_refused() -> None:
     assert [fault.field for fault in faults] == ["microaggregation"]
     _, _, _, faults = payout_sweep_from_proto(payout_service_pb2.SubmitPayoutSweepRequest(policy=message))
     assert "microaggregation" in [fault.field for fault in faults]
-
-
-@pytest.mark.parametrize(
-    ("model", "field"),
-    [
-        (EntropyLDiversity("illness", Decimal(2), EntropyEstimator.GRASSBERGER), "entropy_l_diversity.estimator"),
-        (DeltaDisclosure("illness", Decimal(2), AbsentValues.IGNORE), "delta_disclosure.absent_values"),
-    ],
-)
-def test_models_of_which_a_union_need_not_hold_are_refused(model: PrivacyModel, field: str) -> None:
-    faults = validate_policy(replace(POLICY, privacy_models=(KAnonymity(2), model)))
-    assert [fault.field for fault in faults] == [f"privacy_models[1].{field}"]
-
-
-def test_a_union_may_not_meet_what_its_parts_do() -> None:
-    """Two clusters of six people with the same illnesses, as they are and as one class."""
-    part, codes = np.array([1, 1, 4]), np.arange(3)
-    column = SensitiveColumn("illness", 2 * part)
-    parts = ClassValues(np.repeat([0, 1], 3), np.tile(codes, 2), np.tile(part, 2))
-    union = ClassValues(np.zeros(3, np.intp), codes, 2 * part)
-    estimates = [entropy_l(values, column, EntropyEstimator.GRASSBERGER) for values in (parts, union)]
-    assert estimates[1].min() < 2.5 < estimates[0].min()
-
-
-def refused(kind: type[Any], database: Database, session: Session, policy: Policy) -> Any:
-    """The error with which a job ends that writes nothing."""
-    before = session.value("SELECT count(*) FROM tableveil.releases")
-    with database.session() as own:
-        own.control = Control()
-        with pytest.raises(kind) as caught:
-            anonymize(context(own, database, jobs.next_number(own.ledger)), policy)
-    assert session.value("SELECT count(*) FROM tableveil.releases") == before
-    return caught.value
