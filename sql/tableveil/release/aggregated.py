@@ -177,9 +177,12 @@ def member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr
         )
         rows = exp.select("*", alias(place, "place")).from_(rows.subquery("unnumbered"))
         same.append(exp.GTE(this=column("place", "rows"), expression=column("first", MEMBERS)))
-        same.append(exp.LTE(this=column("place", "rows"), expression=column("last", MEMBERS)))
     of_class = exp.EQ(this=column("class", MEMBERS), expression=column("class", AGGREGATES))
-    joined = exp.select().from_(rows.subquery("rows")).join(table(MEMBERS), on=conjunction(same))
+    # Records are equal in many clusters, of which only the last that begins by then is compared.
+    joined = exp.select().from_(rows.subquery("rows"))
+    joined = joined.join(table(MEMBERS), on=conjunction(same), join_type="ASOF" if numbered else "")
+    if numbered:
+        joined = joined.where(exp.LTE(this=column("place", "rows"), expression=column("last", MEMBERS)))
     return joined.join(table(AGGREGATES), on=of_class)
 
 

@@ -48,9 +48,10 @@ def stage_clustered(
         CLUSTERED,
         f"SELECT c.class, o.k{len(keys) - 1} AS w{found} "
         f"FROM (SELECT {', '.join(columns)}, {place} AS place FROM {written.source_rows} AS p) AS o "
-        f"JOIN (SELECT m.class, m.first, m.last, {values} FROM temp.main.{MEMBERS} AS m {joins}) AS m "
-        f"ON {same} AND o.place BETWEEN m.first AND m.last "
-        f"JOIN temp.main.{AGGREGATES} AS a ON a.class = m.class JOIN judged_classes AS c ON {released}",
+        f"ASOF JOIN (SELECT m.class, m.first, m.last, {values} FROM temp.main.{MEMBERS} AS m {joins}) AS m "
+        f"ON {same} AND o.place >= m.first "
+        f"JOIN temp.main.{AGGREGATES} AS a ON a.class = m.class JOIN judged_classes AS c ON {released} "
+        "WHERE o.place <= m.last",
     )
     names = ", ".join(quoted(name) for name in (*quasi_identifiers, *others))
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"

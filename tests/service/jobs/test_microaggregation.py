@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -274,6 +275,22 @@ def test_one_column_has_the_optimum(database: Database, session: Session, run: R
     whole = sum((value - fmean(values)) ** 2 for value in values)
     assert release.score == pytest.approx(least[-1] / whole, abs=1e-9)
     assert (release.proof.optimal, release.proof.lower_bound) == (True, release.score)
+
+
+# --- records with equal values ---------------------------------------------------------------------------------------
+
+
+def test_many_equal_records_are_found_in_their_clusters_one_by_one(
+    database: Database, session: Session, run: Run
+) -> None:
+    """60,000 clusters in one place: to compare each record with all of them takes 20 seconds."""
+    session.execute("CREATE TABLE people AS SELECT 1 AS age, 2 AS income, i % 7 AS tag FROM range(240_000) AS r(i)")
+    started = time.process_time()
+    run(database, replace(POLICY, attributes=(numeric("age"), numeric("income"), TAG)))
+    assert time.process_time() - started < 10
+    assert session.rows("SELECT DISTINCT age, income FROM out") == [(1, 2)]
+    tags = [dict(session.rows(f"SELECT tag, count(*) FROM {name} GROUP BY tag")) for name in ("people", "out")]
+    assert tags[0] == tags[1]
 
 
 # --- warnings and the other half of a job ---------------------------------------------------------------------------
