@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
 from tableveil.aggregation.points import Clustered, Clusters, Points
-from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.classes import ClassCounter, EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
 from tableveil.hierarchy import AttributeLevels
@@ -64,7 +64,7 @@ def solve(
             always of their union, neither these nor the clusters that were found.
         Stopped: `control` says so.
     """
-    if unmet_together(points, sensitive, [model for model in models if holds_of_unions(model, sensitive)]):
+    if privacy_of(models, counter_of(points, sensitive)).refuses_all_below(_together(points, sensitive)):
         raise refused(points, k, sensitive, models)
     targets = targets_of(models, sensitive)
     formed = _formed(points, k, options, targets, models, control, on_progress)
@@ -179,9 +179,7 @@ def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models:
     No other clusters meet them either if the models hold for a union if they hold for its parts.
     """
     records = int(points.counts.sum())
-    rows = np.arange(len(points.counts))
-    together = cluster_classes(points, Clusters(rows, np.zeros_like(rows), points.counts), sensitive)
-    counter = counter_of(points, sensitive)
+    together, counter = _together(points, sensitive), counter_of(points, sensitive)
 
     def holds(model: PrivacyModel) -> bool:
         return bool(privacy_of([model], counter).releasable(together).all())
@@ -196,3 +194,9 @@ def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models:
         for i, model in enumerate(models)
         if not holds(model)
     ]
+
+
+def _together(points: Points, sensitive: Sequence[SensitiveColumn]) -> EquivalenceClasses:
+    """A single cluster of all records."""
+    rows = np.arange(len(points.counts))
+    return cluster_classes(points, Clusters(rows, np.zeros_like(rows), points.counts), sensitive)

@@ -221,6 +221,18 @@ def test_people_with_one_record_each_are_clustered_as_records(visits: Visits, k:
     assert as_sets(of_people.clusters) == as_sets(of_records.clusters)
 
 
+@pytest.mark.parametrize("model", [DistinctLDiversity("s", 4), ProbabilisticLDiversity("s", Decimal("3.1"))], ids=str)
+def test_too_few_values_are_refused_before_any_cluster_is_formed(
+    model: PrivacyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No clusters of three values have more: only what one person's values add to that may differ in parts."""
+    visits = Visits(tuple(((float(i),), i // 2, i % 3) for i in range(60)))
+    monkeypatch.setattr("tableveil.microaggregation.solve._formed", lambda *given: pytest.fail("it forms clusters"))
+    with pytest.raises(InfeasibleError) as raised:
+        solved(visits, [KAnonymity(2), model])
+    assert [fault.field for fault in raised.value.faults] == ["privacy_models[1]"]
+
+
 def test_one_person_with_all_records_is_refused_with_the_k_that_there_is() -> None:
     alone = Visits(tuple(((float(i),), 0, i % 3) for i in range(50)))
     with pytest.raises(InfeasibleError) as raised:
