@@ -24,11 +24,13 @@ def check_links(
     session: WarehouseSession, source: Source, policy: Policy, people: int
 ) -> tuple[list[Fault], list[str]]:
     """Faults and warnings of released values that occur more than once, but in rows of fewer than k people."""
-    faults, warnings = [], []
+    faults, warnings, k = [], [], policy.k or 2
+    if people < k:
+        # No class is released. Every value would be of too few people, which says nothing of the column.
+        return [], []
     for i, attribute in enumerate(policy.attributes):
         if attribute.role not in (Role.SENSITIVE, Role.INSENSITIVE):
             continue
-        k = policy.k or 2
         linked = _linked(session, source, policy.person_column or "", attribute, k)
         found = f"values of fewer than {k} people that tie rows of {linked:,} of {people:,} people together"
         if linked > LINKED * people and not attribute.acknowledged:

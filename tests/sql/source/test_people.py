@@ -82,6 +82,15 @@ def test_values_that_tie_rows_together(session: Session, notes: int) -> None:
         assert warned == [f"'note' has {found}: what is promised of one row is not of several."] * bool(number)
 
 
+def test_a_k_of_more_than_all_people_is_no_fault_of_a_column(session: Session) -> None:
+    """The search says that no k will do; a note that everybody has would be told apart by nobody."""
+    rows: list[Row] = [(1, f"p{i // 2}", "a") for i in range(20)]
+    release = facts(session, rows, replace(POLICY, privacy_models=(KAnonymity(11),)))
+    assert (release.faults, release.warnings) == ((), ())
+    rows[0] = (1, "p0", "rare")
+    assert facts(session, [*rows, rows[0]], replace(POLICY, privacy_models=(KAnonymity(10),))).faults
+
+
 def test_values_that_should_agree(session: Session) -> None:
     rows: list[Row] = [(i // 3, f"p{i // 3}", "a") for i in range(300)]
     assert facts(session, rows).warnings == ()
