@@ -27,7 +27,8 @@ def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: st
     """
     if plan.repeating and not plan.policy.record_column:
         whose, nothing = alias(column(person, "source"), "person"), alias(cast(exp.null(), "INTEGER"), "class")
-        people = exp.select(whose, nothing).distinct().from_(plan.source.table("source"))
+        # An erasure finds those of whom all records were set aside, too.
+        people = exp.select(whose, nothing).distinct().from_(plan.source.with_all().table("source"))
         return collected(session, "people_with_classes", people)
     found: exp.Expr
     if plan.policy.record_level is not None or plan.aggregated is not None:

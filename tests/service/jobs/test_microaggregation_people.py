@@ -245,6 +245,9 @@ def test_people_of_records_set_aside_are_told(database: Database, session: Sessi
     release = run(database, policy)
     assert "Records set aside because of NULLs are all records of 1 person, and some records of 1." in release.warnings
     assert min(len(people_of(part)) for part in classes(session, rows)) >= 4
+    # An erasure has to find all people of the source.
+    known = f"SELECT count(*) FROM tableveil.release_persons WHERE release = {release.number}"
+    assert session.value(known) == len(people_of(rows)) == 70
 
 
 # --- what is not released ---------------------------------------------------------------------------------------------
