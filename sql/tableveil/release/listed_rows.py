@@ -1,4 +1,4 @@
-"""Writes rows that are sorted while their labels are small numbers: texts and bounds are many times as wide."""
+"""Writes rows that are sorted while labels and other texts are small numbers: these are many times as wide."""
 
 from __future__ import annotations
 
@@ -7,13 +7,31 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, column, in_order, listed, number, parameter, table
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    column,
+    drop,
+    in_order,
+    listed,
+    number,
+    parameter,
+    row_number,
+    table,
+)
+from tableveil.hierarchy import ValueKind
 from tableveil.release.label_columns import RANK_TYPE
 from tableveil.release.labels import label_table, stage_counted_labels
+from tableveil.release.packed_order import in_packed_order
 from tableveil.release.plan import ReleasePlan
 
 MOST_LISTED = 1_000
-"""The most groups of a column: DuckDB makes a list anew for every 2048 rows."""
+"""The most groups or texts of a column: DuckDB makes a list anew for every 2048 rows."""
+
+MOST_CHARACTERS = 64_000
+"""The most characters of all texts of a column that is not generalized."""
 
 
 def listable(plan: ReleasePlan) -> bool:
@@ -53,29 +71,85 @@ def write_listed_rows(
         bound.append(list(found))
         return listed(cast(parameter(len(bound)), f"{type_}[]"), at)
 
+    few = _stage_texts(session.embedded, plan, values) if session.embedded is session else {}
     wide: list[exp.Expr] = []
+    sizes: list[int | None] = []
     for i, released in enumerate(plan.columns()):
         sorted_by = column(f"c{i}", "ordered_rows")
-        columns = labelled.get(released.name)
-        if columns is None:
-            rows = rows.select(alias(values[released.name], f"c{i}"))
+        if released.name in labelled:
+            columns, j = labelled[released.name], list(labelled).index(released.name)
+            ranked = session.embedded.rows(
+                f"SELECT place, label, low, high FROM {label_table(j)} WHERE place IS NOT NULL ORDER BY place"
+            )
+            # NULL has the last place; no record has a label that is not released.
+            places, last = {label: place for place, label, *_ in ranked}, len(ranked) + 1
+            group = exp.Add(this=groups.get(position[released.name], number(0)), expression=number(1))
+            place = entry([places.get(label, last) for label in texts[released.name]], "USMALLINT", group)
+            _, shown, low, high = zip(*ranked, (None,) * 4, strict=True)
+            wide.append(alias(entry(shown, released.type, sorted_by), released.name))
+            if columns.bounds is not None:
+                wide.append(alias(entry(low, columns.bounds_type, sorted_by.copy()), columns.low))
+                wide.append(alias(entry(high, columns.bounds_type, sorted_by.copy()), columns.high))
+            rank = cast(sorted_by.copy(), RANK_TYPE)
+            has_null = None in texts[released.name]
+            wide.append(alias(exp.Nullif(this=rank, expression=number(last)) if has_null else rank, columns.rank))
+            sizes.append(last)
+        elif released.name in few:
+            found = few[released.name]
+            last = len(found) + 1
+            same = exp.EQ(this=values[released.name], expression=column("value", _texts(i)))
+            rows = rows.join(table(_texts(i)), on=same, join_type="LEFT")
+            place = exp.Coalesce(this=column("place", _texts(i)), expressions=[number(last)])
+            wide.append(alias(entry([*found, None], released.type, sorted_by), released.name))
+            sizes.append(last)
+        else:
+            place = values[released.name]
             wide.append(alias(sorted_by, released.name))
-            continue
-        j = list(labelled).index(released.name)
-        ranked = session.embedded.rows(
-            f"SELECT label, place, low, high FROM {label_table(j)} WHERE place IS NOT NULL ORDER BY place"
-        )
-        places = {label: place for label, place, *_ in ranked}
-        group = exp.Add(this=groups.get(position[released.name], number(0)), expression=number(1))
-        place = entry([places.get(label) for label in texts[released.name]], "USMALLINT", group)
+            sizes.append(None)
         rows = rows.select(alias(place, f"c{i}"))
-        wide.append(alias(entry([label for label, *_ in ranked], released.type, sorted_by), released.name))
-        if columns.bounds is not None:
-            for name, ends in ((columns.low, [row[2] for row in ranked]), (columns.high, [row[3] for row in ranked])):
-                wide.append(alias(entry(ends, columns.bounds_type, sorted_by.copy()), name))
-        wide.append(alias(cast(sorted_by.copy(), RANK_TYPE), columns.rank))
-    order = [column(f"c{i}") for i, _ in enumerate(plan.columns())]
-    session.write(target, in_order(rows, order, wide), bound)
+    if session.embedded is session:
+        session.write(target, in_packed_order(rows, sizes, wide), bound)
+    else:
+        session.write(target, in_order(rows, [column(f"c{i}") for i, _ in enumerate(sizes)], wide), bound)
+    for i, released in enumerate(plan.columns()):
+        if released.name in few:
+            session.embedded.execute(drop("TABLE", table(_texts(i))))
+
+
+def _stage_texts(session: Session, plan: ReleasePlan, values: Mapping[str, exp.Expr]) -> dict[str, list[str]]:
+    """The texts of each column that is not generalized and has few, sorted; a table has each `value` with its `place`.
+
+    NULL is none of them.
+    """
+    others = {
+        i: released
+        for i, released in enumerate(plan.columns())
+        if released.dictionary is None and released.column.kind is ValueKind.TEXT and released.type == "VARCHAR"
+    }
+    if not others:
+        return {}
+    rows = plan.source.table("source")
+    numbers = session.row(
+        exp.select(*(exp.ApproxDistinct(this=values[c.name].copy()) for c in others.values())).from_(rows)
+    )
+    few: dict[str, list[str]] = {}
+    for (i, released), different in zip(others.items(), numbers, strict=True):
+        if different > MOST_LISTED:
+            continue
+        known = exp.select(alias(values[released.name].copy(), "value")).distinct().from_(rows.copy())
+        placed = exp.select("value", alias(row_number([column("value")]), "place")).from_(known.subquery("known"))
+        session.stage(_texts(i), placed.where(column("value").is_(exp.null()).not_()))
+        found = [text for (text,) in session.rows(exp.select("value").from_(table(_texts(i))).order_by("place"))]
+        if len(found) <= MOST_LISTED and sum(map(len, found)) <= MOST_CHARACTERS:
+            few[released.name] = found
+        else:
+            session.execute(drop("TABLE", table(_texts(i))))
+    return few
+
+
+def _texts(i: int) -> str:
+    """The table of the texts of a released column."""
+    return f"listed_texts_{i}"
 
 
 def _labels(session: WarehouseSession, plan: ReleasePlan, j: int, value: exp.Expr) -> list[str | None]:
