@@ -25,7 +25,7 @@ test-dagster:
 
 # Spark has an environment of its own: PySpark with its server is large. The tests are skipped where there is no Java.
 test-spark: $(VENV)-spark/.ready
-	timeout 1200 $(VENV)-spark/bin/python -m pytest tests/warehouses
+	timeout 2400 $(VENV)-spark/bin/python -m pytest tests/warehouses
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
