@@ -68,11 +68,13 @@ def stage_clustered(
     return ["the rows are not the records of the people in the clusters"] if differ else []
 
 
-def clustered_records(policy: Policy, written: Written) -> str:
-    """The records of `CLUSTERED` under the source's names, in a FROM clause."""
+def clustered_records(policy: Policy, written: Written) -> tuple[str, str]:
+    """The records of `CLUSTERED` under the source's names, in a FROM clause; and the name there of their class."""
     names = {written.person: "w"} | {name: f"v{i}" for i, name in enumerate(_others(policy, written))}
     shown = ", ".join(f"{value} AS {quoted(name)}" for name, value in names.items())
-    return f"(SELECT class, {shown} FROM {CLUSTERED})"
+    # No column has this name.
+    class_ = f"class{max(map(len, names)) * '_'}"
+    return f"(SELECT class AS {class_}, {shown} FROM {CLUSTERED})", class_
 
 
 def _others(policy: Policy, written: Written) -> list[str]:

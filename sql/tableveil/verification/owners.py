@@ -80,8 +80,9 @@ def _stage_records(
     """
     shown = ", ".join(f"{expression} AS {column}" for column, expression in columns.items())
     if written.people:
-        records = clustered_records(policy, written)
-        session.stage(name, f"SELECT p.class, {shown}, count(*) AS records FROM {records} AS p GROUP BY ALL")
+        records, class_ = clustered_records(policy, written)
+        query = f"SELECT p.{class_} AS class, {shown}, count(*) AS records FROM {records} AS p GROUP BY ALL"
+        session.stage(name, query)
         return
     if own_levels:
         session.stage(name, _at_own_levels(session, shown, tuple(columns), written))

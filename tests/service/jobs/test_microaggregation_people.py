@@ -210,6 +210,24 @@ def test_models_of_records_hold_of_records(database: Database, session: Session,
     assert any("hold of records, not of people" in warning for warning in release.warnings)
 
 
+@pytest.mark.parametrize(
+    "names", [("class", "value", "w"), ("place", "Class", "k0"), ("q0", "v0", "CLASS")], ids=" ".join
+)
+def test_columns_that_are_called_as_the_verification_calls_its_own(
+    database: Database, session: Session, run: Run, names: tuple[str, str, str]
+) -> None:
+    """A person or an illness that is called class was taken for the number of the class."""
+    rows = visits(14)
+    create(session, rows)
+    renamed = dict(zip(("illness", "person", "stay"), names, strict=True))
+    for before, name in renamed.items():
+        session.execute(f'ALTER TABLE visits RENAME COLUMN "{before}" TO "{name}"')
+    attributes = tuple(replace(each, column=renamed.get(each.column, each.column)) for each in POLICY.attributes)
+    models = (KAnonymity(3), Dominance(Decimal("0.4")), DistinctLDiversity(renamed["illness"], 2))
+    policy = replace(POLICY, attributes=attributes, person_column=renamed["person"], privacy_models=models)
+    assert run(database, policy).classes >= 8
+
+
 def test_the_order_of_rows_says_nothing(database: Database, session: Session, run: Run) -> None:
     """Many equal places, so that numbers of people decide who is in which cluster."""
     rows = [(40, row[1].replace(day=1), 1.0, *row[3:]) for row in visits(5)]
