@@ -9,14 +9,18 @@ _MOST_NAMED = 5
 
 
 def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Release) -> None:
-    """Gives every quasi-identifier of the policy, as `search.levels`, the level it has in the release.
+    """Gives every generalized quasi-identifier of the policy, as `search.levels`, the level it has in the release.
 
     A policy of local recoding uses the classes of the release again, whose labels the server reads.
 
     Raises:
-        InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, or the
-            release's records have levels of their own.
+        InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, the release's
+            records have levels of their own, or nothing is generalized.
     """
+    if policy.HasField("microaggregation"):
+        hint = "Leave --levels-of out: clusters are formed anew."
+        found = "microaggregation, which generalizes no column"
+        raise InvalidError.of("LEVELS_OF_NOTHING", "microaggregation", found, "a policy with hierarchies", hint)
     if policy.HasField("local_recoding"):
         if policy.local_recoding.classes_of not in ("", release.name):
             found, hint = policy.local_recoding.classes_of, f"Remove it from the policy to use those of {release.name}."
@@ -30,9 +34,12 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
         found = f"{release.name}, whose records have levels of their own"
         hint = "Add local_recoding to the policy: it uses their classes again. Or choose anew."
         raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", found, "a release of one transformation", hint)
-    levels = {result.column: result.level for result in release.attributes}
+    # Aggregated columns have no levels.
+    levels = {result.column: result.level for result in release.attributes if not result.aggregation}
     columns = {
-        attribute.column for attribute in policy.attributes if attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER
+        attribute.column
+        for attribute in policy.attributes
+        if attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER and not attribute.HasField("aggregation")
     }
     if columns != levels.keys():
         parts = [

@@ -95,6 +95,26 @@ def test_submit_with_the_levels_of_a_release(run: Run, service: FakeService, fil
 
 
 @pytest.mark.usefixtures("job")
+@pytest.mark.parametrize("whole", [False, True])
+def test_levels_of_a_release_with_aggregated_columns(
+    run: Run, service: FakeService, tmp_path: Path, whole: bool
+) -> None:
+    """Only generalized columns have levels; by microaggregation none has."""
+    policy = samples.policy()
+    policy.attributes.add(column="age", role=policy_pb2.ROLE_QUASI_IDENTIFIER).aggregation.SetInParent()
+    if whole:
+        policy.microaggregation.SetInParent()
+    path = tmp_path / "aggregated.yaml"
+    path.write_text(to_yaml(policy))
+    del service.releases["releases/3"].attributes[:]
+    service.releases["releases/3"].attributes.add(column="sex", level=1, top_level=1)
+    service.releases["releases/3"].attributes.add(column="age", aggregation="mean")
+    result = run("submit", str(path), "--levels-of", "3")
+    assert [dict(asked.search.levels) for asked in submitted(service)] == ([] if whole else [{"sex": 1}])
+    assert ("LEVELS_OF_NOTHING" in result.stderr) == whole
+
+
+@pytest.mark.usefixtures("job")
 def test_levels_of_a_release_of_other_columns(run: Run, service: FakeService, file: str) -> None:
     result = run("submit", file, "--levels-of", "releases/3")
     assert result.exit_code == 2
