@@ -55,6 +55,7 @@ def test_the_service_beside_spark() -> None:
     assert service["network_mode"] == "service:spark"
     assert "--conf=spark.connect.grpc.binding.address=127.0.0.1" in spark["command"]
     assert all("${SPARK_TOKEN" in each["environment"]["SPARK_CONNECT_AUTHENTICATE_TOKEN"] for each in services.values())
+    assert "--conf=spark.sql.adaptive.enabled=false" in spark["command"]
     assert spark["ports"] == ["127.0.0.1:50651:50651"]
 
 

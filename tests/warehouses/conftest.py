@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sqlglot
@@ -19,6 +20,7 @@ from tableveil.errors import InvalidError
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer
 from tests.migrated import opened
+from tests.warehouses.tasks import Tasks
 
 ENGINES = ("duckdb", "spark")
 MOST_COLLECTED = 64 * 2**20
@@ -35,16 +37,28 @@ def query(statement: str) -> exp.Query:
 
 
 @pytest.fixture(scope="session")
-def spark_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def spark_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the server that all tests share."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def spark_url(spark_directory: Path) -> Iterator[str]:
     """The address of the server that all tests share."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         pytest.skip("one server for all tests needs one process: make test-spark")
     try:
-        server = LocalServer(tmp_path_factory.mktemp("spark"), persistent=False)
+        server = LocalServer(spark_directory, persistent=False)
     except InvalidError as error:
         pytest.skip(str(error))
     yield server.url
     server.close()
+
+
+@pytest.fixture
+def spark_tasks(spark_url: str, spark_directory: Path) -> Tasks:
+    """The tasks that this server runs."""
+    return Tasks(spark_directory / "log")
 
 
 @pytest.fixture(scope="module")

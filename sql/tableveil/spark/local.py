@@ -58,6 +58,9 @@ class LocalServer:
             "spark.sql.warehouse.dir": str(directory / "warehouse"),
             "spark.local.dir": str(directory / "spill"),
             "spark.sql.shuffle.partitions": "4",
+            # Adaptive execution starts stages in other threads: one that starts after a cancel runs to its end, which
+            # may never come, and holds the cores. These few partitions need no fitting to the data.
+            "spark.sql.adaptive.enabled": "false",
             # A thread that fetches results and runs out of memory dies alone, and its statement would never end.
             "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
         }
