@@ -22,7 +22,7 @@ from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_first
 from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.clustering import cluster
-from tableveil.policy import DistinctLDiversity, Dominance, PrivacyModel, ProbabilisticLDiversity
+from tableveil.policy import Dominance, PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
 from tableveil.search.relaxing import Unmet, refusal, ways_of
@@ -160,17 +160,13 @@ def refused(
 
 
 def proves(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> bool:
-    """Whether all models that not even a single cluster of all records meets are proven to be met by no clusters."""
-    return not unmet_together(points, sensitive, [one for one in models if not holds_of_unions(one, sensitive)])
+    """Whether all models that not even a single cluster of all records meets are proven to be met by no clusters.
 
-
-def holds_of_unions(model: PrivacyModel, sensitive: Sequence[SensitiveColumn]) -> bool:
-    """Whether the model holds for a union if it holds for its parts: not if it counts the people who have a value.
-
-    In each of two clusters every person may have another value, and in their union all may have all.
+    Shares of the people who have a value are not: in each of two clusters every person may have another value, and in
+    their union all may have all.
     """
-    counted = {column.column for column in sensitive if column.owned is not None}
-    return not (isinstance(model, DistinctLDiversity | ProbabilisticLDiversity) and model.column in counted)
+    together, privacy = _together(points, sensitive), privacy_of(models, counter_of(points, sensitive))
+    return all(rule.monotone or rule.releasable(together).all() for rule in privacy.rules)
 
 
 def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> list[Unmet]:
