@@ -15,7 +15,7 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.release.effective import effective_ks
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.release.write import spread_table
-from tableveil.source.spelling import spelling
+from tableveil.source.spelling import has_spellings, spelling
 
 EFFECTIVE_K = "effective_k"
 """Its name in the evidence."""
@@ -169,14 +169,17 @@ def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table)
             sensitive = [released.name for released in plan.diverse()].index(attribute.column)
             name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
             labels = [column(f"v{i}") for i, _ in enumerate(plan.quasi_identifiers())]
-        value = spelling(column(name), plan.source.column(attribute.column))
+        value: exp.Expr = column(name)
+        of = plan.source.column(attribute.column)
+        if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
+            value = spelling(value, of)
         ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
-        classes = kept.select(*ends).group_by(*labels)
+        by_class = kept.select(*ends).group_by(*labels)
         same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
-        query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))
-        single, of = session.embedded.row(query)
-        if of:
-            share = f"{single / of:.0%}" if single == 0 or 100 * single >= of else "less than 1%"
+        query = exp.select(same, exp.Count(this=exp.Star())).from_(by_class.subquery("classes"))
+        single, classes = session.embedded.row(query)
+        if classes:
+            share = f"{single / classes:.0%}" if single == 0 or 100 * single >= classes else "less than 1%"
             yield (
                 f"No privacy model names the sensitive column {shortened(attribute.column)}. It has a single value in "
                 f"{share} of the released classes: there it is known of everybody."

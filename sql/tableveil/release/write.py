@@ -33,7 +33,7 @@ from tableveil.release.listed_rows import listable, write_listed_rows
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.source.spelling import spelling
+from tableveil.source.spelling import has_spellings, spelling
 from tableveil.state.release_risks import RiskMeasure, risk_measures
 from tableveil.verification.written import AGGREGATES, ClassColumns
 
@@ -128,42 +128,42 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
     ranks = {columns.name: (columns.rank, j) for j, columns in enumerate(plan.label_columns)}
     keys = [ranks[label][0] if label in ranks else label for label in labels]
     places = enumerate(labels)
-    shown = [column("label", f"l{ranks[n][1]}") if n in ranks else column(f"c{i}", "counted") for i, n in places]
+    shown = [column("label", f"l{ranks[n][1]}") if n in ranks else column(f"v{i}", "counted") for i, n in places]
     spreads = [
         collected(session, spread_table(s), _spread(plan, rows, keys, sensitive))
         for s, (sensitive, *_) in enumerate(names.diversity)
     ]
-    if session.embedded is not session and spreads:
-        # A warehouse need not count the rows once more: those of a class with any value are all of its rows.
-        counted = exp.select(*(alias(column(f"v{i}"), f"c{i}") for i in range(len(keys))))
-        size = alias(cast(exp.Sum(this=column("n")), "BIGINT"), names.size)
-        counted = counted.select(size).from_(spreads[0].copy()).group_by(*(column(f"v{i}") for i in range(len(keys))))
-        sizes: exp.Expr = counted.subquery("counted")
+    if spreads:
+        # The rows of a class by their values, NULL included, are all of its rows.
+        first, *_ = names.diversity[0]
+        sizes: exp.Expr = _diversity(session, plan, rows, first, spreads[0], len(keys)).subquery("counted")
     else:
-        counted = _by_keys(plan, rows, keys, "c").select(alias(exp.Count(this=exp.Star()), names.size))
-        sizes = collected(session, "counted", counted)
-    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size, "counted"))
+        sizes = collected(
+            session, "counted", _by_keys(plan, rows, keys, "v").select(alias(exp.Count(this=exp.Star()), "n"))
+        )
+    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column("n", "counted"))
     query = exp.select(
         *(alias(label, name) for label, name in zip(shown, labels, strict=True)),
-        column(names.size, "counted"),
+        alias(column("n", "counted"), names.size),
         alias(risk, names.risk),
     ).from_(sizes)
     for i, label in enumerate(labels):
         if label in ranks:
             of = f"l{ranks[label][1]}"
-            ranked = exp.EQ(this=column(f"c{i}", "counted"), expression=column("place", of))
+            ranked = exp.EQ(this=column(f"v{i}", "counted"), expression=column("place", of))
             query = query.join(table(label_table(ranks[label][1]), alias=of), on=ranked, join_type="LEFT")
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
-        of = f"values{s}"
-        diversity = _diversity(plan, sensitive, spreads[s], len(keys))
-        same = [
-            exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
-        ]
-        query = query.join(diversity.subquery(of), on=exp.and_(*same), join_type="LEFT").select(
-            *(
-                alias(exp.Coalesce(this=column(found, of), expressions=[number(0)]), name)
-                for found, name in (("different", distinct), ("achieved", entropy))
-            )
+        of = f"values{s}" if s else "counted"
+        if s:
+            diversity = _diversity(session, plan, rows, sensitive, spreads[s], len(keys))
+            same = [
+                exp.NullSafeEQ(this=column(f"v{i}", "counted"), expression=column(f"v{i}", of))
+                for i, _ in enumerate(labels)
+            ]
+            query = query.join(diversity.subquery(of), on=exp.and_(*same))
+        query = query.select(
+            alias(column("different", of), distinct),
+            alias(exp.Coalesce(this=column("achieved", of), expressions=[number(0)]), entropy),
         )
     order = [exp.Ordered(this=label.copy(), nulls_first=False) for label in shown]
     if names.id:
@@ -195,31 +195,44 @@ def _spread(plan: ReleasePlan, rows: exp.Table, keys: list[str], sensitive: str)
     return spread.group_by(column(sensitive, "r"))
 
 
-def _diversity(plan: ReleasePlan, sensitive: str, spread: exp.Expr, labels: int) -> exp.Select:
-    """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
+def _diversity(
+    session: WarehouseSession, plan: ReleasePlan, rows: exp.Table, sensitive: str, spread: exp.Expr, labels: int
+) -> exp.Select:
+    """Per class its `n` rows, the number of `different` values, and the l that their entropy has `achieved`.
 
     Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
     of a class does not spill.
     """
     keys = [column(f"v{i}") for i in range(labels)]
     of = plan.source.column(sensitive)
-    present = exp.select(*keys).from_(spread).where(column("value").is_(exp.null()).not_())
-    if of.kind is ValueKind.TEXT:
-        # Spellings are read off the different values: rows are many more.
-        united = present.select(alias(exp.Sum(this=column("n")), "n"))
-        united = united.group_by(*(key.copy() for key in keys), spelling(column("value"), of))
-    else:
-        united = present.select("n")
-    found = united.subquery("spread")
-    total = exp.Sum(this=column("n"))
-    logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
+    values = exp.select(alias(column(sensitive), "value")).from_(rows.copy())
+    if session.embedded is not session:
+        values = exp.select("value").from_(spread.copy())
+    # Few columns have several spellings of a value: only then the values of all classes are grouped once more.
+    if has_spellings(session.embedded, values, of):
+        spelled = spelling(column("value"), of)
+        united = exp.select(*keys, alias(spelled, "value"), alias(exp.Sum(this=column("n")), "n")).from_(spread)
+        spread = united.group_by(*(key.copy() for key in keys), spelled.copy()).subquery("spread")
+    present = exp.Where(this=exp.not_(column("value").is_(exp.null())))
+
+    def over_values(found: exp.Expr) -> exp.Expr:
+        return exp.Filter(this=exp.Sum(this=found), expression=present.copy())
+
+    logarithms = over_values(exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
+    total = over_values(column("n"))
     bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
     # The last digits depend on the order of summation.
     achieved = exp.Round(this=exp.Exp(this=bits), decimals=number(ENTROPY_DIGITS))
-    query = exp.select(
-        *(key.copy() for key in keys), alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved")
+    return (
+        exp.select(
+            *(key.copy() for key in keys),
+            alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n"),
+            alias(exp.Count(this=column("value")), "different"),
+            alias(achieved, "achieved"),
+        )
+        .from_(spread)
+        .group_by(*(key.copy() for key in keys))
     )
-    return query.from_(found).group_by(*(key.copy() for key in keys))
 
 
 def _by_keys(plan: ReleasePlan, rows: exp.Table, keys: list[str], prefix: str) -> exp.Select:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import cast, in_composed_form, text
+from tableveil.backend import Session, cast, column, in_composed_form, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -20,3 +20,12 @@ def spelling(value: exp.Expr, of: Column) -> exp.Expr:
         this=in_composed_form(cast(value, "VARCHAR")), expression=text(_UNSEEN), replacement=text("")
     )
     return in_composed_form(exp.Lower(this=exp.Upper(this=shown)))
+
+
+def has_spellings(session: Session, values: exp.Select, of: Column) -> bool:
+    """Whether two of the values, which are in a column `value`, are spellings of one."""
+    if of.kind is not ValueKind.TEXT:
+        return False
+    spellings = exp.Count(this=exp.Distinct(expressions=[spelling(column("value"), of)]))
+    fewer = exp.LT(this=spellings, expression=exp.Count(this=column("value")))
+    return bool(session.value(exp.select(fewer).from_(values.distinct().subquery("different"))))

@@ -120,18 +120,35 @@ def _check_class_table(
     )
     same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
     for sensitive, distinct, entropy in written.class_columns.diversity:
-        values = f"(SELECT {positions}, found AS value, records FROM {spreads.of(sensitive)} WHERE NOT pool)"
         alike = embedded.value(
             f"SELECT count(*) = (SELECT count(*) FROM recounted) FROM {classes} AS c "
-            f"JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
+            f"JOIN (SELECT {positions}, count(value) AS different, "
             "coalesce(exp(ln(sum(records) FILTER (present)) - sum(records * ln(records)) FILTER (present) "
-            f"/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM ("
-            f"SELECT {positions}, {folded('value', written.type_of(sensitive))} AS value, "
-            f"sum(records)::BIGINT AS records FROM {values} GROUP BY ALL)) GROUP BY {positions}) AS r ON {same} "
+            "/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM "
+            f"{_by_value(session, sensitive, positions, spreads, written)}) GROUP BY {positions}) AS r ON {same} "
             f"WHERE c.{quoted(distinct)} = r.different AND abs(c.{quoted(entropy)} - r.l) <= {SLACK!r} * (1 + r.l)"
         )
         right = right and alike
     return [] if right else ["the table of classes does not say what the rows say"]
+
+
+def _by_value(session: WarehouseSession, sensitive: str, positions: str, spreads: Spreads, written: Written) -> str:
+    """The `records` of each class by `value`, for a FROM clause; texts that are spellings of one are one value."""
+    values, type_ = spreads.of(sensitive), written.type_of(sensitive)
+    by_value = f"(SELECT {positions}, found AS value, records FROM {values} WHERE NOT pool)"
+    if folded("found", type_) == "found":
+        return by_value
+    rows = f"(SELECT {quoted(sensitive)} AS found FROM {quoted(*written.rows)})"
+    # Few columns have several spellings of a value: only then the values of all classes are grouped once more.
+    if session.embedded.value(
+        f"SELECT count(found) = count(DISTINCT {folded('found', type_)}) "
+        f"FROM (SELECT DISTINCT found FROM {rows if session.embedded is session else values})"
+    ):
+        return by_value
+    return (
+        f"(SELECT {positions}, {folded('value', type_)} AS value, sum(records)::BIGINT AS records "
+        f"FROM {by_value} GROUP BY ALL)"
+    )
 
 
 def _check_privacy(

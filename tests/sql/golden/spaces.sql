@@ -21,11 +21,13 @@ CREATE TABLE "main"." " AS SELECT * FROM (SELECT * FROM (SELECT "r"."a b", "l0".
 DROP TABLE "unranked_rows";
 
 -- released classes
-CREATE TABLE "main"." _c" AS SELECT "l0"."label" AS "a b", "l1"."label" AS "	", "counted"."class_size", CAST(1 AS DOUBLE) / "counted"."class_size" AS "risk", COALESCE("values0"."different", 0) AS "distinct_l_
-", COALESCE("values0"."achieved", 0) AS "entropy_l_
-", ROW_NUMBER() OVER (ORDER BY "l0"."label", "l1"."label") AS "class_id" FROM (SELECT "r"."a b_rank" AS "c0", "r"."	_rank" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b_rank", "r"."	_rank") AS counted LEFT JOIN "released_labels_0" AS "l0" ON "counted"."c0" = "l0"."place" LEFT JOIN "released_labels_1" AS "l1" ON "counted"."c1" = "l1"."place" LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "v0", "v1", SUM("n") AS "n" FROM (SELECT "r"."a b_rank" AS "v0", "r"."	_rank" AS "v1", "r"."
+SELECT COUNT(DISTINCT NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) < COUNT("value") FROM (SELECT DISTINCT "
+" AS "value" FROM "main"." ") AS different;
+CREATE TABLE "main"." _c" AS SELECT "l0"."label" AS "a b", "l1"."label" AS "	", "counted"."n" AS "class_size", CAST(1 AS DOUBLE) / "counted"."n" AS "risk", "counted"."different" AS "distinct_l_
+", COALESCE("counted"."achieved", 0) AS "entropy_l_
+", ROW_NUMBER() OVER (ORDER BY "l0"."label", "l1"."label") AS "class_id" FROM (SELECT "v0", "v1", CAST(SUM("n") AS BIGINT) AS "n", COUNT("value") AS "different", ROUND(EXP(LN(SUM("n") FILTER(WHERE NOT "value" IS NULL)) - SUM("n" * LN("n")) FILTER(WHERE NOT "value" IS NULL) / SUM("n") FILTER(WHERE NOT "value" IS NULL)), 9) AS "achieved" FROM (SELECT "r"."a b_rank" AS "v0", "r"."	_rank" AS "v1", "r"."
 " AS "value", COUNT(*) AS "n" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b_rank", "r"."	_rank", "r"."
-") AS spread0 WHERE NOT "value" IS NULL GROUP BY "v0", "v1", NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) AS spread GROUP BY "v0", "v1") AS values0 ON "counted"."c0" IS NOT DISTINCT FROM "values0"."v0" AND "counted"."c1" IS NOT DISTINCT FROM "values0"."v1" ORDER BY "l0"."label", "l1"."label";
+") AS spread0 GROUP BY "v0", "v1") AS counted LEFT JOIN "released_labels_0" AS "l0" ON "counted"."v0" = "l0"."place" LEFT JOIN "released_labels_1" AS "l1" ON "counted"."v1" = "l1"."place" ORDER BY "l0"."label", "l1"."label";
 
 -- a view of the released rows
 CREATE VIEW "main"." _v" AS SELECT "a b", "a b_rank", "	", "	_rank", "
