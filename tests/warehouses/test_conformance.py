@@ -20,6 +20,7 @@ from tableveil.backend import (
     alias,
     cast,
     column,
+    drop,
     in_one_spelling,
     in_order,
     is_finite,
@@ -270,13 +271,12 @@ def test_failures_quote_nothing(
     assert rows.value(tree("SELECT 1")) == 1
 
 
-ENDLESS = (
-    "SELECT count(*) FROM unnest(generate_series(1, 100000)) a(i), unnest(generate_series(1, 100000)) b(j), "
-    "unnest(generate_series(1, 1000)) c(k) WHERE i * 7 + j * 11 + k = -1"
-)
+MANY = "SELECT i FROM unnest(generate_series(1, 300000)) AS v(i)"
+PAIRS = "SELECT count(*) FROM clinic.many AS a, clinic.many AS b WHERE (a.i + b.i) % 7919 = -1"
 
 
 def test_a_statement_stops_soon(rows: WarehouseSession) -> None:
+    rows.write(table("many", "clinic", rows.catalog), query(MANY))
     control = rows.control = Control()
     cancelled: list[float] = []
 
@@ -287,11 +287,12 @@ def test_a_statement_stops_soon(rows: WarehouseSession) -> None:
     timer = threading.Timer(1.0, cancel)
     timer.start()
     with pytest.raises(Stopped):
-        rows.value(tree(ENDLESS))
+        rows.value(tree(PAIRS))
     assert time.monotonic() - cancelled[0] < 5
     timer.join()
     # Asked before it starts, too; then the session goes on.
     with pytest.raises(Stopped):
-        rows.collect("endless", tree(ENDLESS))
+        rows.collect("pairs", tree(PAIRS))
     rows.control = Control()
     assert rows.value(tree("SELECT 1")) == 1
+    rows.execute(drop("TABLE", table("many", "clinic", rows.catalog)))
