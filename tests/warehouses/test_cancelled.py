@@ -124,8 +124,8 @@ def _endless(step: str) -> Iterator[threading.Event]:
         return found
 
     def running(self: Any, statement: Any, parameters: Sequence[object], read: Callable[..., Any]) -> Any:
-        # Others only bind the statement.
-        runs = read in (spark_session._fetched, spark_session._streamed)
+        # Others only bind the statement, and rows are counted before they are written.
+        runs = read in (spark_session._fetched, spark_session._streamed) and not step.endswith("write_rows")
         return run(self, slowed(statement) if runs else statement, parameters, read)
 
     def executing(self: Any, statement: Any, parameters: Sequence[object] = ()) -> None:

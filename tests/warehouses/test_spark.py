@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tableveil.backend import Session, column, in_order, table
+from tableveil.backend import Session, WarehouseSession, column, drop, in_order, table
 from tableveil.errors import BusyError, ConflictError, InvalidError
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer
@@ -173,20 +173,46 @@ def test_text_that_is_none(lake: SparkWarehouse, embedded: Session) -> None:
     assert raised.value.code == "TEXT_INVALID"
 
 
-def test_many_files_hold_their_rows_in_order(lake: SparkWarehouse, embedded: Session) -> None:
+def test_many_files_hold_their_rows_in_order(
+    lake: SparkWarehouse, embedded: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each file begins where the one before it ended: the order of files tells nothing more than the order of rows."""
-    target = table("ranges", "faults", "lake")
+    monkeypatch.setattr("tableveil.spark.session.ROWS_OF_ONE_FILE", 999)
     with lake.session(embedded) as session:
-        session.execute("SET spark.sql.adaptive.coalescePartitions.enabled = false")
-        rows = query("SELECT 97 * i % 1000 AS a FROM unnest(generate_series(1, 1000)) AS v(i)")
-        session.write(target.copy(), in_order(rows, [column("a")]))
-        files = session.rows(
-            "SELECT _metadata.file_path AS f, min(a), max(a) FROM lake.faults.ranges GROUP BY ALL ORDER BY f"
-        )
-        session.execute(tree("DROP TABLE lake.faults.ranges"))
+        files = _files(session, f"97 * i % {VALUES + 1}")
     assert len(files) > 1
     bounds = [bound for _, *found in files for bound in found]
     assert bounds == sorted(bounds)
+
+
+def test_files_tell_nothing_of_the_order_of_the_source(
+    lake: SparkWarehouse, embedded: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark bounds several files by a sample, which depends on the order."""
+    half = VALUES // 2
+    orders = ("i", f"{VALUES + 1} - i", f"CASE WHEN i > {half} THEN i - {half} ELSE i + {half} END")
+    with lake.session(embedded) as session:
+        one, *others = ([size for size, *_ in _files(session, value)] for value in orders)
+        assert len(one) == 1
+        assert others == [one, one]
+        monkeypatch.setattr("tableveil.spark.session.ROWS_OF_ONE_FILE", 999)
+        assert len(_files(session, orders[0])) > 1
+
+
+VALUES = 10_000
+
+
+def _files(session: WarehouseSession, value: str) -> list[tuple[int, int, int]]:
+    """The size, least and greatest value of each file of a sorted table of values, in the order of the files."""
+    target = table("ranges", "faults", "lake")
+    rows = query(f"SELECT {value} AS a FROM unnest(generate_series(1, {VALUES})) AS v(i)")
+    session.write(target.copy(), in_order(rows, [column("a")]))
+    files = "SELECT max(_metadata.file_size) AS size, min(a) AS low, max(a) AS high, _metadata.file_path AS path"
+    found = session.rows(
+        f"SELECT size, low, high FROM ({files} FROM lake.faults.ranges GROUP BY path) AS files ORDER BY path"
+    )
+    session.execute(drop("TABLE", target))
+    return found
 
 
 # --- releases -------------------------------------------------------------------------------------------------------

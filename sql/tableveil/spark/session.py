@@ -41,6 +41,9 @@ Statement = exp.Expr | str
 BROADCAST_BYTES = 64 * 2**20
 """Lent tables up to this size are sent to all executors; larger ones are joined as Spark sees fit."""
 
+ROWS_OF_ONE_FILE = 1_000_000
+"""Sorted tables of up to so many rows are one file: Spark bounds several by a sample of rows as they come."""
+
 INSERTED_ROWS = 500_000
 """Rows that reach the embedded database at once: Spark's batches have some ten thousand."""
 
@@ -181,6 +184,12 @@ class SparkSession:
         It is created empty, and then its rows are written: a killed CREATE TABLE AS leaves files that no DROP finds. It
         also takes over what is noted of the source's columns: comments, and lists of values of models (`ml_attr`).
         """
+        query = query.copy()
+        ordered = next((found for found in query.find_all(exp.Select) if found.args.get("order")), None)
+        if ordered is not None:
+            rows = exp.select(exp.Count(this=exp.Star())).from_(ordered.args["from_"].this.copy())
+            if self.value(rows, parameters) <= ROWS_OF_ONE_FILE:
+                ordered.set("hint", exp.Hint(expressions=[exp.var("REPARTITION(1)")]))
         fields = self._run(query.copy().limit(0), parameters, lambda frame: frame.schema)
         types = [(field.name, exp.DataType.build(field.dataType.simpleString(), dialect="spark")) for field in fields]
         columns = [exp.ColumnDef(this=identifier(name), kind=type_) for name, type_ in types]
