@@ -62,6 +62,9 @@ class AnotherSession:
     def described(self, query: Statement) -> list[tuple[str, str]]:
         return self._rows.described(query)
 
+    def noted(self, target: exp.Table) -> list[str]:
+        return self._rows.noted(target)
+
     def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
         self._rows.stage(name, query, parameters)
 

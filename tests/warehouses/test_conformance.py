@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
+import sqlglot
 from sqlglot import exp
 
 from tableveil.backend import (
     Listed,
+    Session,
     WarehouseSession,
     alias,
     cast,
@@ -251,6 +253,19 @@ def test_what_is_there_is_listed(rows: WarehouseSession, kinds: exp.Table) -> No
     rows.forget("temporary")
     assert "clinic" in rows.schemas()
     assert rows.listed("nowhere") == []
+
+
+def test_notes_of_columns_are_found(rows: WarehouseSession) -> None:
+    target = table("noted", "clinic", rows.catalog)
+    rows.write(target.copy(), query("SELECT 1 AS a, 2 AS b"))
+    assert rows.noted(target) == []
+    comment = "COMMENT ON COLUMN clinic.noted.b IS 'secret'"
+    if isinstance(rows, Session):
+        rows.execute(comment)
+    else:
+        rows.execute(sqlglot.parse_one("ALTER TABLE clinic.noted ALTER COLUMN b COMMENT 'secret'", dialect="spark"))
+    assert rows.noted(target) == ["b"]
+    rows.execute(drop("TABLE", target))
 
 
 def test_failures_quote_nothing(

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from tableveil.backend.expressions import table
 from tableveil.backend.render import render
 from tableveil.backend.warehouse import Listed
@@ -62,6 +64,15 @@ def listed(session: Session, schema: str | None = None) -> list[Listed]:
         [schema],
     )
     return [Listed(*row) for row in rows]
+
+
+def noted(session: Session, target: exp.Table) -> list[str]:
+    """The columns of a table that have comments."""
+    query = (
+        "SELECT column_name FROM duckdb_columns() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
+        "AND comment IS NOT NULL ORDER BY column_index"
+    )
+    return [name for (name,) in session.rows(query, [target.catalog, target.db, target.name])]
 
 
 def has_table(session: Session, schema: str, name: str) -> bool:

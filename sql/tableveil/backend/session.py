@@ -143,6 +143,10 @@ class Session:
         except duckdb.Error as error:
             raise translated(error) from None
 
+    def noted(self, target: exp.Table) -> list[str]:
+        """The columns of a table that have comments."""
+        return catalog.noted(self, target)
+
     def tried(self, query: str, definitions: Sequence[str]) -> Exceeded | dict[str, Any] | None:
         """None if a query binds within the limits of a trial, on tables made by the definitions; see `Trials`."""
         return self._trials.run(query, definitions, self.control or Control())

@@ -98,6 +98,9 @@ class WarehouseSession(Protocol):
     def described(self, query: Statement) -> list[tuple[str, str]]:
         """The names and types of a query's columns, in the common vocabulary."""
 
+    def noted(self, target: exp.Table) -> list[str]:
+        """The columns of a table about which more is noted than names and types: comments, or what a model knows."""
+
     def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:
         """Names the rows of a query for the session's next statements; they may be computed each time."""
 

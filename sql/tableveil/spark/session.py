@@ -130,6 +130,11 @@ class SparkSession:
         fields = self._run(query, (), lambda frame: frame.schema)
         return [(field.name, column_type(field.dataType.simpleString())) for field in fields]
 
+    def noted(self, target: exp.Table) -> list[str]:
+        """The columns of a table that have comments or other metadata."""
+        fields = self._run(exp.select("*").from_(target.copy()), (), lambda frame: frame.schema)
+        return [field.name for field in fields if field.metadata]
+
     # --- between both databases -------------------------------------------------------------------------------------
 
     def view(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> None:

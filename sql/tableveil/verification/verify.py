@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from tableveil.backend import Session, WarehouseSession
+from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
@@ -57,6 +57,12 @@ def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: W
         problems.append(f"the rows have {len(found)} columns that are not the {len(written.types)} expected ones")
     if any(roles.get(name) is Role.IDENTIFYING for name, _ in found):
         problems.append("the rows have an identifying column")
+    if session.embedded is not session:
+        # The embedded database copies no comments: those that its releases have are written on purpose.
+        written_tables = (written.rows, written.classes, written.risk, written.risk_histogram, written.explained)
+        noted = sum(len(session.noted(table(*name[::-1]))) for name in written_tables if name is not None)
+        if noted:
+            problems.append(f"{noted} written columns have comments or other metadata")
     return problems
 
 

@@ -179,6 +179,26 @@ def test_a_cancelled_job_leaves_nothing(database: Database, lake: AnotherDuckDB)
         assert set(tables(session)) == {"patients", "everybody"}
 
 
+def test_a_release_with_notes_of_columns_fails(database: Database, lake: AnotherDuckDB) -> None:
+    """An engine may copy the comments of the source's columns, which hold anything."""
+
+    def note(verb: str) -> None:
+        with lake.database.session() as session:
+            for (staged,) in session.rows(
+                "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'tableveil_staged_%classes'"
+            ):
+                session.execute(f"COMMENT ON COLUMN clinic.{staged}.age IS 'a secret'")
+
+    lake.before = note
+    failure = done(database, POLICY).failure
+    assert failure is not None
+    assert failure.code == "VERIFICATION_FAILED"
+    assert "1 written columns have comments" in failure.message
+    assert "secret" not in failure.message
+    with lake.database.session() as session:
+        assert set(tables(session)) == {"patients", "everybody"}
+
+
 class _Killed(BaseException):
     """Nothing of the process runs on."""
 
