@@ -183,7 +183,7 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
         records=problem.counter.records,
         sensitive=base.sensitive,
         aggregated=Aggregated(base.aggregated, tuple(aggregates)) if base.aggregated else None,
-        repeating=base.people is not None,
+        people=base.people,
         earlier=base.earlier,
     )
 

@@ -219,7 +219,7 @@ def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
         kept=np.ones(clusters.number, np.bool_),
         records=read.records,
         sensitive=dictionaries.sensitive,
-        repeating=dictionaries.people is not None,
+        people=dictionaries.people,
         aggregated=Aggregated(dictionaries.aggregated, solved.aggregates, members),
     )
 

@@ -29,7 +29,7 @@ def plan_of(counted: Counted, own: OwnLevels) -> ReleasePlan:
         kept=own.kept[of_source],
         records=counted.base.records,
         sensitive=counted.base.sensitive,
-        repeating=counted.base.people is not None,
+        people=counted.base.people,
         own_levels=own,
     )
 

@@ -62,7 +62,8 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     yield Words(
         "Loss is the average share of a hierarchy that a record's label covers: 0 is nothing, 100 % everything. "
         "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
-        "beside the labels. Labels are those of most records; only quasi-identifiers have any."
+        "beside the labels; or of the people who have these rows, where people have several. Labels are those of most "
+        "records; only quasi-identifiers have any."
     )
     unmeasured = [one.name for one in facts.columns if one.role != "QUASI_IDENTIFIER" and one.name not in effective]
     if unmeasured:

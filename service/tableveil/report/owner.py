@@ -56,8 +56,7 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
     """The report of a release or a dry run, made by a version of Tableveil."""
     release = evidence.release
     blindly = release.policy.search.choose == CHOOSE_QUASI_IDENTIFIERS_ONLY
-    repeating = any(one.model == "dominance" for one in release.guarantees)
-    situation = Situation.of(facts, by_values=not blindly, repeating=repeating)
+    situation = Situation.of(facts, by_values=not blindly, repeating=_counts_people(release))
     sections = (
         Section("purpose", "The release: for whom, and why", tuple(_purpose(facts, release.policy.documentation))),
         Section("source", "The source in figures", tuple(source(release))),
@@ -97,10 +96,14 @@ def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
     yield f"Loss: {wording.score(release.score)} ({release.quality_model}); {proof.verdict(release)}."
     effective = [one for one in release.guarantees if one.model.startswith("effective_k") and one.HasField("after")]
     least = min(effective, key=lambda one: one.after, default=None)
-    if least is not None and least.after < public.smallest(facts):
+    fewest, rows = float(public.smallest(facts)), "of the rows"
+    if _counts_people(release):
+        fewest = next((one.after for one in release.guarantees if one.model == "k_anonymity"), fewest)
+        rows = "of the people with rows"
+    if least is not None and least.after < fewest:
         yield (
             f"The largest open risk: a person who knows somebody's own values can be left with {reached(least.after)} "
-            f"of the rows of a class, by the column {least.column} (effective k, see Columns)."
+            f"{rows} of a class, by the column {least.column} (effective k, see Columns)."
         )
     if overruled := [one.column for one in release.policy.attributes if one.acknowledged]:
         yield f"The policy overrules the checks of {', '.join(overruled)}: see Columns."
@@ -108,6 +111,11 @@ def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
         number = len(release.warnings)
         yield f"{number} warning{'s' if number > 1 else ''} to read before the decision: see Warnings and limits."
     yield public.NO_LAW
+
+
+def _counts_people(release: Release) -> bool:
+    """Whether people may have several records: the guarantees are of people then."""
+    return any(one.model == "dominance" for one in release.guarantees)
 
 
 def _share(text: str) -> str:

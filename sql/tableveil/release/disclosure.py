@@ -84,15 +84,15 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     measured = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
     if measured is None:
         return _unmeasured(plan)
-    singly, together = measured
+    singly, together = measured.singly, measured.together
     faults, warnings = [], []
     k = plan.policy.k
     # Without a k, a column must not lower the least class size.
-    least = k or int(min(plan.classes.counts[plan.kept], default=0))
+    least = k or measured.people or int(min(plan.classes.counts[plan.kept], default=0))
     low = [found for found in singly if found.least < least and not found.columns[0].acknowledged]
     for found in low:
         (attribute,) = found.columns
-        leaves = f"leaves {_rows(found.least)} by {shortened(found.by)}"
+        leaves = f"leaves {_left(plan, found.least)} by {shortened(found.by)}"
         if k is not None and attribute.role is Role.INSENSITIVE:
             told = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
             faults.append(_refused(plan, attribute, told))
@@ -104,7 +104,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
         and not any(set(f.columns) <= set(together.columns) for f in low)
     ):
         names = ", ".join(shortened(attribute.column) for attribute in together.columns)
-        leaves = f"together leave {_rows(together.least)} by {shortened(together.by)}"
+        leaves = f"together leave {_left(plan, together.least)} by {shortened(together.by)}"
         if k is not None:
             told = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
             faults.append(_refused(plan, together.columns[0], told))
@@ -112,11 +112,6 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
             warnings.append(f"{names} have an effective k below {least}: they {leaves}.")
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
-    if plan.repeating and singly:
-        warnings.append(
-            "The effective k of columns counts records, not people: several records of one person may be all that a "
-            "column leaves beside a value."
-        )
     guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
     if together is not None:
         guarantees.append(Guarantee(f"{EFFECTIVE_K} (insensitive columns together)", "", "k", None, together.least))
@@ -141,7 +136,9 @@ def _unmeasured(plan: ReleasePlan) -> Measured:
     return Measured((), (f"The effective k of released columns is not measured: there are {many}.",))
 
 
-def _rows(number: int) -> str:
+def _left(plan: ReleasePlan, number: int) -> str:
+    if plan.repeating:
+        return f"rows of {number} {'person' if number == 1 else 'people'}"
     return f"{number} row{'s' * (number != 1)}"
 
 
@@ -149,7 +146,8 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
     return Fault(
         plan.policy.role_field(plan.policy.attributes.index(attribute)),
         found,
-        "columns that leave everybody as many rows of their class as the policy's k",
+        f"columns that leave everybody {'rows of as many people' if plan.repeating else 'as many rows'} of their class "
+        "as the policy's k",
         "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
     )
 

@@ -1,8 +1,9 @@
-"""How many records a released column leaves for each person: the effective k of columns released unchanged.
+"""How many rows a released column leaves for each person: the effective k of columns released unchanged.
 
 An attacker who knows a person's own value of a quasi-identifier looks for it among the released rows of the person's
 class. The attacker leaves out rows with a value of the column that never occurs in the source together with that own
 value. The remaining rows are counted; the least count over quasi-identifiers and records is the column's effective k.
+Where people have several records, it is the least number of different people who have these rows.
 
 A rare own value occurs with few values of any column, which says nothing if the column is independent. So a column that
 is shown to be independent of the values under a label leaves out only what is missing in spite of chance.
@@ -19,6 +20,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, column, row_hash
 from tableveil.policy import AttributePolicy, Role
+from tableveil.release.effective_owners import OWNED_SIZES, SIZES, fitting, least_owners
 from tableveil.release.effective_rows import ROWS, CountedColumn, drop_rows, ordered, stage_rows
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 
@@ -46,7 +48,6 @@ MOST_TRIPLES = 20_000_000
 BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
 """The bytes that a different row takes while it is collected: by itself, per quasi-identifier, and per value."""
 
-_SIZES = "effective_sizes"
 _LABELS = "effective_labels"
 _KEPT, _POOL, _ALL = "class > 0", "class = 0", "TRUE"
 """The classes that an own value is looked for in: the released ones, the suppressed records that are shown, or both."""
@@ -130,9 +131,19 @@ class EffectiveK:
     by: str
 
 
-def effective_ks(
-    rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool]
-) -> tuple[list[EffectiveK], EffectiveK | None] | None:
+@dataclass(frozen=True, slots=True)
+class EffectiveKs:
+    """The effective k of columns `singly` and `together`.
+
+    Where people have several records, they are counted: `people` is the least number of different ones in a class.
+    """
+
+    singly: tuple[EffectiveK, ...] = ()
+    together: EffectiveK | None = None
+    people: int | None = None
+
+
+def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool]) -> EffectiveKs | None:
     """The effective k of every sensitive and insensitive column, and of all unacknowledged insensitive ones together.
 
     `hides` says for each of the plan's quasi-identifiers whether its labels hide anything; call it after the plan is
@@ -146,13 +157,14 @@ def effective_ks(
     measured = [attribute for attribute in plan.policy.attributes if attribute.role in roles]
     pool = plan.shows_suppressed
     if not measured or not plan.kept_records + pool or not (any(hides) or pool):
-        return [], None
+        return EffectiveKs()
     if rows.most_collected is not None and _bytes(rows, plan, measured) > rows.most_collected:
         return None
     quasi_identifiers = plan.quasi_identifiers()
     wanted = [j for j, hidden in enumerate(hides) if hidden or pool]
     counted = stage_rows(rows, plan, measured, wanted)
-    session.stage(_SIZES, f"SELECT class, {counted.records} AS size FROM {ROWS} GROUP BY ALL")
+    sizes = OWNED_SIZES if plan.repeating else f"SELECT class, {counted.records} AS size FROM {ROWS} GROUP BY ALL"
+    session.stage(SIZES, sizes)
     joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
     singly: dict[int, EffectiveK] = {}
     together: EffectiveK | None = None
@@ -171,9 +183,10 @@ def effective_ks(
             )
         for made in (_LABELS, *(f"effective_{name}" for name in ("people", "own", *(f"fits_{i}" for i in fits)))):
             session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
+    owners = session.value(f"SELECT min(owners) FROM {SIZES} WHERE {_KEPT}") if plan.repeating else None
     drop_rows(session, counted)
-    session.execute(f"DROP TABLE temp.main.{_SIZES}")
-    return list(singly.values()), together
+    session.execute(f"DROP TABLE temp.main.{SIZES}")
+    return EffectiveKs(tuple(singly.values()), together, owners)
 
 
 def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> int:
@@ -196,7 +209,8 @@ class _People:
     """The staged own values of quasi-identifier `j`: those of classes for which the condition `looked_at` holds.
 
     `records` is the aggregate that counts records. Work is bounded by looking at one value of `share` of a column.
-    `labelled` adds the label `l` to rows with an own value `p`. Own values are `ordered` or not.
+    `labelled` adds the label `l` to rows with an own value `p`. Own values are `ordered` or not. `owned`: people have
+    several records, and are counted.
     """
 
     j: int
@@ -205,6 +219,7 @@ class _People:
     share: int
     labelled: str
     ordered: bool
+    owned: bool
 
 
 def _stage_people(session: Session, plan: ReleasePlan, records: str, j: int, shown: str) -> _People:
@@ -219,7 +234,7 @@ def _stage_people(session: Session, plan: ReleasePlan, records: str, j: int, sho
     before = f"sum(least(size, {MOST_TRIPLES // 2})) OVER (ORDER BY class ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW)"
     last, looked_at = session.row(
         "SELECT coalesce(max(class), 0), coalesce(sum(size), 0) FROM ("
-        f"SELECT class, size FROM {_SIZES} WHERE {shown} QUALIFY coalesce({before}, 0) <= {MOST_TRIPLES})"
+        f"SELECT class, size FROM {SIZES} WHERE {shown} QUALIFY coalesce({before}, 0) <= {MOST_TRIPLES})"
     )
     session.stage(
         "effective_everybody", f"SELECT DISTINCT class, q{j} AS p FROM {ROWS} WHERE {shown} AND class <= {last}"
@@ -228,7 +243,7 @@ def _stage_people(session: Session, plan: ReleasePlan, records: str, j: int, sho
     session.stage(
         "effective_people",
         f"WITH classes AS (SELECT class, {width} / 2 AS half, count(*) * any_value(size)::BIGINT AS triples "
-        f"FROM effective_everybody JOIN {_SIZES} USING (class) GROUP BY class), "
+        f"FROM effective_everybody JOIN {SIZES} USING (class) GROUP BY class), "
         # The numbers of classes are random. The first one is always looked at, however large it is.
         f"part AS (SELECT *, triples // {MOST_TRIPLES} + 1 AS share FROM classes "
         f"QUALIFY sum(triples // share) OVER (ORDER BY class) - triples // share <= {MOST_TRIPLES}) "
@@ -236,14 +251,14 @@ def _stage_people(session: Session, plan: ReleasePlan, records: str, j: int, sho
         "WHERE hash(class, p) % share::UBIGINT = 0",
     )
     triples, size = session.row(
-        f"SELECT (SELECT coalesce(sum(size), 0) FROM effective_everybody JOIN {_SIZES} USING (class)), "
-        f"(SELECT coalesce(sum(size), 0) FROM {_SIZES} WHERE {shown})"
+        f"SELECT (SELECT coalesce(sum(size), 0) FROM effective_everybody JOIN {SIZES} USING (class)), "
+        f"(SELECT coalesce(sum(size), 0) FROM {SIZES} WHERE {shown})"
     )
     session.execute("DROP TABLE temp.main.effective_everybody")
     last = session.value("SELECT coalesce(max(class), 0) FROM effective_people")
     # All classes have about as many triples per row as the first ones.
     share = 1 + int(triples) * int(size) // max(int(looked_at), 1) // MOST_TRIPLES
-    return _People(j, records, f"{shown} AND class <= {last}", share, labelled, ordered(released))
+    return _People(j, records, f"{shown} AND class <= {last}", share, labelled, ordered(released), plan.repeating)
 
 
 def _stage_labels(session: Session, plan: ReleasePlan, released: ReleasedColumn) -> str:
@@ -261,7 +276,7 @@ def _stage_labels(session: Session, plan: ReleasePlan, released: ReleasedColumn)
 class _Fits:
     """A staged table of the rows of a class that fit an own value, or, if `excluding`, of those that do not.
 
-    `least` is the least number of fitting rows; `tells` if some row does not fit.
+    `least` is the least number of fitting rows, or of people who have them; `tells` if some row does not fit.
     """
 
     least: int
@@ -298,12 +313,23 @@ def _stage_fits(session: Session, people: _People, counted: CountedColumn, i: in
     for made in ("held", "pairs"):
         session.execute(f"DROP TABLE temp.main.effective_{made}")
     left = "size - coalesce(found, 0)" if independent else "coalesce(found, 0)"
-    least, tells = session.row(
-        f"SELECT min(greatest(1, {left})), bool_or({left} < size) "
-        f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS found FROM effective_fits_{i} GROUP BY ALL) "
-        f"USING (class, p) JOIN {_SIZES} USING (class)"
+    found = f"SELECT class, p, sum(n) AS found FROM effective_fits_{i} GROUP BY ALL"
+    return _Fits(*_left(session, people, found, left, {i: independent}), independent)
+
+
+def _left(session: Session, people: _People, found: str, left: str, excluding: Mapping[int, bool]) -> tuple[int, bool]:
+    """The least number of rows, or of their people, that are left of a class, and whether any row ever is not.
+
+    `left` is the number of rows by what was `found` of class and own value.
+    """
+    rows = (
+        f"SELECT class, p, size, {left} AS rows_left FROM effective_people LEFT JOIN ({found}) USING (class, p) "
+        f"JOIN {SIZES} USING (class)"
     )
-    return _Fits(int(least or 1), bool(tells), independent)
+    if people.owned:
+        return least_owners(session, rows, excluding)
+    least, tells = session.row(f"SELECT min(greatest(1, rows_left)), bool_or(rows_left < size) FROM ({rows})")
+    return int(least or 1), bool(tells)
 
 
 def _telling_pairs(fits: str, *, independent: bool) -> str:
@@ -317,18 +343,12 @@ def _telling_pairs(fits: str, *, independent: bool) -> str:
 
 
 def _jointly(session: Session, people: _People, telling: Mapping[int, _Fits]) -> int:
-    """The least number of rows that fit in all of these columns."""
+    """The least number of rows, or of their people, that fit in all of these columns."""
     values = ", ".join(f"v{i}" for i in telling)
-    fits = " ".join(
-        f"{'ANTI' if found.excluding else ''} JOIN effective_fits_{i} AS f{i} "
-        f"ON f{i}.class = people.class AND f{i}.p = people.p AND f{i}.v = held.v{i}"
-        for i, found in telling.items()
-    )
-    least: int = session.value(
-        "SELECT greatest(1, coalesce(min(coalesce(rows_left, 0)), 0)) FROM effective_people LEFT JOIN ("
-        "SELECT people.class, people.p, sum(held.n) AS rows_left FROM effective_people AS people "
+    excluding = {i: fits.excluding for i, fits in telling.items()}
+    found = (
+        "SELECT people.class, people.p, sum(held.n) AS found FROM effective_people AS people "
         f"JOIN (SELECT class, {values}, {people.records} AS n FROM {ROWS} WHERE {people.looked_at} GROUP BY ALL) "
-        f"AS held "
-        f"USING (class) {fits} GROUP BY ALL) USING (class, p)"
+        f"AS held USING (class) {fitting(excluding)} GROUP BY ALL"
     )
-    return int(least)
+    return _left(session, people, found, "coalesce(found, 0)", excluding)[0]

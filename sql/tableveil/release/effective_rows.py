@@ -34,7 +34,8 @@ from tableveil.verification.written import MEMBERS, OWN_LEVELS
 ROWS = "effective_rows"
 """A row per record: `class`, own values `q<j>`, and numbers `v<i>` of the values of columns.
 
-Records of a warehouse that are alike are one row, and `n` is their number.
+Records of a warehouse that are alike are one row, and `n` is their number. Where people have several records, `w` is
+the number of the record's person.
 
 The class is a number in random order, 0 for suppressed records.
 """
@@ -85,6 +86,9 @@ def stage_rows(
                 query = query.join(table(found.codes), on=same, join_type="LEFT")
                 value = column("code", found.codes)
             query = query.select(alias(value, found.name))
+        if plan.people is not None:
+            query, person = joined_value(query, plan.people, "source", "owners")
+            query = query.select(alias(person, "w"))
     records = _stage(
         rows, query, "UBIGINT" if plan.own_levels is not None or plan.aggregated is not None else "INTEGER"
     )
@@ -219,6 +223,9 @@ def _clustered(
     query, positions = clustered_rows(plan, members, split(session))
     own = {found.column.name: column(f"c{i}", "rows") for i, found in enumerate(plan.aggregated_columns)}
     values = [row_hash(column(f"v{positions[a.column]}", "rows")) for a in measured]
+    if plan.people is not None:
+        last = len(plan.aggregated_columns) + len(members.by) - 1
+        query = query.select(alias(column(f"c{last}", "rows"), "w"))
     return query.select(
         alias(row_hash(column("class", MEMBERS)), "class"),
         *_own(plan, own, wanted),

@@ -128,8 +128,8 @@ class ReleasePlan:
     the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has, for
     each quasi-identifier, the highest level of a released record. `aggregated` are the columns that are aggregated
     instead of generalized; where clusters replace the transformation, these are all quasi-identifiers, `classes` are
-    the clusters, keyed by their number, and all are kept. `repeating`: some people have several records. With `earlier`
-    releases, `classes` are joint classes.
+    the clusters, keyed by their number, and all are kept. `people` are numbered if some have several records. With
+    `earlier` releases, `classes` are joint classes.
     """
 
     policy: Policy
@@ -142,8 +142,13 @@ class ReleasePlan:
     sensitive: tuple[SensitiveDictionary, ...] = ()
     own_levels: OwnLevels | None = None
     aggregated: Aggregated | None = None
-    repeating: bool = False
+    people: PeopleDictionary | None = None
     earlier: Earlier | None = None
+
+    @property
+    def repeating(self) -> bool:
+        """Whether some people have several records."""
+        return self.people is not None
 
     @property
     def kept_records(self) -> int:

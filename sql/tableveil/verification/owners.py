@@ -22,7 +22,7 @@ def count_owners(session: Session, policy: Policy, written: Written, *, own_leve
         session.stage("owned", "SELECT class, size, size AS people, 1 AS most FROM judged_classes")
         return []
     person = {"person": f"p.{quoted(written.person)}"}
-    _stage_records(session, policy, "owners", person, written, own_levels=own_levels)
+    stage_records(session, policy, "owners", person, written, own_levels=own_levels)
     # The owners are grouped by class and person: each person stands once in a class.
     session.stage(
         "owned",
@@ -49,7 +49,7 @@ def check_shares(session: Session, policy: Policy, written: Written, *, own_leve
             "person": f"p.{quoted(written.person)}",
             "value": folded(spelled(f"p.{quoted(model.column)}", type_), type_),
         }
-        _stage_records(session, policy, "owned_values", columns, written, own_levels=own_levels)
+        stage_records(session, policy, "owned_values", columns, written, own_levels=own_levels)
         known = "FROM owned_values WHERE value IS NOT NULL"
         failing = session.value(
             "SELECT count(*) FROM judged_classes "
@@ -71,7 +71,7 @@ def _holds(model: DistinctLDiversity | ProbabilisticLDiversity) -> str:
     return f"most::HUGEINT * {numerator} <= people::HUGEINT * {denominator}"
 
 
-def _stage_records(
+def stage_records(
     session: Session, policy: Policy, name: str, columns: Mapping[str, str], written: Written, *, own_levels: bool
 ) -> None:
     """Makes the table of the `records` in each `class` by some columns of the source's rows `p`.

@@ -32,7 +32,10 @@ from tableveil.verification.written import Written
 
 
 def check_people(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """The models that do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
+    """The models that do not hold; `judged_classes` has the classes, the suppressed records' pool as one.
+
+    It leaves the table of `count_owners`.
+    """
     others = SensitiveModel | Profitability | NoAttack | SafeHarbor
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
@@ -51,7 +54,6 @@ def check_people(session: WarehouseSession, policy: Policy, source_records: int,
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     problems += check_game(session.embedded, policy, source_records, written)
-    session.embedded.execute("DROP TABLE temp.main.owned")
     if counted:
         session.embedded.execute("DROP TABLE IF EXISTS temp.main.population_classes")
         session.embedded.execute("DROP TABLE temp.main.peopled")

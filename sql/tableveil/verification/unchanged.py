@@ -1,15 +1,20 @@
 """Checks columns that are released unchanged: counts again how many rows of a class they leave for everybody.
 
-The classes are those of the written rows; whose labels these are, and which values go together, the source shows.
+The classes are those of the written rows; whose labels these are, and which values go together, the source shows. Where
+people have several records, the rows have to be those of enough different people.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy, Role
+from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
@@ -27,6 +32,8 @@ POOL = -1
 
 def check_unchanged(rows: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
+
+    Where people have several records, these have to be rows of k people; `owned` has the people of classes.
 
     The different rows of a warehouse are collected, with hashes of these columns' values. For local recoding it needs
     the tables of `read_own_levels`. Aggregated columns are not looked at again.
@@ -47,11 +54,20 @@ def check_unchanged(rows: WarehouseSession, policy: Policy, marker: str, written
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
         session.stage("held", _held(rows, names, marker, written))
-        left = [_least(session, j, len(names)) for j in few]
+
+        @cache
+        def hold() -> None:
+            columns = {"w": f"hash(p.{quoted(written.person)})"}
+            columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
+            stage_records(session, policy, "held_by", columns, written, own_levels=policy.local_recoding is not None)
+
+        left = [_least(session, j, len(names), k, hold) for j in few]
         session.execute("DROP TABLE temp.main.held")
+        session.execute("DROP TABLE IF EXISTS temp.main.held_by")
     session.execute("DROP TABLE temp.main.unchanged")
     least = min((rows for rows in left if rows is not None), default=k)
-    return [f"unchanged columns leave {least} rows of a class, fewer than k = {k}"] if least < k else []
+    left_of_class = f"rows of {least} people" if written.person else f"{least} rows"
+    return [f"unchanged columns leave {left_of_class} of a class, fewer than k = {k}"] if least < k else []
 
 
 def _compared(session: Session, j: int) -> int:
@@ -73,10 +89,7 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
     # Equal values of other types, such as ENUM members and texts, have other hashes.
     own_and_values = [
         *(f"{quoted(known.column)} AS k{j}" for j, known in enumerate(written.labels)),
-        *(
-            f"hash(CAST({spelled(quoted(name), written.type_of(name))} AS {written.type_of(name)})) AS v{i}"
-            for i, name in enumerate(names)
-        ),
+        *(f"{_value(name, quoted(name), written)} AS v{i}" for i, name in enumerate(names)),
     ]
     elsewhere = rows.embedded is not rows
     counted, grouped = ("count(*)", " GROUP BY ALL") if elsewhere else ("1::BIGINT", "")
@@ -115,6 +128,11 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
     )
 
 
+def _value(name: str, of: str, written: Written) -> str:
+    """The hash of a record's value as it is released."""
+    return f"hash(CAST({spelled(of, written.type_of(name))} AS {written.type_of(name)}))"
+
+
 def _label(j: int, known: Labels, written: Written) -> str:
     if known.level:
         return written.label(known, known.level, f"d{j}")
@@ -137,8 +155,11 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
     )
 
 
-def _least(session: Session, j: int, columns: int) -> int | None:
-    """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much."""
+def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], None]) -> int | None:
+    """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
+
+    It is that of people, if their rows do not show that they are k: `hold` makes the table of who has which values.
+    """
     session.stage(
         "known",
         f"SELECT class, o{j} AS o, any_value(l{j}) AS l, sum(n)::BIGINT AS n, "
@@ -164,13 +185,34 @@ def _least(session: Session, j: int, columns: int) -> int | None:
                 f"LEFT JOIN (SELECT l, v, sum(n) AS n FROM pairs_{i} GROUP BY ALL) AS u{i} "
                 f"ON u{i}.l = known.l AND u{i}.v = held.v{i}"
             )
-        left = session.value(
-            f"SELECT min(rows) FROM (SELECT coalesce(sum(held.n) FILTER ({' AND '.join(fits)}), 0) AS rows FROM known "
+        fitting = f"FILTER ({' AND '.join(fits)})"
+        beside = (
             "JOIN (SELECT o, sum(n) AS own FROM pairs_0 GROUP BY o) USING (o) "
-            "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l) "
-            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 AND known.o % {parts} = 0 "
-            "GROUP BY class, known.o)"
+            "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l)"
         )
+        session.stage(
+            "rows_left",
+            f"SELECT class, known.o, coalesce(sum(held.n) {fitting}, 0) AS rows FROM known {beside} "
+            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 AND known.o % {parts} = 0 "
+            "GROUP BY class, known.o",
+        )
+        left = session.value("SELECT min(rows) FROM rows_left")
+        # A row takes away one person at most; and so many rows are of at least as many people as have the most each.
+        undecided = session.stage(
+            "undecided",
+            "SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN owned USING (class) "
+            f"WHERE rows >= {k} AND greatest(people - (size - rows), ceil(rows / most)) < {k}",
+        )
+        if undecided:
+            hold()
+            held = f"(SELECT DISTINCT class, w, {', '.join(f'v{i}' for i in range(columns))} FROM held_by)"
+            owners = session.value(
+                f"SELECT min(owners) FROM (SELECT count(DISTINCT held.w) {fitting} AS owners FROM undecided AS known "
+                f"{beside} JOIN {held} AS held USING (class) {' '.join(joins)} GROUP BY class, known.o)"
+            )
+            left = min(left, owners)
+        session.execute("DROP TABLE temp.main.undecided")
+        session.execute("DROP TABLE temp.main.rows_left")
         for i in range(columns):
             session.execute(f"DROP TABLE temp.main.pairs_{i}")
     session.execute("DROP TABLE temp.main.known")

@@ -197,6 +197,7 @@ def _check_privacy(
     problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)
+    embedded.execute("DROP TABLE IF EXISTS temp.main.owned")
     embedded.execute("DROP VIEW temp.main.judged_classes")
     if pool:
         embedded.execute("DROP TABLE temp.main.pool")

@@ -184,12 +184,22 @@ def test_the_owners_edition_has_the_evidence() -> None:
 def test_people_with_several_records_are_counted_for_the_owner() -> None:
     found = released()
     assert "fewest people of a class" not in owners(found)
+    assert "can be left with 3 of the rows of a class, by the column ward" in owners(found)
     found.guarantees.add(model="k_anonymity", parameter="k", before=1, after=4)
     found.guarantees.add(model="dominance", parameter="share", before=1, after=0.375)
     for row in (("fewest people of a class", "1", "4"), ("largest share of one person in a class", "100 %", "37.5 %")):
         assert str(row) in owners(found)
         assert row[0] not in public(found)
     assert "count records" in public(found)
+    assert "can be left with 3 of the people with rows of a class, by the column ward" in owners(found)
+
+
+def test_a_column_that_leaves_all_people_of_a_class_is_no_open_risk() -> None:
+    """However many rows they have."""
+    found = released()
+    for model, after in (("k_anonymity", 3), ("dominance", 0.375)):
+        found.guarantees.add(model=model, after=after)
+    assert "The largest open risk" not in owners(found)
 
 
 def test_the_columns_that_are_overruled_are_one_sentence() -> None:
