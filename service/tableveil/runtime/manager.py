@@ -274,9 +274,10 @@ class JobManager:
                     "a job that made no release",
                     "The ledger of releases keeps it. To take the release back, withdraw it.",
                 )
-            with self._database.ledger() as ledger:
-                removal.delete_job(ledger, number, job.request.kind)
-            self._queue.forget(number)
+            with self._workers.recording:
+                with self._database.ledger() as ledger:
+                    removal.delete_job(ledger, number, job.request.kind)
+                self._queue.forget(number)
         with at_hand(number):
             logger.info("jobs/%d deleted", number)
 

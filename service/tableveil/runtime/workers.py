@@ -35,7 +35,8 @@ logger = logging.getLogger("tableveil.jobs")
 class Workers:
     """So many threads, until the queue is closed. Releases into the schemas `approval` wait for it.
 
-    `released` is called after each release.
+    `released` is called after each release. Hold the lock `recording` to delete a job: one that was shown as failed may
+    be recorded only later.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Workers:
         self._observer = observer
         self._approval = approval
         self._unrecorded: deque[tuple[Active, Failure | None]] = deque()
+        self.recording = threading.Lock()
         self._released, self._policy_of = released, policy_of
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
@@ -78,7 +80,7 @@ class Workers:
     def _end_unrecorded(self) -> None:
         for _ in range(len(self._unrecorded)):
             # Another worker may take it first, and a job that was shown as failed may have been deleted.
-            with suppress(IndexError):
+            with suppress(IndexError), self.recording:
                 active, failure = self._unrecorded.popleft()
                 if self._queue.views([active.job.number]):
                     self._end(active, failure)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Database, Ledger, Session, Settings
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
@@ -80,3 +81,37 @@ def outcomes(database: Database) -> dict[int, str]:
 
 def _fail(*_: object) -> int:
     raise InternalError("BROKEN", "broken on purpose")
+
+
+def test_a_job_that_is_deleted_while_it_is_recorded_stays_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "test.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE people AS SELECT range % 3 AS age FROM range(30)")
+    insert, tried = store.insert_outcome, 0
+    database = Database(Settings(path))
+    manager = JobManager(database, concurrent_jobs=1)
+    deleting = threading.Thread(target=lambda: manager.delete(1))
+
+    def recorded_late(ledger: Ledger, job: int, outcome: Outcome) -> None:
+        nonlocal tried
+        tried += 1
+        if tried == 1:
+            raise InternalError("DATABASE_ERROR", "the database refused a statement")
+        deleting.start()
+        deleting.join(0.5)
+        insert(ledger, job, outcome)
+
+    monkeypatch.setattr(store, "insert_outcome", recorded_late)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", _fail)
+    try:
+        failed = manager.submit(release_work(policy("first"), "{}"))
+        assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
+        manager.close(5)
+        deleting.join(5)
+        assert tried == 2
+        assert outcomes(database) == {}
+    finally:
+        manager.close(5)
+        database.close()
