@@ -11,6 +11,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role
 from tableveil.verification import unchanged
+from tableveil.verification.owners import count_owners
 from tests.sql.verification.cases import Case, drop, written_case
 
 SEEDS = range(4)
@@ -24,7 +25,7 @@ def asked(case: Case) -> Policy:
 
 @contextmanager
 def judged(session: Session, case: Case) -> Iterator[None]:
-    """The classes that the verification would judge."""
+    """The classes that the verification would judge, with their people."""
     gone = "gone" if case.plan.marker else "FALSE"
     pool = f"UNION ALL SELECT -1, TRUE, count(*), NULL, NULL FROM released WHERE {gone}" if case.pool else ""
     session.stage(
@@ -32,7 +33,9 @@ def judged(session: Session, case: Case) -> Iterator[None]:
         "SELECT row_number() OVER () AS class, FALSE AS pool, * FROM ("
         f"SELECT count(*) AS size, a AS q0, b AS q1 FROM released WHERE NOT {gone} GROUP BY ALL) {pool}",
     )
+    count_owners(session, case.policy, case.written, own_levels=False)
     yield
+    session.execute("DROP TABLE temp.main.owned")
     drop(session, case)
 
 
