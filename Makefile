@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
+.PHONY: demo test test-long test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-scale \
 	campaign pages protos clean
 # Two targets must not install into the same environment at once.
@@ -15,7 +15,11 @@ demo: $(VENV)/.run
 # The client in Node.js is tested where there is Node.js.
 test: $(VENV)/.dev
 	if command -v npm >/dev/null; then timeout 60 npm ci --silent --prefix examples/node || true; fi
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not long"
+
+# Whole processes that are killed, stopped or soaked, campaigns, the tour of the docs, and tests of the benchmarks.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long
 
 # Dagster has an environment of its own: what it pins is its own business.
 test-dagster:

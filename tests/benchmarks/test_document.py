@@ -18,6 +18,8 @@ from benchmarks.section import Section
 from benchmarks.service import LocalService
 from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ import pytest
 from benchmarks import discharges
 from benchmarks.operate import memory, watchers
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.operate import load
 
+pytestmark = pytest.mark.long
+
 
 def test_the_same_rows_arrive_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "CACHE", tmp_path)

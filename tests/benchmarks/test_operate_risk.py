@@ -10,6 +10,8 @@ from benchmarks import discharges
 from benchmarks.game import risk as processes
 from benchmarks.operate import risk
 
+pytestmark = pytest.mark.long
+
 
 def test_everything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (discharges, processes):

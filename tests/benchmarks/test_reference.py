@@ -20,6 +20,8 @@ from tableveil.search import exact
 from tests.benchmarks.conftest import Runner
 from tests.benchmarks.tiny import AGES_GONE, AGES_GROUPED, case, write
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
 from tests.campaign.together import judge
+
+pytestmark = pytest.mark.long
 
 SECONDS = 600.0
 """On a busy machine; alone, each takes some seconds."""

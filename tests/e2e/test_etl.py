@@ -20,6 +20,8 @@ from tableveil.client import Client
 from tests.e2e.process import Serve
 from tests.postgresql import Cluster
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VISITS = (
     "SELECT i AS patient_id, (20 + i * 7 % 60)::smallint AS age, substr('fm', i % 2 + 1, 1)::char(1) AS sex, "

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tableveil.client import Client
 from tableveil.v1 import job_service_pb2
@@ -14,6 +15,8 @@ from tests.e2e import samples
 from tests.e2e.ledger import check_whole, digest
 from tests.e2e.process import Serve, ServerProcess, durable
 from tests.e2e.samples import Document, attribute
+
+pytestmark = pytest.mark.long
 
 ROWS = 100_000
 

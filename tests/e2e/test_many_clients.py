@@ -7,12 +7,16 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tableveil.client import Client
 from tableveil.v1 import job_service_pb2
 from tests.e2e import samples
 from tests.e2e.ledger import check_whole, digest
 from tests.e2e.process import Serve, durable
 from tests.e2e.samples import Document
+
+pytestmark = pytest.mark.long
 
 CLIENTS = 4
 JOBS_EACH = 3

@@ -35,6 +35,8 @@ from tests.e2e.ledger import check_whole
 from tests.e2e.process import Serve, durable
 from tests.small_disk import fill, small_disk
 
+pytestmark = pytest.mark.long
+
 # Long texts, of which no more than two are alike.
 LARGE = f"""
     SELECT people.* REPLACE (id * 10000 + n AS id, md5(((id * 10000 + n) // 2)::VARCHAR) AS diagnosis)

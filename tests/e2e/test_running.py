@@ -20,6 +20,8 @@ from tests.e2e.ledger import check_whole
 from tests.e2e.process import Serve, durable
 from tests.e2e.samples import Document
 
+pytestmark = pytest.mark.long
+
 COLUMNS = 24
 SOON = 10.0
 """Seconds, on a busy machine, too; otherwise it takes less than one."""

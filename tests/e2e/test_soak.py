@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.operate.soak import soak
+
+pytestmark = pytest.mark.long
 
 
 def test_nothing_leaks() -> None:

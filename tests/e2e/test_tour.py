@@ -20,6 +20,8 @@ from tests.e2e.process import Serve, ServerProcess
 from tests.e2e.snippets import ROOT, Snippet, snippets
 from tests.file_modes import open_to_others
 
+pytestmark = pytest.mark.long
+
 PAGES = (
     "README.md",
     "docs/tour.md",

@@ -19,6 +19,8 @@ from tableveil.publishing.postgresql import PostgresqlTarget
 from tests.service.jobs.managed import POLICY
 from tests.service.jobs.published import OBJECTS, Lake, Place, Rows, Shelf, Warehouse
 
+pytestmark = pytest.mark.long
+
 RELEASE = 1
 
 

@@ -18,6 +18,8 @@ from tableveil.policy import IfExists, KAnonymity, Policy, ReleaseKind, ReleaseT
 from tableveil.state.releases import Release
 from tests.service.jobs.managed import POLICY
 
+pytestmark = pytest.mark.long
+
 Run = Callable[..., Release]
 
 Files = tuple[bytes, bytes | None]

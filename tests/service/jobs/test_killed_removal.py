@@ -28,6 +28,8 @@ from tableveil.state.kinds import JobKind
 from tests.migrated import opened
 from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, ended, submit
 
+pytestmark = pytest.mark.long
+
 State = dict[str, int]
 """Every table and view, those of the state included, with its number of rows."""
 

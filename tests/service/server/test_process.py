@@ -20,6 +20,8 @@ from tableveil.v1 import job_service_pb2, job_service_pb2_grpc, table_service_pb
 from tests import authenticated
 from tests.service.client.samples import policy
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 
 SECONDS = 60

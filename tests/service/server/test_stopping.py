@@ -25,6 +25,8 @@ from tableveil.server.settings import STOP_SECONDS
 from tableveil.state.jobs import JobPhase
 from tests import work
 
+pytestmark = pytest.mark.long
+
 SECONDS = 60.0
 """How long what hangs does so, unless it is interrupted; a server that waits for it is late."""
 

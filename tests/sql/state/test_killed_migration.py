@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tableveil.state.migrate import migrations
 from tests.migrated import opened
+
+pytestmark = pytest.mark.long
 
 NOW = len(migrations())
 NEXT = NOW + 1
