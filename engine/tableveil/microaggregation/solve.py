@@ -175,6 +175,10 @@ def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models:
     No other clusters meet them either if the models hold for a union if they hold for its parts.
     """
     records = int(points.counts.sum())
+    every = f"{records:,} records"
+    if points.people is not None:
+        people = len(np.unique(points.people))
+        every += " of 1 person" if people == 1 else f" of {people:,} people"
     together, counter = _together(points, sensitive), counter_of(points, sensitive)
 
     def holds(model: PrivacyModel) -> bool:
@@ -183,7 +187,7 @@ def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models:
     return [
         Unmet(
             f"privacy_models[{i}]",
-            f"{model}, which a single cluster of all {records:,} records does not meet",
+            f"{model}, which a single cluster of all {every} does not meet",
             "a model that all records together meet",
             ways_of(i, model, records, holds),
         )

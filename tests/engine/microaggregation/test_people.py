@@ -239,10 +239,12 @@ def test_one_person_with_all_records_is_refused_with_the_k_that_there_is() -> No
         solved(alone, [KAnonymity(2)])
     (fault,) = raised.value.faults
     assert fault.field == "privacy_models[0]"
+    assert fault.found == "2-anonymity, which a single cluster of all 50 records of 1 person does not meet"
     two = Visits((*alone.records, ((9.0,), 1, 0)))
     with pytest.raises(InfeasibleError) as raised:
         solved(two, [KAnonymity(3)])
     assert raised.value.faults[0].hint == "Feasible would be k = 2."
+    assert "51 records of 2 people does not meet" in raised.value.faults[0].found
     assert solved(two, [KAnonymity(2)]).clusters.number == 1
 
 

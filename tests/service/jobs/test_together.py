@@ -1,4 +1,4 @@
-"""Releases judged together: whom they leave behind, what the ledger keeps for it, and what is refused."""
+"""Releases judged together: whom they leave behind, what others see of it, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from sqlglot import exp
 
 from tableveil.backend import Database, Scopes, Session, Sight, looking
-from tableveil.errors import InfeasibleError, InternalError, InvalidError, NotFoundError
+from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
@@ -30,9 +29,8 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.policy.validate_together import check_together
-from tableveil.release import decide, joint_figures, withdraw
+from tableveil.release import decide, withdraw
 from tableveil.release.erase import erase
-from tableveil.release.together import MOST_SIZE
 from tableveil.state import jobs, persons
 from tableveil.state.decisions import Decision
 from tableveil.state.releases import Release
@@ -357,81 +355,6 @@ def test_readers_of_releases_judged_with_each_other(
         assert min(chains(session, *some).values()) >= 2, some
 
 
-@pytest.mark.parametrize("changes", [{}, {"local_recoding": LocalRecoding()}])
-@pytest.mark.parametrize(
-    ("wrong", "found"),
-    [
-        ("class % 2", "as large as"),
-        # Sizes are the same, but each person has the class of another one.
-        ("coalesce(lag(class) OVER (ORDER BY person), max_by(class, person) OVER ())", "of their labels"),
-        ("CASE person WHEN 0 THEN -1 WHEN 61 THEN max(class) FILTER (person = 0) OVER () ELSE class END", "labels"),
-    ],
-)
-def test_the_ledger_is_checked_again(
-    database: Database,
-    session: Session,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    wrong: str,
-    found: str,
-    changes: dict[str, Any],
-) -> None:
-    """A writer that leaves the classes of people wrong writes nothing."""
-    session.execute("INSERT INTO register VALUES (61, 99, 1, 'of nobody else')")
-    publishing = import_module("tableveil.release.publish")
-    right = publishing.people_with_classes
-
-    def mistaken(*arguments: Any) -> exp.Expr:
-        return exp.select("person", f"{wrong} AS class").from_(right(*arguments)).subquery("wrong")
-
-    monkeypatch.setattr(publishing, "people_with_classes", mistaken)
-    with pytest.raises(InternalError, match=found):
-        run(database, policy("first", **changes))
-
-
-def test_values_of_joint_classes_are_counted_again(
-    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both wards have two illnesses, but joint classes have one: a search that does not see it writes nothing."""
-    session.execute("UPDATE register SET illness = CASE age % 2 WHEN 0 THEN 'a' ELSE 'b' END")
-    by_age = SearchOptions(levels=(("age", 0), ("ward", 1)))
-    run(database, policy("first", search=by_age))
-    model = DistinctLDiversity("illness", 2)
-    by_ward = policy("second", LeftBehind.REPORT, search=SearchOptions(levels=(("age", 1), ("ward", 0))))
-    by_ward = replace(by_ward, privacy_models=(*by_ward.privacy_models, model))
-    assert run(database, by_ward).suppressed_records == 60
-    full_domain = import_module("tableveil.pipelines.full_domain")
-    monkeypatch.setattr(full_domain, "choosing_models", lambda policy: policy.privacy_models[:1])
-    monkeypatch.setattr(full_domain, "judging_models", lambda policy: ())
-    blind = replace(by_ward, release=replace(by_ward.release, name="third"))
-    with pytest.raises(InternalError, match=r"of joint classes, \d+ classes are not of distinct 2-diversity"):
-        run(database, blind)
-
-
-def test_any_set_on_demand(database: Database, session: Session, run: Run) -> None:
-    """The figures are those of the chains, also of releases that were not judged together."""
-    first = run(database, policy("first")).number
-    month(session)
-    second = run(database, policy("second", repeat_reason="a test")).number
-    found, figures = chains(session, first, second), joint_figures(session, [second, first])
-    joint = sorted(number for (_, now), number in found.items() if now != -1)
-    left = sorted(number for (_, now), number in found.items() if now == -1)
-    assert figures.releases == (first, second)
-    assert (figures.people, figures.left_behind) == (sum(joint) + sum(left), sum(left))
-    assert (figures.smallest, figures.smallest_left_behind) == (joint[0], left[0])
-    assert list(figures.sizes) == [
-        (size, joint.count(size), left.count(size)) for size in range(1, MOST_SIZE + 1) if size in {*joint, *left}
-    ]
-
-
-@pytest.mark.parametrize("numbers", [[], [1], [1, 1], [1, 99], [1, 2]])
-def test_sets_that_tell_nothing(database: Database, run: Run, numbers: list[int]) -> None:
-    run(database, policy("first"))
-    run(database, policy("second", repeat_reason="a test", no_person_digests=True))
-    with database.session() as session, pytest.raises((InvalidError, NotFoundError), match="releases"):
-        joint_figures(session, numbers)
-
-
 def test_earlier_releases_of_other_columns_and_a_table_that_is_gone(
     database: Database, session: Session, run: Run
 ) -> None:
@@ -447,25 +370,6 @@ def test_earlier_releases_of_other_columns_and_a_table_that_is_gone(
     session.execute("DROP TABLE others")
     second = run(database, policy("second", LeftBehind.REQUIRE, first)).number
     assert min(chains(session, first, second).values()) >= K
-
-
-def test_fifty_earlier_releases(session: Session) -> None:
-    """All at once: the people of fifty releases have the combinations that counting in Python finds."""
-    people = range(40)
-    session.execute("CREATE TABLE numbered AS SELECT range AS id FROM range(40)")
-    classes = [[(person * (release + 3)) % 3 - 1 for person in people] for release in range(50)]
-    for release, of_people in enumerate(classes, 1):
-        rows = ", ".join(f"({person}, {class_})" for person, class_ in zip(people, of_people, strict=True))
-        values = exp.select("*").from_(f"(VALUES {rows}) AS given(person, class)")
-        persons.remember(session.ledger, release, values.subquery("people"))
-    found = persons.combinations(session.ledger, range(1, 51))
-    counted = Counter(zip(*classes, strict=True))
-    expected = {chain: number for chain, number in counted.items() if set(chain) != {-1}}
-    keys = zip(*(found[f"r{r}"].tolist() for r in range(50)), strict=True)
-    assert dict(zip(keys, found["people"].tolist(), strict=True)) == expected
-    assert persons.recognize(session.ledger, range(1, 51), "known", exp.table_("numbered"), "id") == sum(
-        expected.values()
-    )
 
 
 def test_releases_of_others_are_neither_named_nor_counted(
