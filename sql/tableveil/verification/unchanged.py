@@ -201,7 +201,7 @@ def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], No
         undecided = session.stage(
             "undecided",
             "SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN owned USING (class) "
-            f"WHERE rows >= {k} AND greatest(people - (size - rows), ceil(rows / most)) < {k}",
+            f"WHERE greatest(people - (size - rows), ceil(rows / most)) < {k}",
         )
         if undecided:
             hold()

@@ -273,12 +273,12 @@ COHORTS = replace(
 )
 
 
-def create_cohorts(session: Session) -> None:
-    """400 people of 22 to 39 years, and one of 20 and 21 with 40 visits: cohorts and illnesses tell these ages."""
+def create_cohorts(session: Session, visits: int = 40) -> None:
+    """400 people of 22 to 39 years, and one of 20 and 21 with so many visits: cohorts and illnesses tell these ages."""
     session.execute(
         "CREATE OR REPLACE TABLE visits AS SELECT age, (age + 3) // 5 AS cohort, cohort AS illness, person FROM ("
         "SELECT 22 + i % 18 AS age, i AS person FROM range(400) r(i) "
-        "UNION ALL SELECT 20 + i % 2, 1000 FROM range(40) r(i))"
+        f"UNION ALL SELECT 20 + i % 2, 1000 FROM range({visits}) r(i))"
     )
 
 
@@ -356,3 +356,16 @@ def test_the_verification_counts_people_again(
     assert refused_ones() == refused_before
     assert 0 < len(refused_before) < 6
     assert -1 not in refused_before
+
+
+@pytest.mark.parametrize("visits", [3, 40])
+def test_the_verification_says_how_many_people_are_left(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, visits: int
+) -> None:
+    """Also where the rows that are left are fewer than k themselves."""
+    create_cohorts(session, visits)
+    monkeypatch.setattr(import_module("tableveil.release.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    with pytest.raises(InternalError) as raised:
+        run(database, COHORTS)
+    (fault,) = raised.value.faults
+    assert fault.found == "unchanged columns leave rows of 1 people of a class, fewer than k = 5"
