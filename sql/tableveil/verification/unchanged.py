@@ -198,10 +198,11 @@ def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], No
         )
         left = session.value("SELECT min(rows) FROM rows_left")
         # A row takes away one person at most; and so many rows are of at least as many people as have the most each.
+        # Where nobody has several, the rows are the people.
         undecided = session.stage(
             "undecided",
             "SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN owned USING (class) "
-            f"WHERE greatest(people - (size - rows), ceil(rows / most)) < {k}",
+            f"WHERE most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {k}",
         )
         if undecided:
             hold()
