@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-dagster test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-scale \
-	campaign pages protos clean
+.PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
+	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements \
+	campaign pages protos house clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -16,6 +16,15 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	if command -v npm >/dev/null; then timeout 60 npm ci --silent --prefix examples/node || true; fi
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not long"
+	@echo "Left out: the long tests and those in other environments; make test-all runs them too."
+
+# PySpark with its server is 450 MB: where it cannot be installed the tests of Spark are skipped, as they are without Java.
+test-all: test test-long test-dagster test-dbt
+	if timeout 900 $(MAKE) $(VENV)-spark/.ready; then \
+		$(MAKE) test-spark; \
+	else \
+		echo "PySpark could not be installed: the tests of Spark are skipped" >&2; \
+	fi
 
 # Whole processes that are killed, stopped or soaked, campaigns, the tour of the docs, and tests of the benchmarks.
 test-long: $(VENV)/.dev
@@ -26,6 +35,12 @@ test-dagster:
 	$(PYTHON) -m venv $(VENV)-dagster
 	$(VENV)-dagster/bin/pip install --quiet --editable . --requirement examples/dagster/requirements.txt
 	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
+
+# dbt has one as well. The test is skipped where there is no PostgreSQL.
+test-dbt: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)-dbt
+	$(VENV)-dbt/bin/pip install --quiet --requirement examples/dbt/requirements.txt
+	PATH="$(abspath $(VENV)-dbt)/bin:$$PATH" $(BIN)/python -m pytest tests/e2e/test_dbt.py
 
 # Spark has an environment of its own: PySpark with its server is large. The tests are skipped where there is no Java.
 test-spark: $(VENV)-spark/.ready
@@ -39,7 +54,11 @@ lint: $(VENV)/.dev
 	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples
 	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
-	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml deploy/kubernetes-endpoint.yaml
+	$(BIN)/kubernetes-validate --strict --quiet $(addprefix deploy/kubernetes/,backup.yaml endpoint.yaml service.yaml volumes.yaml)
+
+# Numbers of how the house is built, each with the pattern that counts it.
+house: $(VENV)/.dev
+	$(BIN)/python -m tests.project.house
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -77,6 +96,9 @@ bench-doors: $(VENV)/.dev
 bench-sql: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only sql
 
+bench-answers: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only answers
+
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people
 
@@ -85,6 +107,15 @@ SIZES ?= 1000000,10000000,100000000
 LAKE_ROWS ?= 20000000
 bench-scale: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only scale --sizes $(SIZES) --lake-rows $(LAKE_ROWS)
+
+# Statements and CPU seconds of everyday jobs, beside those of the commit AGAINST if one is given.
+AGAINST ?=
+bench-everyday: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.everyday --against "$(AGAINST)"
+
+# Everyday jobs take as many statements as benchmarks/everyday/statements.json says.
+statements: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.everyday.statements
 
 # Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
 SECONDS ?= 3600
@@ -104,7 +135,7 @@ protos: $(VENV)/.dev
 	$(BIN)/python proto/reference.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-dagster $(VENV)-spark dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-dagster $(VENV)-dbt $(VENV)-spark dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find engine sql service proto tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.

@@ -13,6 +13,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.against_reference import against_reference
+from benchmarks.answers.first_tries import first_tries
+from benchmarks.answers.intervals import intervals
+from benchmarks.answers.speed import speed as speed_of_answers
 from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
 from benchmarks.classification.search import reference_cases as classification_cases
@@ -34,18 +37,22 @@ from benchmarks.microaggregation.closeness import closeness_high, closeness_larg
 from benchmarks.microaggregation.methods import against_plain, near_mdav
 from benchmarks.microaggregation.scaling import scaling
 from benchmarks.microaggregation.several_records import several_records
+from benchmarks.operate.limits import limits
 from benchmarks.operate.load import load
 from benchmarks.operate.memory import memory
+from benchmarks.operate.pressure import pressure
 from benchmarks.operate.risk import risk as guessed_risk
 from benchmarks.operate.same_people import cost as cost_of_sketch
 from benchmarks.operate.same_people import known_again
 from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
+from benchmarks.people.joined import joins
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
 from benchmarks.privacy.effective import cost as cost_of_effective_k
 from benchmarks.privacy.effective import strictness
+from benchmarks.privacy.many_columns import many_columns
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
@@ -87,6 +94,7 @@ PARTS = (
     "doors",
     "people",
     "sql",
+    "answers",
     "scale",
 )
 
@@ -107,20 +115,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
         "usefulness": [lambda: usefulness(options.shared)],
         "report": [lambda: report(options.rows)],
-        "operate": [load, watchers, memory, risk, guessed_risk, soak],
+        "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [
             lambda: known_again(options.shared),
             cost_of_sketch,
             strictness,
             cost_of_effective_k,
+            many_columns,
             visits,
             lambda: doubled(options.shared),
             digests,
             together,
+            joins,
             fifty,
         ],
         "sql": [reading, analysts, agreement, publishing],
+        "answers": [first_tries, intervals, speed_of_answers],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [
             against_plain,

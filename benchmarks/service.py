@@ -13,15 +13,21 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, Settings, Warehouse, column, create_table, table
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
-from tableveil.errors import InvalidError, TableveilError
+from tableveil.errors import Checked, InvalidError, TableveilError
 from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import release_work
-from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.pipelines.work import Work
+from tableveil.policy import Guard, IfExists, Policy, ReleaseGuards, ReleaseTarget
 from tableveil.runtime import Failure, Job, JobManager
 from tableveil.state.releases import Release
 
-TARGET = ReleaseTarget("released", "release", if_exists=IfExists.REPLACE)
-"""Where every measured job writes."""
+TARGET = ReleaseTarget(
+    "released",
+    "release",
+    if_exists=IfExists.REPLACE,
+    guards=ReleaseGuards(off=(Guard.FEWER_RECORDS, Guard.ERASED_COLUMNS)),
+)
+"""Where every measured job writes, whatever the one before wrote."""
 
 SECONDS_TO_STOP = 60.0
 ROWS_PER_BATCH = 100_000
@@ -83,6 +89,19 @@ class LocalService:
             for _ in session.batches(query.group_by(*map(column, columns)), ROWS_PER_BATCH):
                 pass
         return time.monotonic() - started
+
+    def check(self, policy: Policy) -> Checked:
+        """Checks a policy as the server does."""
+        return self._manager.check(policy)
+
+    def submit(self, work: Work) -> int:
+        """Queues a job and returns its number."""
+        return self._manager.submit(work).number
+
+    def ended(self, number: int) -> Job:
+        """Waits for the end of a job."""
+        *_, job = self._manager.watch(number, stopped=lambda: False)
+        return job
 
     def run(self, policy: Policy, watch: Callable[[Job], None] = lambda job: None) -> Run:
         """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome.

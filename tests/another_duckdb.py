@@ -11,11 +11,23 @@ from typing import Any, Self
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Database, Ledger, Listed, Session, Settings, Sight, create_table, drop, table
+from tableveil.backend import Database, Ledger, Listed, Session, Settings, Sight, Traits, create_table, drop, table
 from tableveil.backend.warehouse import Statement
 from tableveil.control import Control
 from tableveil.errors import Fault
-from tableveil.policy import Policy
+from tableveil.policy import Policy, TableReference
+
+TRAITS = Traits(
+    collects=True,
+    transactional=False,
+    keeps_ledger=False,
+    views_keep_rows=True,
+    reads_views=True,
+    comments=False,
+    knows_readers=False,
+    shared=True,
+    names_collations=True,
+)
 
 Before = Callable[[str], None]
 """Called before each verb that writes, with its name."""
@@ -24,10 +36,12 @@ Before = Callable[[str], None]
 class AnotherSession:
     """A session of the other file; see `WarehouseSession`."""
 
+    traits = TRAITS
+
     def __init__(self, rows: Session, embedded: Session, before: Before, most_collected: int) -> None:
         self._rows, self._before = rows, before
         self.embedded = embedded
-        self.catalog = rows.catalog
+        self.catalog = self.warehouse = rows.catalog
         self.hashes = "another"
         self.versions: Mapping[str, str] = {"another": "1"}
         self.most_collected: int | None = most_collected
@@ -61,6 +75,9 @@ class AnotherSession:
 
     def described(self, query: Statement) -> list[tuple[str, str]]:
         return self._rows.described(query)
+
+    def described_tables(self, tables: Sequence[exp.Table]) -> list[list[tuple[str, str]]]:
+        return self._rows.described_tables(tables)
 
     def noted(self, target: exp.Table) -> list[str]:
         return self._rows.noted(target)
@@ -106,6 +123,9 @@ class AnotherSession:
 
     def scope(self, schema: str) -> str:
         return f"{self.catalog}.{schema}"
+
+    def recorded(self, found: TableReference) -> TableReference:
+        return TableReference("", self.scope(found.schema), found.table)
 
     def unsupported(self, policy: Policy) -> list[Fault]:
         return [Fault("source_query", "a query", "a table")] if policy.source_query else []

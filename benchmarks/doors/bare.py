@@ -15,9 +15,9 @@ from tableveil.backend import Database, Settings
 from tableveil.lookups import Privacies
 from tableveil.runtime import JobManager
 from tableveil.server.job_service import JobService
-from tableveil.server.settings import CHECKS_AT_ONCE, RESERVED_THREADS
-from tableveil.server.settings import Settings as ServerSettings
 from tableveil.server.slots import Slots
+from tableveil.serving.settings import CHECKS_AT_ONCE, RESERVED_THREADS
+from tableveil.serving.settings import Settings as ServerSettings
 from tableveil.v1 import job_service_pb2_grpc
 
 

@@ -14,8 +14,8 @@ from benchmarks.markdown import table, times
 from benchmarks.section import Section
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InvalidError
+from tableveil.lifecycle import check_ledger
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
-from tableveil.release import check_ledger
 from tableveil.source import Source, find_source, fingerprint, full_fingerprint
 from tableveil.source.fingerprint import Fingerprint
 from tableveil.state import sketches

@@ -54,7 +54,7 @@ def visits_policy(
         source=Table("", "main", "visits"),
         attributes=(
             *(AttributePolicy(name, Role.QUASI_IDENTIFIER, hierarchy) for name, hierarchy in hierarchies.items()),
-            AttributePolicy("person", Role.IDENTIFYING),
+            AttributePolicy("person", Role.IDENTIFYING, acknowledged=person is None),
         ),
         person_column=person,
         privacy_models=tuple(models),

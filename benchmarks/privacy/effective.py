@@ -122,7 +122,7 @@ def _tried(service: LocalService, kind: Kind, size: int, chance: Random) -> tupl
 
 def cost() -> Section:
     """The time of columns of few and of many values, beside a plain grouped scan."""
-    module, taken = import_module("tableveil.release.publish"), list[float]()
+    module, taken = import_module("tableveil.lifecycle.publish"), list[float]()
     check = module.check_effective_k
 
     def timed(*arguments: Any) -> Any:

@@ -102,7 +102,7 @@ def _measured(rows: int, folder: Path, server: LocalServer) -> Section:
                 clock.ended(phase)
                 phase = job.phase.value.lower()
 
-        run = service.run(_in_lake(policy()), watch)
+        run = service.run(in_lake(policy()), watch)
         clock.ended(phase)
     if run.release is None:
         return Section(TITLE, (f"Failed: {run.failure}",), sound=False)
@@ -142,6 +142,7 @@ def _beside(session: WarehouseSession, name: str, where: str, clock: _Clock) -> 
     clock.ended(SORTED)
 
 
-def _in_lake(found: Policy) -> Policy:
+def in_lake(found: Policy) -> Policy:
+    """The policy for the table in Spark."""
     attributes = (replace(each, acknowledged=each.role is Role.INSENSITIVE) for each in found.attributes)
     return replace(found, source=TableReference("lake", "bench", TABLE), attributes=tuple(attributes))

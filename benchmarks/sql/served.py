@@ -17,8 +17,8 @@ from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.readers import Reader
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.identity import Credentials
-from tableveil.server.address import Listening
-from tableveil.server.tls import TlsFiles
+from tableveil.serving.address import Listening
+from tableveil.serving.tls import TlsFiles
 from tableveil.tls import issue_server, new_authority
 
 FILE = "releases-1.duckdb"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every night: visits in PostgreSQL become a release, which is published to PostgreSQL.
+# Every night: discharges in PostgreSQL become a release, which is published to PostgreSQL.
 #
 #   nightly.sh NIGHT
 #
@@ -13,9 +13,8 @@ night=$1
 result=$(mktemp)
 trap 'rm -f "$result"' EXIT
 
-tableveil load "$CLINIC" --table visits --replace --request-id "load $night"
-tableveil submit "$(dirname "$0")/policy.yaml" --request-id "release $night" --wait --json >"$result"
-# The last line is the release; its name comes first.
-release=$(tail -n 1 "$result" | grep -o 'releases/[0-9]*' | head -n 1)
-# The policy names the warehouse. This waits until the release is there.
-tableveil publish "$release" --to warehouse --repeat-reason "takes the place of the night before"
+tableveil load "$CLINIC" --table discharges --replace --request-id "load $night" --json >"$result"
+load=$(grep -o 'loads/[0-9]*' "$result" | head -n 1)
+# Another night's rows, loaded in between, are refused.
+tableveil submit "$(dirname "$0")/policy.yaml" --source-load "$load" --request-id "release $night" --wait
+# The policy names the warehouse: the release is there now. Otherwise the exit code is 11.

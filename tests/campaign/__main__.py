@@ -2,8 +2,8 @@
 
     python -m tests.campaign attacker --seed 1 --count 5000 --seconds 3600
 
-`count` releases, kills or calls are enough, and `seconds` limits the time. Each finding names its seed: the same
-command with that seed and `--count 1` repeats it.
+`count` releases, kills, calls or statements are enough, and `seconds` limits the time. Each finding names its seed: the
+same command with that seed and `--count 1` repeats it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from tests.authenticated import use_one_token
 from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
+from tests.campaign.expressions import compare
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.pressure import press
 from tests.campaign.together import judge, judge_visits
+from tests.campaign.twins import ask_twins
+from tests.campaign.unchanged import judge_unchanged
 
 
 class Report(Protocol):
@@ -48,8 +52,12 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "minimality": Campaign(measure, 200),
     "crash": Campaign(crash, 200),
     "fuzz": Campaign(fuzz, 100_000),
+    "expressions": Campaign(compare, 50_000),
+    "twins": Campaign(ask_twins, 200),
+    "pressure": Campaign(press, 20_000),
     "together": Campaign(judge, 200),
     "visits": Campaign(judge_visits, 200),
+    "unchanged": Campaign(judge_unchanged, 1_000),
 }
 
 
@@ -61,7 +69,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="default: another one each time")
     parser.add_argument("--seconds", type=float, default=3_600, help="for each campaign (3600)")
     parser.add_argument(
-        "--count", type=int, help="releases, kills, calls or sequences; default: as in the project's goals"
+        "--count",
+        type=int,
+        help="releases, kills, calls, statements, sequences or rounds; default: as in the project's goals",
     )
     asked = parser.parse_args()
     if unknown := set(asked.campaigns) - CAMPAIGNS.keys():

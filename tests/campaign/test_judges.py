@@ -1,12 +1,15 @@
-"""The attacker's judges find broken promises: a promise that holds for one release, and fails for another."""
+"""The judges of campaigns find broken promises: a promise that holds for one release, and fails for another."""
 
 from __future__ import annotations
 
 import pytest
+import sqlglot
 
+from tableveil.endpoint.grammar import AnalystSql
 from tests.campaign.attacker.cases import Case, Method
 from tests.campaign.attacker.columns import Document, QuasiIdentifier, Text
 from tests.campaign.attacker.judges import Judge, ReleasedClass
+from tests.campaign.expressions import compare
 
 LETTERS = "ABCDEF"
 COLUMN = QuasiIdentifier(
@@ -32,3 +35,9 @@ def test_judged(copied: bool, model: Document, problems: int) -> None:
     policy = {"attributes": [{"column": "i", "role": "INSENSITIVE"}], "privacy_models": [model]}
     case = Case(0, Method.FULL_DOMAIN, (COLUMN,), (), (), ("i",), rows, None, {}, policy)
     assert len(list(Judge(case, [ReleasedClass(("*",), (1,), tuple(range(24)))]).problems())) == problems
+
+
+def test_another_text_than_was_written_is_noticed() -> None:
+    """Expressions that sqlglot reads and writes are not those that were written."""
+    report = compare(100, 60, 10, lambda text: sqlglot.parse_one(text, dialect=AnalystSql).sql(AnalystSql))
+    assert report.broken

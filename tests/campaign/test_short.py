@@ -7,7 +7,9 @@ import pytest
 from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
+from tests.campaign.expressions import compare
 from tests.campaign.fuzz.campaign import fuzz
+from tests.campaign.pressure import press
 from tests.campaign.together import judge
 
 pytestmark = pytest.mark.long
@@ -33,6 +35,18 @@ def test_no_message_breaks_the_server() -> None:
     report = fuzz(seed=20, seconds=SECONDS, calls=150)
     assert report.broken == []
     assert report.calls == 150
+
+
+def test_the_endpoint_answers_as_duckdb_does() -> None:
+    report = compare(seed=20, seconds=SECONDS, statements=1_000)
+    assert report.broken == []
+    assert report.answered > 100
+
+
+def test_no_half_sent_call_holds_the_server_up() -> None:
+    report = press(seed=20, seconds=SECONDS, calls=400)
+    assert report.broken == []
+    assert report.calls == 400
 
 
 def test_no_kill_loses_anything() -> None:

@@ -17,7 +17,7 @@ RULES = {
     # Looked up by a session that sees as its caller does.
     "TableReference": "source/tables.py find_table and find_schema, by the caller's sight",
     "source_query": "source/query_tables.py find_tables, with the views, types and macros of the schema",
-    "ReleaseTarget": "release/target.py check_target: a schema that the caller owns",
+    "ReleaseTarget": "lifecycle/target.py check_target: a schema that the caller owns",
     "StoredHierarchy": "state/hierarchies.py find, by the schema in the name",
     "ServerFile": "runtime/loads.py: directories of schemas that the caller owns",
     # Numbers of the ledger's rows.
@@ -25,15 +25,19 @@ RULES = {
     "name": "state/seen.py for results and jobs; state/hierarchies.py for hierarchies; access/access.py for grants",
     "request_id": "state/jobs.py and state/loads.py: a principal's own",
     "names": "access/access.py confirm: admins of the server only",
-    "releases": "release/together.py joint_figures: releases whose evidence the caller sees",
+    "releases": "lifecycle/together.py joint_figures: releases whose evidence the caller sees",
     "object": "lookups/releases.py: an object of a release that was found",
     # Grants may name parts that are not there yet.
     "GrantRule": "access/access.py add: only on what the caller administers",
+    "SchemaRule": "access/schema_rules.py put: only of a schema that the caller administers",
 }
 """Where each field that names a resource is held against what its caller may see, by its message or its name."""
 
 ELSEWHERE = {
     "BackupDatabaseRequest.name": "a new file",
+    "CreateSchemaRequest.schema": "a new schema, which nobody has rights on yet",
+    "ListReleasesRequest.target_schema": "a part of what the caller sees",
+    "ListTablesRequest.schema": "a part of what the caller sees",
     "CreateTokenRequest.label": "a text",
     "ListReadableReleasesRequest.certificate_names": "the credential that the endpoint asks about",
     "CsvHierarchy.path": "a file of the client, which the client replaces by rows",

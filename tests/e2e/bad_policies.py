@@ -324,7 +324,7 @@ BAD: dict[str, Bad] = {
         {"release": {"name": "people", "if_exists": "REPLACE"}}, "release.name", "'people' source"
     ),
     "a missing target schema": invalid(
-        {"release": {"schema": "public", "name": "released"}}, "release.schema", "'public' CREATE SCHEMA"
+        {"release": {"schema": "public", "name": "released"}}, "release.schema", "'public' schemas create"
     ),
     "the server's schema as target": invalid(
         {"release": {"schema": "TableVeil", "name": "released"}}, "release.schema", "'TableVeil' own state"

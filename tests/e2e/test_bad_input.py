@@ -48,11 +48,14 @@ def _nothing_lost_or_left(server: ServerProcess) -> Iterator[None]:
 
 
 def contents(server: ServerProcess) -> dict[str, object]:
-    """The state after a crash now: every table and view except the service's bookkeeping, and spilled data."""
+    """The state after a crash now: every table and view except the service's bookkeeping, and spilled data.
+
+    The server compares the first release with others after its job has ended.
+    """
     with durable(server.database) as connection:
         names = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name <> 'tableveil' OR "
-            "table_name LIKE 'snapshot%' OR table_name LIKE 'release%' "
+            "table_name LIKE 'snapshot%' OR table_name LIKE 'release%' AND table_name <> 'release_compared' "
             "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
         ).fetchall()
         each = (

@@ -26,6 +26,9 @@ def test_submit_and_run(serve: Serve, tmp_path: Path) -> None:
         assert f"\n{heading}\n" in told.stdout
     assert "SELECT" not in told.stdout
     assert tableveil("show", "dryRuns/1", server=server.address).stdout == told.stdout
+    # Where it says that there is more, there is.
+    assert "tableveil show dryRuns/1 --privacy" in told.stdout
+    assert "delta disclosure" in tableveil("show", "dryRuns/1", "--privacy", server=server.address).stdout
     assert tableveil("releases", server=server.address).stdout == "No releases yet.\n"
     assert server.terminate() == 0
     ran = CliRunner().invoke(cli, ["run", str(file), "--database", str(database), "--dry-run", "--json"])
@@ -34,3 +37,16 @@ def test_submit_and_run(serve: Serve, tmp_path: Path) -> None:
     with duckdb.connect(str(database), read_only=True) as connection:
         names = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'").fetchall()
     assert names == [("people",)]
+
+
+def test_advice_about_a_release(serve: Serve, tmp_path: Path) -> None:
+    database, file = tmp_path / "clinic.duckdb", tmp_path / "policy.json"
+    samples.create(database, people=samples.PEOPLE)
+    file.write_text(json.dumps(samples.policy()))
+    server = serve(database)
+    assert tableveil("submit", str(file), "--wait", server=server.address).exit_code == 0
+    advised = tableveil("show", "releases/1", "--advice", server=server.address)
+    assert advised.exit_code == 0, advised.stderr
+    made = json.loads(tableveil("show", "dryRuns/1", "--json", server=server.address).stdout)["dry_run"]["release"]
+    for warning in made.get("warnings", ["There is nothing to advise."]):
+        assert warning in " ".join(advised.stdout.split())

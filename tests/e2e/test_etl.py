@@ -14,20 +14,18 @@ from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 
 from tableveil.client import Client
+from tableveil.demo import batches
 from tests.e2e.process import Serve
 from tests.postgresql import Cluster
 
 pytestmark = pytest.mark.long
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-VISITS = (
-    "SELECT i AS patient_id, (20 + i * 7 % 60)::smallint AS age, substr('fm', i % 2 + 1, 1)::char(1) AS sex, "
-    "lpad((i * 37 % 50)::text, 5, '0') AS zip_code, 'ICD ' || i * i % 7 AS diagnosis, "
-    "(i % 100 + 0.5)::numeric(9,2) AS charge FROM generate_series({}, {}) AS r(i)"
-)
+ROWS = 2000
 
 
 class FailException(Exception):
@@ -53,8 +51,11 @@ def run_dag(file: Path, day: str) -> None:
 
 
 def test_two_nights(postgresql: Cluster, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adbc_driver_postgresql import dbapi
+
     clinic, warehouse = postgresql.new_database(), postgresql.new_database()
-    postgresql.rows(clinic, f"CREATE TABLE visits AS {VISITS.format(1, 1000)}")
+    with dbapi.connect(clinic, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("discharges", pa.Table.from_batches(batches(ROWS, seed=7)))
     postgresql.rows(warehouse, "CREATE ROLE etl_analysts")
     server = serve(tmp_path / "clinic.duckdb", "--publish", f"warehouse={warehouse}&grant=etl_analysts")
     monkeypatch.setenv("CLINIC", clinic)
@@ -62,31 +63,35 @@ def test_two_nights(postgresql: Cluster, serve: Serve, tmp_path: Path, monkeypat
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def published() -> tuple[int, ...]:
-        (found,) = postgresql.rows(warehouse, "SELECT count(*), min(charge)::int FROM visits_released")
+        (found,) = postgresql.rows(warehouse, "SELECT count(*), min(charge)::int FROM discharges_released")
         return found
 
     script = str(EXAMPLES / "postgresql" / "nightly.sh")
     done = subprocess.run([script, "2026-11-22"], capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     rows, _ = published()
-    assert 950 <= rows <= 1000
-    postgresql.rows(clinic, "DELETE FROM visits WHERE patient_id <= 500")
-    postgresql.rows(clinic, "UPDATE visits SET charge = charge + 1000")
-    run_dag(EXAMPLES / "airflow" / "visits_released.py", "2026-11-23")
+    assert 0.95 * ROWS <= rows <= ROWS
+    postgresql.rows(
+        clinic, f"DELETE FROM discharges WHERE patient_id IN (SELECT patient_id FROM discharges LIMIT {ROWS // 2})"
+    )
+    postgresql.rows(clinic, "UPDATE discharges SET charge = charge + 10000000")
+    run_dag(EXAMPLES / "airflow" / "discharges_released.py", "2026-11-23")
     deadline = time.monotonic() + 60
-    while published()[0] > 500:
+    while published()[0] > ROWS // 2:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     rows, least = published()
-    assert 475 <= rows <= 500
-    assert least >= 1000
-    (readable,) = postgresql.rows(warehouse, "SELECT has_table_privilege('etl_analysts', 'visits_released', 'SELECT')")
+    assert 0.475 * ROWS <= rows <= ROWS // 2
+    assert least >= 10_000_000
+    (readable,) = postgresql.rows(
+        warehouse, "SELECT has_table_privilege('etl_analysts', 'discharges_released', 'SELECT')"
+    )
     assert readable == (True,)
     with Client(server.address) as client:
-        assert [load.rows for load in client.list_loads()] == [500, 1000]
+        assert [load.rows for load in client.list_loads()] == [ROWS // 2, ROWS]
         assert len(list(client.list_releases())) == 2
         # No data, which no other try would change.
-        client.truncate_table("visits")
-    postgresql.rows(clinic, "DROP TABLE visits")
-    with pytest.raises(FailException, match="visits"):
-        run_dag(EXAMPLES / "airflow" / "visits_released.py", "2026-11-24")
+        client.truncate_table("discharges")
+    postgresql.rows(clinic, "DROP TABLE discharges")
+    with pytest.raises(FailException, match="discharges"):
+        run_dag(EXAMPLES / "airflow" / "discharges_released.py", "2026-11-24")

@@ -47,9 +47,9 @@ def test_a_release_is_seen_once_another_person_approves_it(people: dict[str, Cli
         with pytest.raises(NotFoundError):
             ask(name)
     with pytest.raises(DeniedError):
-        steward.approve_release(name)
+        steward.approve_release(name, "agreed")
     with pytest.raises(DeniedError):
-        analyst.approve_release(name)
+        analyst.approve_release(name, "agreed")
     assert approver.get_release(name).state == release_service_pb2.RELEASE_STATE_PENDING
     with pytest.raises(ConflictError):
         approver.read_table(name, "seen")

@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.errors import InvalidError, TableveilError
-from tableveil.server.settings import STOP_LIMIT_SECONDS
+from tableveil.serving.settings import STOP_LIMIT_SECONDS
 from tests.e2e import samples
 from tests.e2e.process import Serve
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import random
+import shlex
 import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -84,6 +87,30 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
     assert tableveil("describe", "main.people", server=server.address).stdout == unasked
     taken = tableveil("load", str(file), "main.people", "--all-text", server=server.address)
     assert (taken.exit_code, taken.stderr.splitlines()[0]) == (6, "Conflict (TARGET_EXISTS)")
+
+
+def test_a_file_is_guessed_and_said(server: ServerProcess, tmp_path: Path) -> None:
+    file = tmp_path / "messy.csv"
+    lines = ["Straße;geboren;Betrag", "Müllerweg;31.12.1999;1,50", "n/a;1.2.2000;-", ";;20"]
+    file.write_bytes("\n".join(lines).encode("latin-1"))
+    loaded = tableveil("load", str(file), "messy", server=server.address)
+    assert loaded.exit_code == 0
+    assert ["geboren", "DATE", "31.12.1999", "|", "1.2.2000"] in [
+        line.split()[:5] for line in loaded.stdout.splitlines()
+    ]
+    said = loaded.stderr.partition("guessed: ")[2].splitlines()[0]
+    again = tableveil("load", str(file), "again", *shlex.split(said), server=server.address)
+    assert again.stderr == ""
+    with durable(server.database) as connection:
+        rows = connection.execute("FROM again").fetchall()
+        assert rows == connection.execute("FROM messy").fetchall()
+        assert rows[1:] == [(None, date(2000, 2, 1), None), (None, None, Decimal("20.00"))]
+    stated = tableveil("load", str(file), "other", "--encoding", "ascii", server=server.address)
+    assert (stated.exit_code, "CSV_ENCODING" in stated.stderr) == (2, True)
+    file.write_text("a,b\n1,2\nsecret,3\n4,5\n")
+    refused = tableveil("load", str(file), "refused", server=server.address)
+    assert "such as 'secret'" in refused.stderr
+    assert "secret" not in server.log_file.read_text()
 
 
 def test_replacing_and_removing(server: ServerProcess, tmp_path: Path) -> None:

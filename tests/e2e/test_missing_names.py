@@ -88,7 +88,9 @@ def test_a_schema(address: str, command: tuple[str, ...]) -> None:
 
 def test_the_database_in_the_place_of_a_schema(address: str) -> None:
     """As listings write tables."""
-    assert failure(address, "describe", "clinic.main.people")[2]["hint"].startswith("This is the database itself")
+    assert failure(address, "describe", "people", "--schema", "clinic")[2]["hint"].startswith(
+        "This is the database itself"
+    )
 
 
 @pytest.mark.parametrize("command", [("draft-policy",), ("risk", "--quasi-identifiers", "sex")], ids=" ".join)

@@ -23,8 +23,10 @@ GAINS = [0, 10, 20, 30, 300]
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     path = tmp_path / "clinic.duckdb"
-    # Everybody is there three times.
-    everybody = f"SELECT people.* FROM ({samples.PEOPLE}) AS people, range(3)"
+    # There are two other people like everybody.
+    everybody = (
+        f"SELECT people.* REPLACE (id + {samples.ROWS} * i AS id) FROM ({samples.PEOPLE}) AS people, range(3) r(i)"
+    )
     samples.create(path, people=samples.PEOPLE, everybody=everybody)
     return path
 

@@ -192,7 +192,7 @@ def test_no_names_are_proposed_that_the_caller_may_not_see(clinic: Clinic) -> No
 
 
 def test_decisions_are_those_of_approvers(clinic: Clinic) -> None:
-    for statement in ("APPROVE RELEASE 1", "REJECT RELEASE 1 BECAUSE 'small classes'"):
+    for statement in ("APPROVE RELEASE 1 BECAUSE 'agreed'", "REJECT RELEASE 1 BECAUSE 'small classes'"):
         with pytest.raises(DeniedError, match=statement.split()[0].title() + "Release"):
             clinic.people["steward"].execute(statement)
     with pytest.raises(ConflictError):

@@ -27,10 +27,17 @@ def test_layers_list_every_package() -> None:
     assert listed == [packages(layer) for layer in LAYERS]
 
 
-def test_each_package_of_the_engine_has_its_layer() -> None:
-    lines = contract("the engine's packages lean in one direction")["layers"]
-    listed = [package for line in lines for package in line.split(" | ")]
-    assert sorted(listed) == sorted(packages("engine"))
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("the engine's packages lean in one direction", "engine"),
+        ("the packages of the database layer lean in one direction", "sql"),
+        ("the packages of the service lean in one direction", "service"),
+    ],
+)
+def test_each_package_has_its_place_in_the_order(name: str, layer: str) -> None:
+    listed = [package for line in contract(name)["layers"] for package in line.split(" | ")]
+    assert sorted(listed) == sorted(packages(layer))
 
 
 @pytest.mark.parametrize(

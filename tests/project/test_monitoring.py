@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,10 +21,11 @@ from tableveil.server import Settings, TableveilServer
 from tableveil.server.metered import DOORS
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
+from tests.service.endpoint.published import KnownReaders, serving
 from tests.service.tls.authorities import Authority
 
 ROOT = Path(__file__).resolve().parents[2]
-ALERTS, DASHBOARD = ROOT / "deploy" / "alerts.yaml", ROOT / "deploy" / "dashboard.json"
+ALERTS, DASHBOARD = ROOT / "deploy" / "monitoring" / "alerts.yaml", ROOT / "deploy" / "monitoring" / "dashboard.json"
 
 
 def expressions() -> Iterator[str]:
@@ -35,7 +37,7 @@ def expressions() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The labels of all figures of a server with a certificate, by name."""
+    """The labels of all figures of a server with a certificate, and of an endpoint, by name."""
     directory = tmp_path_factory.mktemp("monitoring")
     files = Authority(directory / "authority").server()
     settings = Settings(
@@ -49,11 +51,16 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         server.metrics.job_ended(JobKind.RELEASE, JobState.FAILED, {JobPhase.READING: 0.0}, 0)
         server.metrics.publication_ended("shelf", "published")
         _, text = server.metrics.text()
-    found: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(text.decode()):
+    (directory / "published").mkdir()
+    with serving(directory, KnownReaders(), metrics_address="127.0.0.1:0") as endpoint:
+        assert endpoint.metrics_address is not None
+        with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.metrics_address.port}/metrics", timeout=30) as answer:
+            text += answer.read()
+    labels: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text.decode().replace("# EOF\n", "")):
         for sample in family.samples:
-            found.setdefault(sample.name, set()).update(sample.labels)
-    return found
+            labels.setdefault(sample.name, set()).update(sample.labels)
+    return labels
 
 
 def test_all_figures_exist(known: dict[str, set[str]]) -> None:
@@ -79,7 +86,7 @@ def test_all_labels_exist(known: dict[str, set[str]]) -> None:
             assert set(group.split(", ")) <= labels
         for label, value in re.findall(r'(\w+)=~?"([^"$]+)"', text):
             assert label in labels
-            assert value in values.get(label, {"tableveil"})
+            assert value in values.get(label, {"tableveil", "tableveil(-endpoint)?"})
     assert set(DOORS) <= set(FailureKind)
 
 

@@ -34,6 +34,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy import privacy_of
 from tableveil.release import ReleasePlan, write
+from tableveil.release.by_value import ByValue
 from tableveil.source import Source, resolve_source
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -162,8 +163,8 @@ def test_statements(recorded: Recorded, case: str) -> None:
     classes = counter.classes((1, 0))
     recorded.title("classes at (1, 0)")
     kept = privacy_of(policy.privacy_models, counter).releasable(classes)
-    plan = ReleasePlan(policy, source, base.dictionaries, (1, 0), classes, kept, counter.records)
-    write.stage(session, plan)
+    plan = ReleasePlan(policy, source, base.dictionaries, ByValue((1, 0)), classes, kept, counter.records)
+    plan.recoding.stage(session, plan)
     recorded.forget()
     rows = table(target, "main")
     write.write_rows(session, plan, rows)

@@ -34,7 +34,7 @@ def test_statements(session: Session, form: str, monkeypatch: pytest.MonkeyPatch
     for name in (AGGREGATES, MEMBERS):
         session.execute(drop("TABLE", table(name), if_exists=True))
     recorded.forget()
-    write.stage(recorded.session, case.plan)
+    case.plan.recoding.stage(recorded.session, case.plan)
     recorded.title("aggregates of classes, and who is in which")
     write.write_rows(recorded.session, case.plan, table("again", "main"))
     recorded.title("released rows")
@@ -47,7 +47,7 @@ def test_statements(session: Session, form: str, monkeypatch: pytest.MonkeyPatch
         recorded.title("verification of the aggregates")
         return problems
 
-    monkeypatch.setattr(import_module("tableveil.verification.verify"), "check_aggregated", alone)
+    monkeypatch.setattr(import_module("tableveil.verification.methods"), "check_aggregated", alone)
     verify(recorded.session, case.policy, case.plan.records, case.written)
     compare(recorded, Path("aggregated") / f"{form}.sql")
 

@@ -81,10 +81,10 @@ def _at_second_renaming() -> AbstractContextManager[object]:
 
 STEPS: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "while rows are written": _while_writing,
-    "once all is staged": lambda: patch("tableveil.release.publish.complete_all", _kill),
+    "once all is staged": lambda: patch("tableveil.lifecycle.publish.complete_all", _kill),
     "after the intent": lambda: patch.object(SparkSession, "rename", _kill),
     "between two renamings": _at_second_renaming,
-    "before the end": lambda: patch("tableveil.release.swap.end_job", _kill),
+    "before the end": lambda: patch("tableveil.lifecycle.swap.end_job", _kill),
 }
 
 

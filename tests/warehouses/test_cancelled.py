@@ -38,10 +38,10 @@ STEPS = {
     "facts": "tableveil.pipelines.read.check_facts",
     "values": "tableveil.pipelines.read.build_dictionary",
     "counting": "tableveil.pipelines.read.build_base",
-    "effective k": "tableveil.release.publish.check_effective_k",
+    "effective k": "tableveil.lifecycle.publish.check_effective_k",
     "writing rows": "tableveil.release.write.write_rows",
-    "verifying": "tableveil.release.publish.verify",
-    "fingerprint afterwards": "tableveil.release.publish._check_unchanged",
+    "verifying": "tableveil.lifecycle.publish.verify",
+    "fingerprint afterwards": "tableveil.lifecycle.publish._check_unchanged",
 }
 """The work of a job by the function that does it, in the order of the job."""
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from decimal import Decimal
+from random import Random
 
 import pytest
 import sqlglot
@@ -35,6 +36,9 @@ from tableveil.backend import (
 )
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError
+from tableveil.policy import TableReference
+from tableveil.source import find_source, recurring
+from tableveil.source.facts import estimated_values
 from tests.warehouses.conftest import query, tree
 
 UTC = datetime.UTC
@@ -311,3 +315,25 @@ def test_a_statement_stops_soon(rows: WarehouseSession) -> None:
     rows.control = Control()
     assert rows.value(tree("SELECT 1")) == 1
     rows.execute(drop("TABLE", table("many", "clinic", rows.catalog)))
+
+
+@pytest.mark.parametrize("most", [2**16, 300])
+def test_columns_that_number_people(rows: WarehouseSession, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """By all rows, and by a sample."""
+    random = Random(1)
+    people = [(person * 7919, person % 2, random.randrange(90), f"'o{random.randrange(30)}'") for person in range(200)]
+    visits = [(*random.choice(people), "NULL" if row % 5 else row) for row in range(1000)]
+    values = ", ".join(f"({', '.join(map(str, row))})" for row in visits)
+    target = table("numbered", "clinic", rows.catalog)
+    made = tree(f"SELECT * FROM (VALUES {values}) AS t(x, sex, age, place, note)")
+    rows.execute(exp.Create(this=target, kind="TABLE", expression=made))
+    monkeypatch.setattr(recurring, "MOST_ROWS", most)
+    monkeypatch.setattr(recurring, "ROWS", 400)
+    try:
+        source, _, _ = find_source(rows, TableReference(rows.catalog, "clinic", "numbered"), "", "source")
+        assert source is not None
+        estimated = estimated_values(rows, source, [each.name for each in source.columns])
+        found = recurring.columns_numbering_people(rows, source, 1000, {"sex", "age", "place"}, estimated)
+        assert [(one.column, one.exact) for one in found] == [("x", most > 1000)]
+    finally:
+        rows.execute(exp.Drop(tables=[target.copy()], kind="TABLE"))

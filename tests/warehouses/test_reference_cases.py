@@ -24,11 +24,12 @@ from benchmarks.service import TARGET, LocalService
 from tableveil.backend import WarehouseSession
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
+from tableveil.lifecycle import Evidence
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import resolve_fully
 from tableveil.policy import Policy
-from tableveil.release import Evidence, ReleasePlan
+from tableveil.release import ReleasePlan
 from tests.warehouses.conftest import MOST_COLLECTED
 from tests.warehouses.remembering import Memory, RememberingSession
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -235,3 +236,33 @@ def test_nothing_that_is_noted_of_columns_is_written(lake: SparkWarehouse, embed
     footers = [parquet.ParquetFile(urlsplit(file).path).metadata for file in files]
     assert sum(footer.num_rows for footer in footers) == 1
     assert not any(b"secret" in text for footer in footers for text in footer.metadata.values())
+
+
+def test_lent_rows_are_sent_with_the_first_statement_that_names_them(
+    lake: SparkWarehouse, embedded: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with lake.session(embedded) as session:
+        sent: list[str] = []
+        send = session._lend
+
+        def noted(name: str, *others: Any) -> None:
+            sent.append(name)
+            send(name, *others)
+
+        monkeypatch.setattr(session, "_lend", noted)
+        for name in ("lent_one", "lent_other"):
+            embedded.stage(name, "SELECT 1 AS i")
+            session.lend(name)
+            embedded.execute(f"UPDATE {name} SET i = 2")
+        assert session.rows(query("SELECT 7 AS i")) == [(7,)]
+        assert sent == []
+        for _ in range(2):
+            assert session.rows(query("SELECT i FROM lent_one")) == [(1,)]
+        assert sent == ["lent_one"]
+        session.lend("lent_one")
+        session.forget("lent_other")
+        assert session.rows(query("SELECT i FROM lent_one")) == [(2,)]
+        with pytest.raises(ConflictError):
+            session.rows(query("SELECT i FROM lent_other"))
+        for name in ("lent_one", "lent_other"):
+            embedded.execute(f"DROP TABLE {name}")

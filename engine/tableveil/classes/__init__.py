@@ -3,7 +3,18 @@
 from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
-from tableveil.classes.joint import WITHOUT_ROW, EarlierClasses, JointCounter, Owners, combinations_of, without_release
+from tableveil.classes.effort import Effort
+from tableveil.classes.joint import (
+    WITHOUT_ROW,
+    EarlierClasses,
+    JointCounter,
+    Owners,
+    agreement,
+    class_of_labels,
+    combinations_of,
+    put_together,
+    without_release,
+)
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
@@ -19,6 +30,7 @@ __all__ = [
     "ClassDetails",
     "ClassValues",
     "EarlierClasses",
+    "Effort",
     "EquivalenceClasses",
     "JointCounter",
     "KeyLayout",
@@ -32,8 +44,11 @@ __all__ = [
     "RememberingCounter",
     "SensitiveColumn",
     "SensitiveRows",
+    "agreement",
+    "class_of_labels",
     "combinations_of",
     "count_parts",
     "nest",
+    "put_together",
     "without_release",
 ]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes.delegating import DelegatingCounter
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.model import ClassValues, EquivalenceClasses, Marginals
+from tableveil.classes.nested import distinct_keys
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -103,6 +104,43 @@ class JointCounter(DelegatingCounter):
 def combinations_of(joint: EquivalenceClasses) -> NDArray[np.int64]:
     """Per joint class, the code of its combination of earlier classes."""
     return joint.groups(len(joint.at))
+
+
+def class_of_labels(joint: EquivalenceClasses) -> NDArray[np.intp]:
+    """Per joint class, the number of the class that all records with its labels are."""
+    return distinct_keys([joint.groups(attribute) for attribute in range(len(joint.at))])[1]
+
+
+def put_together(values: ClassValues, whole: NDArray[np.intp]) -> ClassValues:
+    """How the classes spread over the values of a column that have as their parts those of entry i of `whole`."""
+    classes, codes = whole[values.classes], int(values.values.max(initial=0)) + 1
+    keys, number = np.unique(classes.astype(np.int64) * codes + values.values, return_inverse=True)
+    counts = np.zeros(len(keys), np.int64)
+    np.add.at(counts, number, values.counts)
+    return ClassValues((keys // codes).astype(np.intp), (keys % codes).astype(np.intp), counts)
+
+
+def agreement(earlier: NDArray[np.int64], now: NDArray[np.int64], records: NDArray[np.int64]) -> float | None:
+    """How much more often two records of one earlier class have the same value now than any two have.
+
+    1 if always, 0 if not more often. Entry i says that so many `records` had the class `earlier[i]` and have the value
+    `now[i]`. If a share p of them kept values on which their classes agreed, it is about p². None if no class has two
+    records, or all have the same value: nothing can be said then. It is Scott's pi of pairs
+    (doi:10.1086/266577), with the share of pairs by chance from the values that all have.
+    """
+
+    def alike(by: list[NDArray[np.int64]]) -> tuple[float, float]:
+        _, group = np.unique(np.stack(by), axis=1, return_inverse=True)
+        sizes = np.bincount(group.reshape(-1), records).astype(float)
+        return float((sizes * (sizes - 1)).sum()), float(sizes.sum())
+
+    if not len(records):
+        return None
+    both, number = alike([earlier, now])
+    within, _ = alike([earlier])
+    same, _ = alike([now])
+    by_chance = same / (number * (number - 1)) if number > 1 else 1.0
+    return (both / within - by_chance) / (1 - by_chance) if within and by_chance < 1 else None
 
 
 def without_release(

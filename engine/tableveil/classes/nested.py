@@ -33,12 +33,12 @@ def nest(classes: EquivalenceClasses, lo: Transformation, hi: Transformation, ma
         if layout.radices[j] > 1:
             part = maps.between(j, low, high).astype(np.int64) * layout.stride[j]
             words[layout.word[j]] += part[classes.groups(j)]
-    first, parent = _distinct(words)
+    first, parent = distinct_keys(words)
     counts = np.bincount(parent, weights=classes.counts, minlength=len(first)).astype(np.int64)
     return NestedClasses(parent, EquivalenceClasses(layout, tuple(word[first] for word in words), counts, hi))
 
 
-def _distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct_keys(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first row of each distinct key, and per row the number of its key."""
     key = words[0]
     for word in words[1:]:

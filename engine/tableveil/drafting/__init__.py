@@ -1,6 +1,13 @@
 """Guesses the roles of a table's columns, and proposes hierarchies and a k: a draft for the owner."""
 
-from tableveil.drafting.draft import ColumnDraft, draft_columns, person_column, unique
+from tableveil.drafting.draft import (
+    ColumnDraft,
+    as_role,
+    draft_columns,
+    numbers_people_by_name,
+    person_column,
+    unique,
+)
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.figures import Figures, columns_to_measure
 from tableveil.drafting.hierarchies import Proposal, may_be_code, propose_hierarchy
@@ -19,6 +26,7 @@ __all__ = [
     "ProposedK",
     "Remark",
     "RemarkKind",
+    "as_role",
     "columns_to_measure",
     "draft_columns",
     "draft_policy",
@@ -27,6 +35,7 @@ __all__ = [
     "identifies_by_name",
     "may_be_code",
     "meaning_of",
+    "numbers_people_by_name",
     "person_column",
     "propose_hierarchy",
     "propose_k",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
@@ -59,18 +59,46 @@ def _draft(facts: ColumnFacts) -> ColumnDraft:
     return ColumnDraft(facts, role, decided, guess.meaning, guess.reason, proposal, limit or None)
 
 
+def as_role(draft: ColumnDraft, role: Role) -> ColumnDraft:
+    """The draft with a role that something else than the column itself speaks for."""
+    if role is not Role.QUASI_IDENTIFIER:
+        return replace(draft, role=role, decided=True, proposal=None, maximum_level=None)
+    proposal = propose_hierarchy(draft.facts, draft.meaning)
+    limit = telling_level(draft.facts, proposal.hierarchy)
+    return replace(draft, role=role, decided=True, proposal=proposal, maximum_level=limit or None)
+
+
 _OF_PEOPLE = frozenset(
     {
         *("person", "patient", "client", "customer", "member", "user", "employee", "subject", "student"),
-        *("respondent", "participant", "citizen", "kunde", "kunden", "patienten", "personal"),
-        *("personne", "cliente", "paciente", "persona"),
+        *("respondent", "participant", "citizen", "kunde", "kunden", "patienten", "pat", "personal", "versicherten"),
+        *("versichertennummer", "kvnr", "insured"),
+        *("personne", "cliente", "paciente", "persona", "ssn", "nhs", "mrn", "nino", "dni", "nir", "cpf", "bsn"),
     }
 )
 """Words in the names of columns that number people."""
 
+_OF_CASES = frozenset(
+    {
+        *("case", "visit", "encounter", "episode", "record", "row", "claim", "order", "invoice", "bill", "sample"),
+        *("fall", "fallnummer", "besuch", "aufnahme", "behandlung", "rechnung", "satz", "zeile", "probe"),
+    }
+)
+"""Words in the names of columns that number what happens to people, of which each row may have another one."""
+
 
 def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
-    """The identifying column that seems to tell people apart, unique or not; None if no column does."""
+    """The identifying column that seems to tell people apart, unique or not; None if no column does.
+
+    Where rows agree as rows of one person do, they decide, and a name is a hint among several such columns.
+    """
+    # A person's cases agree as well: people are fewer.
+    by_rows = [draft for draft in drafts if draft.role is Role.IDENTIFYING and draft.facts.agreeing]
+    if by_rows:
+        return max(
+            by_rows,
+            key=lambda draft: (numbers_people_by_name(draft), round(draft.facts.constancy, 1), -draft.facts.distinct),
+        )
     candidates = [
         draft
         for draft in drafts
@@ -78,15 +106,24 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
         and draft.facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER)
         and draft.meaning is not Meaning.FREE_TEXT
         and draft.facts.distinct
+        and not (unique(draft.facts) and _is_of_cases(draft))
     ]
 
     # A column that numbers visits is unique beside one that numbers their patients.
     def fitness(draft: ColumnDraft) -> tuple[bool, bool, bool]:
-        named = words_of(draft.facts.name)
-        return not _OF_PEOPLE.isdisjoint(named), unique(draft.facts), "id" in named
+        return numbers_people_by_name(draft), unique(draft.facts), "id" in words_of(draft.facts.name)
 
     named = [draft for draft in candidates if any(fitness(draft))]
     return max(named, key=fitness, default=None)
+
+
+def numbers_people_by_name(draft: ColumnDraft) -> bool:
+    """Whether the column's name says that it numbers people."""
+    return not _OF_PEOPLE.isdisjoint(words_of(draft.facts.name))
+
+
+def _is_of_cases(draft: ColumnDraft) -> bool:
+    return not numbers_people_by_name(draft) and not _OF_CASES.isdisjoint(words_of(draft.facts.name))
 
 
 def unique(facts: ColumnFacts) -> bool:

@@ -25,6 +25,9 @@ class ColumnFacts:
         maximum: The greatest.
         digits: Whether all values are text of the digits 0 to 9.
         date_format: The format of all values if they are dates written as text, for `strptime`; else empty.
+        agreeing: The columns in which rows with equal values agree as rows of one person do: then the column numbers
+            people of whom some have several rows. Else empty.
+        constancy: How far these rows agree, up to 1.
     """
 
     name: str
@@ -40,6 +43,8 @@ class ColumnFacts:
     maximum: str | None = None
     digits: bool = False
     date_format: str = ""
+    agreeing: tuple[str, ...] = ()
+    constancy: float = 0.0
 
     @property
     def present(self) -> int:

@@ -40,9 +40,10 @@ _WORDS: dict[Meaning, str] = {
         address street house-number street-number signature photo device serial social-security tax-id
         first-name last-name given-name family-name middle-name maiden-name full-name user-name nick-name nickname
         person-id patient-id customer-id client-id member-id user-id employee-id subject-id student-id
+        case-id visit-id encounter-id episode-id case-nr visit-nr case-no visit-no case-number visit-number
         medical-record record-number account-number card-number credit-card national-id health-plan
         vorname nachname familienname geburtsname strasse hausnummer telefon handy anschrift adresse ausweis steuer-id
-        versichertennummer sozialversicherungsnummer kundennummer personalnummer kontonummer
+        versichertennummer kvnr sozialversicherungsnummer kundennummer personalnummer kontonummer
         prenom nom-de-famille telephone courriel rue adresse numero-de-securite-sociale nir
         apellido apellidos direccion calle correo telefono dni nif movil
         cognome indirizzo codice-fiscale cellulare sobrenome endereco cpf achternaam voornaam straat bsn
@@ -122,7 +123,9 @@ _WORDS: dict[Meaning, str] = {
     Meaning.DATE: "date datum fecha data dato admission discharge visit timestamp time datetime day month year",
 }
 _LAST_WORDS = {
-    Meaning.IDENTIFIER: "id uid uuid guid identifier key name names nom nombre nome naam kennung nummer number code-id"
+    Meaning.IDENTIFIER: """
+        id uid uuid guid identifier key name names nom nombre nome naam kennung nummer nr number code-id
+    """
 }
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tableveil.drafting.draft import ColumnDraft, person_column, unique
 from tableveil.drafting.figures import Figures
 from tableveil.drafting.meanings import Meaning
+from tableveil.drafting.roles import agreement
 from tableveil.drafting.thresholds import propose_k
 from tableveil.errors import shortened
 from tableveil.policy import Role, TableReference
@@ -146,10 +147,11 @@ def _on_person(person: ColumnDraft | None) -> Remark:
     if facts.nulls:
         text = f"{has}, and {facts.nulls:,} rows have none: a person_column must name a person in every row."
         return Remark("rows_are_people", RemarkKind.DECIDE, text)
+    evidence = f", and {agreement(facts)}" if facts.agreeing else ""
     text = (
-        f"{has}: keep it as person_column if it numbers people who have several rows each, and name a column that "
-        "identifies each row as record_column, if later releases are to be judged together with this one. If it does "
-        "not number people, and every row is a different person, say rows_are_people: true instead."
+        f"{has}{evidence}: keep it as person_column if it numbers people who have several rows each, and name a column "
+        "that identifies each row as record_column, if later releases are to be judged together with this one. If it "
+        "does not number people, and every row is a different person, say rows_are_people: true instead."
     )
     return Remark("person_column", RemarkKind.DECIDE, text)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of
+from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
 
@@ -18,6 +19,9 @@ FEWEST_ROWS = 20
 
 LONG_TEXT = 60
 """Longer text, most of it distinct, is taken for free text."""
+
+MOST_NAMED = 4
+"""The most columns that a reason names."""
 
 _OF_MEANING = {
     Meaning.IDENTIFIER: Role.IDENTIFYING,
@@ -70,6 +74,8 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
         return RoleGuess(Role.IDENTIFYING, meaning, f"Its name says that it holds {meaning.value}.{_recurring(facts)}")
     if facts.kind in _CALENDAR and meaning not in (Meaning.BIRTH, Meaning.TECHNICAL):
         meaning = Meaning.DATE
+    if facts.agreeing and meaning is None:
+        return RoleGuess(Role.IDENTIFYING, None, f"It numbers people: {agreement(facts)}.")
     if facts.constant:
         return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
     if meaning is not None:
@@ -86,7 +92,15 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
     return RoleGuess(None, None, "Neither its name nor its type says what it holds.")
 
 
+def agreement(facts: ColumnFacts) -> str:
+    """The evidence for a column that numbers people of whom some have several rows."""
+    names = ", ".join(map(shortened, facts.agreeing[:MOST_NAMED]))
+    return f"rows with the same value of it agree in {names}, as rows of one person do"
+
+
 def _recurring(facts: ColumnFacts) -> str:
+    if facts.agreeing:
+        return ""
     if facts.rows < FEWEST_ROWS or facts.constant or facts.telling > 0.5:
         return ""
     return " Its values recur: if they are those of places or groups, it may be a quasi-identifier."

@@ -8,6 +8,7 @@ from tableveil.errors.errors import (
     ConflictError,
     DeniedError,
     Fault,
+    GuardedError,
     InfeasibleError,
     InternalError,
     InvalidError,
@@ -15,8 +16,9 @@ from tableveil.errors.errors import (
     Relaxation,
     TableveilError,
     UnauthenticatedError,
+    depending_on,
 )
-from tableveil.errors.wording import Nearest, nearest, shortened
+from tableveil.errors.wording import Nearest, is_shown, nearest, shortened
 
 __all__ = [
     "BusyError",
@@ -26,6 +28,7 @@ __all__ = [
     "ConflictError",
     "DeniedError",
     "Fault",
+    "GuardedError",
     "InfeasibleError",
     "InternalError",
     "InvalidError",
@@ -34,6 +37,8 @@ __all__ = [
     "Relaxation",
     "TableveilError",
     "UnauthenticatedError",
+    "depending_on",
+    "is_shown",
     "nearest",
     "shortened",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
@@ -35,8 +36,11 @@ class Checked:
 class TableveilError(Exception):
     """Base of all errors Tableveil raises on purpose.
 
-    `code` is a stable identifier in upper snake case; `faults` holds all faults, not only the first.
+    `code` is a stable identifier in upper snake case; `faults` holds all faults, not only the first. Its text
+    depends on the `releases`: only readers of all of them are told it.
     """
+
+    releases: tuple[int, ...] = ()
 
     def __init__(self, code: str, message: str, faults: Iterable[Fault] = ()) -> None:
         super().__init__(message)
@@ -60,6 +64,16 @@ class TableveilError(Exception):
         """The error for some faults: worded by the only fault if there is one, else by the summary and their number."""
         message = str(faults[0]) if len(faults) == 1 else f"{summary} ({len(faults)} faults)"
         return cls(code, message, faults)
+
+
+@contextmanager
+def depending_on(releases: Collection[int]) -> Iterator[None]:
+    """Errors of the block depend on these releases."""
+    try:
+        yield
+    except TableveilError as error:
+        error.releases = tuple(sorted({*error.releases, *releases}))
+        raise
 
 
 class InvalidError(TableveilError):
@@ -103,6 +117,10 @@ class InfeasibleError(TableveilError):
     ) -> None:
         super().__init__(code, message, faults)
         self.relaxations = tuple(relaxations)
+
+
+class GuardedError(TableveilError):
+    """The request could be done, but a guard holds back what would take the place of something better."""
 
 
 class ConflictError(TableveilError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from functools import partial
 from heapq import nlargest
@@ -18,6 +19,18 @@ MOST_CHOICES = 2000
 
 MOST_COMPARED = 10
 """The most valid names that a name is compared with letter by letter."""
+
+
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u2d7f\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufffc"
+    "\U00013441\U00013442\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
+)
+"""Characters that do not show, though Python calls them printable: fillers, joiners, selectors of variants, blanks."""
+
+
+def is_shown(text: str) -> bool:
+    """Whether all characters show: two texts that look alike are no two names then; spaces are allowed."""
+    return text.isprintable() and not _BLANK.search(text)
 
 
 def shortened(text: str) -> str:

@@ -13,6 +13,8 @@ are a solution of the dual of the linear relaxation of clustering with cells.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,16 +31,40 @@ SHARPENED = 3
 """Walks over the cells to sharpen the bound, each from what the one before left."""
 
 
-def lower_bound(problem: LocalProblem, judge: Judge, classes: NDArray[np.int64], control: Control) -> float:
-    """No local recoding of the problem costs less; `classes` are a good one, from which higher numbers are guessed.
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainBound:
+    """A bound of the cost of all recodings: the least cost of each combination, `complete` if none was left out."""
 
-    It is sound even if the control stops it early.
-    """
+    value: float
+    least: Floats
+    complete: bool
+
+
+def plain_bound(problem: LocalProblem, judge: Judge, control: Control) -> PlainBound:
+    """The plain bound, which needs no classes; it is sound even if the control stops it early."""
     labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
     least, complete = _cheapest(problem, labels, judge, control)
-    best = _total(problem, least)
-    if complete and judge.smallest > 1:
-        numbers = least
+    return PlainBound(problem.costs.constant + _total(problem, least) * (1.0 - ROUNDING), least, complete)
+
+
+def lower_bound(
+    problem: LocalProblem,
+    judge: Judge,
+    classes: NDArray[np.int64],
+    control: Control,
+    plain: PlainBound | None = None,
+) -> float:
+    """No local recoding of the problem costs less; `classes` are a good one, from which higher numbers are guessed.
+
+    It is sound even if the control stops it early. It begins with the plain bound, which may be known.
+    """
+    labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
+    if plain is None or not plain.complete:
+        plain = max(plain, plain_bound(problem, judge, control), key=lambda one: -np.inf if one is None else one.value)
+    assert plain is not None, "one of them is there"
+    best = _total(problem, plain.least)
+    if plain.complete and judge.smallest > 1:
+        numbers = plain.least
         try:
             for _ in range(SHARPENED):
                 numbers = _feasible(labels, problem, judge.smallest, _guess(labels, problem, numbers, classes), control)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
-from tableveil.local_recoding.bound import lower_bound
+from tableveil.local_recoding.bound import PlainBound, lower_bound, plain_bound
 from tableveil.local_recoding.cheapest_first import cheapest_first
 from tableveil.local_recoding.exchanges import Exchanges
 from tableveil.local_recoding.held import Allowed, choices, every_level, first_choice
@@ -44,6 +44,9 @@ SHAKES = 3
 SEARCH = 0.8
 """The share of the time left in which classes are formed and improved; the rest is for the bound."""
 
+EARLY_BOUND = 0.1
+"""The share of what is left of that in which a first bound is looked for, before classes are improved."""
+
 CONSTRUCTION = 0.7
 """The share of that in which classes are formed by cell; what is free then is specialized top down."""
 
@@ -56,7 +59,7 @@ def recode(
     *,
     bounded: bool = True,
 ) -> LocalRecoding:
-    """The best partition found until nothing improves it, or the control's deadline comes.
+    """The best partition found until nothing improves it, or the control stops the search.
 
     Args:
         problem: The problem to solve.
@@ -73,8 +76,14 @@ def recode(
     unit = problem.costs.unit(int(problem.counts.sum()))
 
     def told(progress: LocalProgress) -> None:
-        best = progress.best_score
-        report(replace(progress, best_score=None if best is None else best * unit))
+        best, bound = progress.best_score, progress.lower_bound
+        report(
+            replace(
+                progress,
+                best_score=None if best is None else best * unit,
+                lower_bound=None if bound is None else max(bound * unit, 0.0),
+            )
+        )
 
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
     found = _Recoding(in_units, control, told).run(incumbent, bounded)
@@ -106,6 +115,7 @@ class _Recoding:
         self._account = ""
         self._rounds = 0
         self._best: _Partition | None = None
+        self._plain: PlainBound | None = None
         allowed = every_level(problem)
         self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
@@ -115,7 +125,11 @@ class _Recoding:
         try:
             if incumbent is not None:
                 self._keep(self._partition(allowed, incumbent), "the partition that was known")
-            allowed = self._constructed(allowed)
+            self._constructed(allowed)
+            self._control.raise_if_stopped()
+            if bounded:
+                self._tell("bound")
+                self._plain = plain_bound(self._problem, self._judge, self._control.part(EARLY_BOUND))
             self._improve()
         except Stopped:
             complete = False
@@ -127,7 +141,7 @@ class _Recoding:
         bound = None
         if bounded:
             self._tell("bound")
-            bound = lower_bound(self._problem, self._judge, self._best.classes, self._whole)
+            bound = lower_bound(self._problem, self._judge, self._best.classes, self._whole, self._plain)
             self._control.raise_if_cancelled()
         return self._outcome(bound, complete)
 
@@ -188,6 +202,9 @@ class _Recoding:
             cheapest_first(labels, problem.counts, everything, self._judge, control.part(CONSTRUCTION), classes)
         except Stopped:
             control.raise_if_cancelled()
+            if self._best is not None:
+                # Whatever is formed after the deadline takes as long as the table is large.
+                control.raise_if_stopped()
             how = "top-down specialization" if (classes == SUPPRESSED).all() else f"{how}, the rest top down"
             self._specialize(labels, classes)
         self._place(labels, classes)
@@ -236,6 +253,7 @@ class _Recoding:
         labels = self._labels(best.allowed)
         whole, shakes, random = None, 0, np.random.default_rng(0)
         for number in count():
+            self._control.raise_if_stopped()
             self._tell("improvement")
             classes, before = best.classes.copy(), best.score
             movable, suppressible = self._movable(classes)
@@ -248,9 +266,11 @@ class _Recoding:
                     for rows in _neighbourhoods(labels, classes, number):
                         part = self._part(labels, np.intersect1d(rows, movable), classes, suppressible)
                         part.improve(classes, WORTH * before * len(rows) / len(classes))
+                        self._tell("improvement")
                         suppressible = part.exchanges.suppressible
             finally:
-                improved = self._settled(self._partition(best.allowed, classes))
+                changed = not np.array_equal(classes, best.classes)
+                improved = self._settled(self._partition(best.allowed, classes)) if changed else None
                 if improved is not None and improved.score < best.score:
                     self._best = best = improved
                     self._rounds += 1
@@ -303,7 +323,8 @@ class _Recoding:
         return partition if within else None
 
     def _tell(self, phase: str) -> None:
-        self._report(LocalProgress(phase, None if self._best is None else self._best.score))
+        best = None if self._best is None else self._best.score
+        self._report(LocalProgress(phase, best, None if self._plain is None else self._plain.value))
 
     def _outcome(self, bound: float | None, complete: bool) -> LocalRecoding:
         assert self._best is not None

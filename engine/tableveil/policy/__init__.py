@@ -2,7 +2,20 @@
 
 from tableveil.policy.documentation import Documentation, ReleaseContext
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
+from tableveil.policy.guards import Guard, ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
+from tableveil.policy.methods import (
+    AGGREGATED_COLUMNS,
+    FULL_DOMAIN,
+    LOCAL_RECODING,
+    METHODS,
+    MICROAGGREGATION,
+    RECORD_LEVEL,
+    Analysis,
+    MethodTraits,
+    Recoded,
+    methods_of,
+)
 from tableveil.policy.microaggregation import (
     AggregateFunction,
     Aggregation,
@@ -86,15 +99,22 @@ from tableveil.policy.validate_search import check_common_level, level_field
 from tableveil.policy.warnings import early_warnings, looking_at_values, policy_warnings
 
 __all__ = [
+    "AGGREGATED_COLUMNS",
     "BALANCED",
     "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
+    "FULL_DOMAIN",
+    "LOCAL_RECODING",
+    "METHODS",
+    "MICROAGGREGATION",
     "PRIVACY_FIELDS",
+    "RECORD_LEVEL",
     "AbsentValues",
     "Aggregate",
     "AggregateFunction",
     "Aggregation",
     "AmbiguityModel",
+    "Analysis",
     "AttributePolicy",
     "AverageClassSizeModel",
     "AverageRisk",
@@ -117,6 +137,7 @@ __all__ = [
     "EntropyModel",
     "EstimatedKMap",
     "Game",
+    "Guard",
     "HeightModel",
     "IfExists",
     "Inclusion",
@@ -127,6 +148,7 @@ __all__ = [
     "LeftBehind",
     "LocalRecoding",
     "LossModel",
+    "MethodTraits",
     "Microaggregation",
     "NTCloseness",
     "NoAttack",
@@ -142,9 +164,11 @@ __all__ = [
     "Profitability",
     "PublisherPayoutModel",
     "QualityModel",
+    "Recoded",
     "RecordLevel",
     "RecursiveCLDiversity",
     "ReleaseContext",
+    "ReleaseGuards",
     "ReleaseKind",
     "ReleaseTarget",
     "Role",
@@ -167,6 +191,7 @@ __all__ = [
     "early_warnings",
     "level_field",
     "looking_at_values",
+    "methods_of",
     "policy_warnings",
     "validate_policy",
 ]

@@ -9,7 +9,9 @@ from enum import StrEnum
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.documentation import Documentation
 from tableveil.policy.game import Game, RecordLevel
+from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
+from tableveil.policy.methods import MethodTraits, Recoded, methods_of
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
@@ -204,6 +206,7 @@ class ReleaseTarget:
     class_id: bool = False
     together_with: tuple[int, ...] = ()
     left_behind: LeftBehind | None = None
+    guards: ReleaseGuards = field(default_factory=ReleaseGuards)
 
     @property
     def classes_name(self) -> str:
@@ -254,7 +257,8 @@ DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2",
 class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
-    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. If `person_column` is
+    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. With `source_load`, the
+    table must have the rows of the load of that number. If `person_column` is
     None, each row is one person; `record_column` identifies a record where people have several. With `record_level`,
     combinations of values have transformations of their own; with `microaggregation`, clusters replace the
     transformation.
@@ -282,6 +286,7 @@ class Policy:
     no_person_digests: bool = False
     record_column: str = ""
     documentation: Documentation = field(default_factory=Documentation)
+    source_load: int | None = None
 
     @property
     def k(self) -> int | None:
@@ -289,9 +294,24 @@ class Policy:
         return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
 
     @property
+    def method(self) -> MethodTraits:
+        """The method that makes the release."""
+        return methods_of(self)[0]
+
+    @property
+    def classes_of(self) -> int | None:
+        """The release whose classes are used again, if there is one."""
+        return None if self.local_recoding is None else self.local_recoding.classes_of
+
+    @property
+    def adversary_knows_method(self) -> bool:
+        """Whether levels of combinations are chosen against an adversary who knows how."""
+        return self.record_level is not None and self.record_level.adversary_knows_method
+
+    @property
     def has_own_levels(self) -> bool:
         """Whether records have levels of their own, so that labels of several levels stand in one column."""
-        return self.record_level is not None or self.local_recoding is not None
+        return self.method.recoded is Recoded.BY_COMBINATION
 
     @property
     def stakes(self) -> Game:
@@ -309,6 +329,11 @@ class Policy:
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
         """The attributes that span the lattice, in policy order: those that are generalized."""
         return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER and a.aggregation is None)
+
+    @property
+    def recognizing(self) -> tuple[AttributePolicy, ...]:
+        """All quasi-identifiers: those that are generalized, then those that are aggregated."""
+        return (*self.quasi_identifiers, *self.aggregated)
 
     @property
     def aggregated(self) -> tuple[AttributePolicy, ...]:

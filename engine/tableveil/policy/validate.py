@@ -7,14 +7,16 @@ from dataclasses import asdict
 
 from tableveil.errors import Fault, shortened
 from tableveil.policy.documentation import LONGEST_STATEMENT
-from tableveil.policy.local_recoding import check_local_recoding
+from tableveil.policy.guards import check_guards
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.reason import says_something
 from tableveil.policy.validate_attributes import check_attributes
 from tableveil.policy.validate_classification import check_classification
 from tableveil.policy.validate_game import check_game
-from tableveil.policy.validate_microaggregation import check_microaggregation
+from tableveil.policy.validate_methods import check_methods
+from tableveil.policy.validate_microaggregation import check_aggregations
 from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search
@@ -32,14 +34,15 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *check_privacy(policy),
         *check_population(policy),
         *check_game(policy),
-        *check_microaggregation(policy),
-        *check_local_recoding(policy),
+        *check_methods(policy),
+        *check_aggregations(policy),
         *_check_suppressed_records(policy),
         *_check_numbers(policy),
         *_check_quality(policy),
         *check_classification(policy),
         *check_search(policy),
         *check_together(policy),
+        *check_guards(policy),
         *_check_statements(policy),
     ]
 
@@ -49,7 +52,9 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     if policy.source_query:
         if source.table or source.catalog or source.schema not in ("", "main"):
             yield Fault("source_query", f"a query beside {shortened(str(source))}", "either a source or a source_query")
-    elif not source.table:
+        if policy.source_load is not None:
+            yield Fault("source.load", "a load beside a query", "the load of a table", "Name the table as source.")
+    elif not source.table and policy.source_load is None:
         yield Fault("source.table", "nothing", "the name of the table to anonymize, or a SELECT as source_query")
     target = policy.release
     if not target.name:
@@ -160,7 +165,7 @@ def _check_quality(policy: Policy) -> Iterator[Fault]:
     if not 0 <= factor <= 1:
         hint = "0.5 counts generalization and suppression in full."
         yield Fault(f"quality_model.{kind}.factor", str(factor), "a number from 0 to 1", hint)
-    if isinstance(model, WITH_PARTS) or policy.microaggregation is not None:
+    if isinstance(model, WITH_PARTS) or not all(method.quality for method in methods_of(policy)):
         return
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.weight != 1.0:

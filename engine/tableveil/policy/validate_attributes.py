@@ -41,8 +41,16 @@ def check_attributes(policy: Policy) -> Iterator[Fault]:
             yield from _check_quasi_identifier(attribute, field)
         else:
             yield from _check_other(attribute, field)
+        if (
+            attribute.acknowledged
+            and policy.person_column
+            and attribute.role in (Role.QUASI_IDENTIFIER, Role.IDENTIFYING)
+        ):
+            # Where rows are people, it says that rows with equal values are different people.
+            expected = "true for sensitive and insensitive columns only, beside a person_column"
+            yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
         yield from _check_order(attribute, f"{field}.order")
-    if not (policy.quasi_identifiers or policy.aggregated):
+    if not policy.recognizing:
         hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
         yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
     if policy.default_role is Role.QUASI_IDENTIFIER:
@@ -66,14 +74,6 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
             yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), expected)
     if not 0 <= attribute.weight <= LARGEST_WEIGHT:
         yield Fault(f"{field}.weight", str(attribute.weight), f"a number from 0 to {LARGEST_WEIGHT:,}")
-    if attribute.acknowledged:
-        hint = "Remove it: a quasi-identifier is generalized anyway."
-        yield Fault(
-            f"{field}.acknowledged",
-            "true for a quasi-identifier",
-            "true for sensitive and insensitive columns only",
-            hint,
-        )
 
 
 def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterator[Fault]:
@@ -124,9 +124,6 @@ def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
         yield Fault(f"{field}.weight", str(attribute.weight), only)
     if attribute.nulls is not NullHandling.VALUE:
         yield Fault(f"{field}.nulls", attribute.nulls, only)
-    if attribute.acknowledged and attribute.role is Role.IDENTIFYING:
-        expected = "true for sensitive and insensitive columns only"
-        yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
 
 
 def _check_order(attribute: AttributePolicy, field: str) -> Iterator[Fault]:

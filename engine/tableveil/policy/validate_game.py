@@ -9,7 +9,7 @@ from decimal import Decimal
 from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy, field_of
 from tableveil.policy.game import Game, Success
-from tableveil.policy.model import Policy, Role, SearchOptions, SuppressedRecords
+from tableveil.policy.model import Policy, Role
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
 from tableveil.policy.quality import FIELDS, PublisherPayoutModel
 
@@ -21,18 +21,13 @@ LARGEST = 10**12
 
 _WITHOUT = "Or leave out record_level."
 
-_SEARCH = {"levels": "levels", "linked": "columns", "strategy": "a strategy", "time_limit_seconds": "a time limit"}
-"""The search options that mean nothing without a search."""
-
 
 def check_game(policy: Policy) -> Iterator[Fault]:
-    """Faults of the game, of models that need one, of Safe Harbor's columns, and of record-level generalization."""
+    """Faults of the game, of models that need one, and of Safe Harbor's columns."""
     yield from _check_needs(policy)
     if policy.game is not None:
         yield from _check_stakes(policy.game)
     yield from _check_safe_harbor(policy)
-    if policy.record_level is not None:
-        yield from _check_record_level(policy)
 
 
 def _check_needs(policy: Policy) -> Iterator[Fault]:
@@ -89,26 +84,13 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
         yield Fault(f"privacy_models[{asked[0]}].safe_harbor", "no column that it says anything of", expected)
 
 
-def _check_record_level(policy: Policy) -> Iterator[Fault]:
+def check_record_level(policy: Policy) -> Iterator[Fault]:
+    """Faults of models that do not judge each record alone."""
     quality = policy.quality_model
     journalist = "JOURNALIST, by which each record is judged alone, because of record_level"
-    if not isinstance(quality, PublisherPayoutModel):
-        yield Fault("quality_model", FIELDS[type(quality)], "publisher_payout: {success: JOURNALIST}", _WITHOUT)
-    elif quality.success is not Success.JOURNALIST:
+    if isinstance(quality, PublisherPayoutModel) and quality.success is not Success.JOURNALIST:
         yield Fault("quality_model.publisher_payout.success", quality.success, journalist, _WITHOUT)
     for i, model in enumerate(policy.privacy_models):
         field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
-        if isinstance(model, PLAYED):
-            if model.success is not Success.JOURNALIST:
-                yield Fault(f"{field}.success", model.success, journalist, _WITHOUT)
-        elif not isinstance(model, SafeHarbor):
-            found = f"{PRIVACY_FIELDS[type(model)]}, which judges classes that have one transformation"
-            expected = "profitability or no_attack with success: JOURNALIST, or safe_harbor"
-            yield Fault(f"privacy_models[{i}]", found, expected, _WITHOUT)
-    if policy.suppressed_records is SuppressedRecords.KEEP:
-        yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of record_level")
-    search = policy.search
-    for name in _SEARCH:
-        if getattr(search, name) != getattr(SearchOptions(), name):
-            hint = "Every combination has levels of its own: there is one pass over the transformations, and no search."
-            yield Fault(f"search.{name}", f"{_SEARCH[name]} given", "nothing, because of record_level", hint)
+        if isinstance(model, PLAYED) and model.success is not Success.JOURNALIST:
+            yield Fault(f"{field}.success", model.success, journalist, _WITHOUT)

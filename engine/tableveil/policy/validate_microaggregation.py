@@ -6,45 +6,34 @@ from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import SafeHarborHierarchy
-from tableveil.policy.microaggregation import FITTING, AggregateFunction, Clustering, Scale
+from tableveil.policy.microaggregation import FITTING, AggregateFunction, Clustering, Microaggregation, Scale
 from tableveil.policy.model import (
     AttributePolicy,
-    Choose,
     NullHandling,
     Policy,
     Role,
-    SearchOptions,
-    SuppressedRecords,
     ValueOrder,
 )
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
     AbsentValues,
     DeltaDisclosure,
-    Dominance,
     EntropyEstimator,
     EntropyLDiversity,
     KAnonymity,
-    NTCloseness,
     PrivacyModel,
-    Profitability,
     SafeHarbor,
-    SensitiveModel,
 )
-from tableveil.policy.quality import WITH_PARTS, LossModel, PublisherPayoutModel
+from tableveil.policy.quality import WITH_PARTS, LossModel
 
 _GRID = "For example: {function: INTERVAL, grid: '5'}."
 
 
-def check_microaggregation(policy: Policy) -> Iterator[Fault]:
-    """Faults of every aggregation, and of fields that do not go with `microaggregation`."""
+def check_aggregations(policy: Policy) -> Iterator[Fault]:
+    """Faults of every aggregation."""
     for i, attribute in enumerate(policy.attributes):
         if attribute.aggregation is not None:
             yield from _check_aggregation(attribute, f"attributes[{i}]")
-    if policy.microaggregation is not None:
-        yield from _check_whole_table(policy)
-    elif policy.aggregated:
-        yield from _check_mixed(policy)
 
 
 def _check_aggregation(attribute: AttributePolicy, path: str) -> Iterator[Fault]:
@@ -93,10 +82,9 @@ def _check_aggregation(attribute: AttributePolicy, path: str) -> Iterator[Fault]
         )
 
 
-def _check_whole_table(policy: Policy) -> Iterator[Fault]:
-    """Faults of fields that mean nothing, or cannot be kept, where clusters replace the transformation."""
-    options = policy.microaggregation
-    assert options is not None
+def check_microaggregation(policy: Policy) -> Iterator[Fault]:
+    """Faults of what clusters need, and of their options."""
+    options = policy.microaggregation or Microaggregation()
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.aggregation is None:
             hint = "For example: aggregation: {}, the mean. Or leave out microaggregation, to generalize this column."
@@ -108,23 +96,7 @@ def _check_whole_table(policy: Policy) -> Iterator[Fault]:
             "privacy_models", "no k_anonymity", "the least size of a cluster, because of microaggregation", hint
         )
     for i, model in enumerate(policy.privacy_models):
-        judged = isinstance(model, SensitiveModel) and not isinstance(model, NTCloseness)
-        if not (judged or isinstance(model, KAnonymity | Dominance)):
-            found = f"{PRIVACY_FIELDS[type(model)]} with microaggregation"
-            expected = "k_anonymity, dominance, and models of sensitive columns but n_t_closeness"
-            yield Fault(f"privacy_models[{i}]", found, expected)
         yield from _check_united(model, f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}")
-    if policy.quality_model != LossModel():
-        hint = "Clusters are scored by their squared error."
-        yield Fault("quality_model", "a quality model with microaggregation", "nothing", hint)
-    if policy.search != SearchOptions(choose=policy.search.choose):
-        yield Fault("search", "options of a search with microaggregation", "nothing, because no lattice is searched")
-    if policy.search.choose is not Choose.ALL_MODELS:
-        yield Fault("search.choose", policy.search.choose, "nothing: clusters are merged until all models hold")
-    for name in ("population", "game", "record_level"):
-        if getattr(policy, name) is not None:
-            yield Fault(name, f"a {name} with microaggregation", "nothing", "Remove one of them.")
-    yield from _check_keep(policy)
     if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
         yield Fault("microaggregation.gain", str(options.gain), "an exact decimal of at least 0")
     if options.clustering is Clustering.UNIVARIATE:
@@ -146,16 +118,13 @@ def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:
         yield Fault(f"{field}.absent_values", f"{model.absent_values} with microaggregation", "REJECT", hint)
 
 
-def _check_mixed(policy: Policy) -> Iterator[Fault]:
+def check_mixed(policy: Policy) -> Iterator[Fault]:
+    """Faults of aggregated columns beside generalized ones."""
     if not policy.quasi_identifiers:
         hint = "Say microaggregation: {} to form clusters of the whole table, or give one of them a hierarchy only."
         yield Fault("attributes", "only aggregated quasi-identifiers", "one that is generalized at least", hint)
-    if policy.record_level is not None:
-        yield Fault("record_level", "record_level with aggregated columns", "nothing", "Remove one of them.")
     yield from _check_weights(policy)
-    yield from _check_information_loss(policy)
     yield from _check_safe_harbor(policy)
-    yield from _check_keep(policy)
 
 
 def _check_weights(policy: Policy) -> Iterator[Fault]:
@@ -167,26 +136,9 @@ def _check_weights(policy: Policy) -> Iterator[Fault]:
                 yield Fault(f"attributes[{i}].weight", str(attribute.weight), expected, "Leave it out.")
 
 
-def _check_information_loss(policy: Policy) -> Iterator[Fault]:
-    """The game measures information by the labels of hierarchies: it would ignore aggregates."""
-    expected = "nothing that measures information loss, because of aggregated columns"
-    if isinstance(policy.quality_model, PublisherPayoutModel):
-        yield Fault("quality_model", "publisher_payout", expected, "Loss measures aggregated columns too.")
-    for i, model in enumerate(policy.privacy_models):
-        if isinstance(model, Profitability):
-            hint = "no_attack looks at the sizes of classes only."
-            yield Fault(f"privacy_models[{i}]", "profitability", expected, hint)
-
-
 def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
     if any(isinstance(model, SafeHarbor) for model in policy.privacy_models):
         for i, attribute in enumerate(policy.attributes):
             if attribute.aggregation is not None and isinstance(attribute.hierarchy, SafeHarborHierarchy):
                 hint = "Generalized it is released as that allows."
                 yield Fault(f"attributes[{i}].aggregation", "an aggregation", "nothing, because of safe_harbor", hint)
-
-
-def _check_keep(policy: Policy) -> Iterator[Fault]:
-    if policy.suppressed_records is SuppressedRecords.KEEP:
-        expected = "DROP or BLANK, because of aggregated columns"
-        yield Fault("suppressed_records.handling", "KEEP", expected, "Records set aside are in no class.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, Dominance, KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 
@@ -24,13 +25,10 @@ def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault
                 "models that count people",
                 hint,
             )
-    for field, part in (
-        ("population", policy.population),
-        ("game", policy.game),
-        ("record_level", policy.record_level),
-    ):
-        if part is not None:
-            yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)
+    parts = {"population": policy.population, "game": policy.game}
+    fields = [field for field, part in parts.items() if part is not None]
+    for field in (*fields, *(method.field for method in methods_of(policy) if not method.people)):
+        yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)
 
 
 def _field(model: PrivacyModel) -> str:

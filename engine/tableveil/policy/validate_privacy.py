@@ -14,6 +14,7 @@ from tableveil.policy.privacy import (
     DeltaPresence,
     Distance,
     Inclusion,
+    KAnonymity,
     NTCloseness,
     PrivacyModel,
     SensitiveModel,
@@ -80,7 +81,8 @@ def _needs_hierarchy(model: SensitiveModel) -> bool:
 def _check_together(policy: Policy) -> Iterator[Fault]:
     models = policy.privacy_models
     if not models:
-        example = _EXAMPLE if policy.record_level is None else "For example: profitability: {success: JOURNALIST}."
+        judged = KAnonymity in policy.method.models
+        example = _EXAMPLE if judged else "For example: profitability: {success: JOURNALIST}."
         yield Fault("privacy_models", "none", "at least one privacy model", example)
     elif all(isinstance(model, Inclusion) for model in models):
         found = "inclusion only, which promises nothing by itself"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy, SuppressedRecords
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
@@ -38,12 +39,10 @@ def check_together(policy: Policy) -> Iterator[Fault]:
             yield Fault(FIELD, "nothing beside together_with", "REQUIRE or REPORT", hint)
         return
     asked = f"{target.left_behind} with"
-    for name in ("record_level", "local_recoding", "microaggregation"):
-        if getattr(policy, name) is not None:
+    for method in methods_of(policy):
+        if not method.together:
             hint = "Only one transformation for all records is judged together with earlier releases."
-            yield Fault(FIELD, f"{asked} {name}", "one of them", hint)
-    if policy.aggregated and policy.microaggregation is None:
-        yield Fault(FIELD, f"{asked} aggregated columns", "one of them", "Generalize these columns.")
+            yield Fault(FIELD, f"{asked} {method.called}", "one of them", hint)
     if policy.person_column is None:
         hint = "The ledger finds people's earlier classes by it. Or give a repeat_reason instead of left_behind."
         yield Fault(FIELD, f"{asked} rows_are_people", "a person_column", hint)

@@ -50,6 +50,6 @@ def looking_at_values(policy: Policy) -> list[str]:
 
 
 def _instead(policy: Policy) -> str:
-    if policy.microaggregation is not None:
+    if "choose" not in policy.method.search:
         return "Clusters are always chosen so: labels of hierarchies need not be."
     return f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY} chooses without them."

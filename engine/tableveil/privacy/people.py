@@ -8,6 +8,7 @@ have one record each, both are statements about sizes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses, SensitiveColumn
+from tableveil.classes import EquivalenceClasses, SensitiveColumn, class_of_labels, put_together
 from tableveil.policy import Dominance, KAnonymity
 from tableveil.privacy.column_rule import excess
 from tableveil.privacy.exact import floored
@@ -24,6 +25,7 @@ from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.nearest import ceiled, highest_for, lowest_for
+from tableveil.risk import ClassSizes, OwnedClasses, ProsecutorRisk, people_risk, prosecutor_risk
 
 
 def k_anonymity_rule(model: KAnonymity, facts: Facts) -> ReleaseRule:
@@ -52,12 +54,41 @@ def people_in(classes: EquivalenceClasses, facts: Facts) -> NDArray[np.int64]:
 
 def largest_shares(classes: EquivalenceClasses, facts: Facts) -> NDArray[np.float64]:
     """Per class, the largest share of its records that one person has."""
-    most: NDArray[np.int64] | int = 1
-    if facts.people is not None:
-        values = classes.values(facts.people[0])
-        most = np.maximum.reduceat(values.counts, values.starts) if len(values.counts) else values.counts
-    shares: NDArray[np.float64] = most / classes.counts
+    shares: NDArray[np.float64] = _most_of_one(classes, facts) / classes.counts
     return shares
+
+
+def achieved_risk(
+    classes: EquivalenceClasses, facts: Facts, thresholds: Sequence[Decimal], *, joint: bool = False
+) -> ProsecutorRisk:
+    """The prosecutor's risks of the records: the largest share that one person has of a record's class.
+
+    Where every record is another person, a share is 1 / the size of the class. Joint classes of the same labels are one
+    class here: the risks are those of the release by itself, as its rows show it.
+    """
+    if facts.people is None or not len(classes.counts):
+        return prosecutor_risk(ClassSizes.of(classes.counts), thresholds)
+    values = classes.values(facts.people[0])
+    if joint:
+        values = put_together(values, class_of_labels(classes))
+    # Each record is one person's.
+    counts = np.add.reduceat(values.counts, values.starts)
+    most = np.maximum.reduceat(values.counts, values.starts)
+    alone = np.diff(values.starts, append=len(values.counts)) == 1
+    # Risks are computed once for all classes of a kind; nobody has more than all records.
+    kinds, numbers = np.unique((counts * (most.max() + 1) + most) * 2 + alone, return_counts=True)
+    rest, of_one = np.divmod(kinds, 2)
+    sizes, shares = np.divmod(rest, most.max() + 1)
+    return people_risk(OwnedClasses(sizes, np.where(of_one, 1, 2), shares, numbers), thresholds).of_prosecutor
+
+
+def _most_of_one(classes: EquivalenceClasses, facts: Facts) -> NDArray[np.int64]:
+    """Per class, the records of the person who has most."""
+    if facts.people is None or not len(classes.counts):
+        return np.ones_like(classes.counts)
+    values = classes.values(facts.people[0])
+    most: NDArray[np.int64] = np.maximum.reduceat(values.counts, values.starts)
+    return most
 
 
 # --- rules ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
 from tableveil.lattice import Transformation
 from tableveil.policy.game import BreakEven, Success
+from tableveil.policy.methods import Analysis, methods_of
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
 from tableveil.policy.validate_game import LARGEST, is_amount
@@ -59,14 +60,11 @@ def check_sweep(policy: Policy) -> Iterator[Fault]:
     if policy.game is None:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
         yield Fault("game", "nothing", "the worth of records and the cost of attacks", example)
-    if policy.microaggregation is not None:
-        hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies."
-        expected = "nothing, because a sweep tries all transformations"
-        yield Fault("microaggregation", "microaggregation for a payout sweep", expected, hint)
-    for i, attribute in enumerate(policy.attributes if policy.microaggregation is None else ()):
-        if attribute.aggregation is not None:
-            expected = "nothing, because the worth of records is measured by the labels of hierarchies"
-            yield Fault(f"attributes[{i}].aggregation", "an aggregation for a payout sweep", expected)
+    for method in methods_of(policy):
+        for field in method.fields(policy) if Analysis.PAYOUT_SWEEP not in method.analyses else ():
+            expected = "nothing, because a sweep tries all transformations"
+            hint = "Give the quasi-identifiers hierarchies."
+            yield Fault(field, f"{method.called} for a payout sweep", expected, hint)
     for i, model in enumerate(policy.privacy_models):
         field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
         if not isinstance(model, Profitability | NoAttack | SafeHarbor):

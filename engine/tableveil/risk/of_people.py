@@ -14,6 +14,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.risk.prosecutor import ProsecutorRisk
 from tableveil.risk.reidentification import AttackRisk
 
 
@@ -49,6 +50,14 @@ class PeopleRisk:
     alone: int
     prosecutor: AttackRisk
     people: AttackRisk
+
+    @property
+    def of_prosecutor(self) -> ProsecutorRisk:
+        """The prosecutor's risk in the form that it has where everybody has one record."""
+        found = self.prosecutor
+        return ProsecutorRisk(
+            self.records, self.classes, found.highest, found.average, found.lowest, self.alone, found.records_at_risk
+        )
 
 
 def people_risk(owned: OwnedClasses, thresholds: Sequence[Decimal]) -> PeopleRisk:

@@ -100,20 +100,17 @@ class _BestFirst:
         strategy, complete = "best_first", True
         try:
             self.top = self.check(self.lattice.top)
-            if time_limit is not None:
-                self.control.limit(self.findings.started + time_limit)
-            if self.top is None:
-                self.by_suppression = self.lattice.size - 1
-            else:
-                self.rises = _rises(self.lattice, self.top)
-                self.push(_Open(self.free_bound(self.lattice.bottom), 0))
-                complete = self.exhaust()
-                strategy += "" if complete else f", stopped at its limit of {MEMORY >> 20} MiB"
+            with self.control.searching(None if time_limit is None else self.findings.started + time_limit):
+                if self.top is None:
+                    self.by_suppression = self.lattice.size - 1
+                else:
+                    self.rises = _rises(self.lattice, self.top)
+                    self.push(_Open(self.free_bound(self.lattice.bottom), 0))
+                    complete = self.exhaust()
+                    strategy += "" if complete else f", stopped at its limit of {MEMORY >> 20} MiB"
         except Stopped:
             self.control.raise_if_cancelled()
             complete = False
-        finally:
-            self.control.limit(None)
         self.account(complete)
         return self.findings.outcome(strategy, None if complete else self.bound(), complete)
 

@@ -163,16 +163,13 @@ class _Frontier:
             self.control.raise_if_cancelled()
             raise
         try:
-            if time_limit is not None:
-                self.control.limit(self.started + time_limit)
-            while self.open or self.deep:
-                self.report_now_and_then()
-                self.control.raise_if_stopped()
-                self.next(self.deep.pop() if self.deep else self.popped())
+            with self.control.searching(None if time_limit is None else self.started + time_limit):
+                while self.open or self.deep:
+                    self.report_now_and_then()
+                    self.control.raise_if_stopped()
+                    self.next(self.deep.pop() if self.deep else self.popped())
         except Stopped:
             self.control.raise_if_cancelled()
-        finally:
-            self.control.limit(None)
         self.report_progress()
         return self.outcome()
 

@@ -38,15 +38,12 @@ def prove(
     turn = turns(findings, intervals)
     complete = True
     try:
-        if time_limit is not None:
-            control.limit(findings.started + time_limit)
-        while not intervals.exhausted():
-            findings.report_now_and_then(intervals.bound)
-            control.raise_if_stopped()
-            turn()
+        with control.searching(None if time_limit is None else findings.started + time_limit):
+            while not intervals.exhausted():
+                findings.report_now_and_then(intervals.bound)
+                control.raise_if_stopped()
+                turn()
     except Stopped:
         control.raise_if_cancelled()
         complete = False
-    finally:
-        control.limit(None)
     return findings.outcome(strategy, intervals.bound(), complete)

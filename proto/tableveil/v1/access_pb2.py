@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tableveil/v1/access.proto\x12\x0ctableveil.v1\x1a google/protobuf/descriptor.proto\"Z\n\x06\x41\x63\x63\x65ss\x12\'\n\x05roles\x18\x01 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12\x11\n\tresources\x18\x02 \x03(\t\x12\x14\n\x0cwhole_server\x18\x03 \x01(\x08*\xd9\x01\n\nAccessRole\x12\x1b\n\x17\x41\x43\x43\x45SS_ROLE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x41\x43\x43\x45SS_ROLE_ADMIN\x10\x01\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_OPERATOR\x10\x02\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_STEWARD\x10\x03\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_APPROVER\x10\x04\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_ANALYST\x10\x05\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_AUDITOR\x10\x06\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_ENDPOINT\x10\x07:F\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\xdb\x8b\x03 \x01(\x0b\x32\x14.tableveil.v1.Accessb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tableveil/v1/access.proto\x12\x0ctableveil.v1\x1a google/protobuf/descriptor.proto\"Z\n\x06\x41\x63\x63\x65ss\x12\'\n\x05roles\x18\x01 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12\x11\n\tresources\x18\x02 \x03(\t\x12\x14\n\x0cwhole_server\x18\x03 \x01(\x08*\xd9\x01\n\nAccessRole\x12\x1b\n\x17\x41\x43\x43\x45SS_ROLE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x41\x43\x43\x45SS_ROLE_ADMIN\x10\x01\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_OPERATOR\x10\x02\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_STEWARD\x10\x03\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_APPROVER\x10\x04\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_ANALYST\x10\x05\x12\x17\n\x13\x41\x43\x43\x45SS_ROLE_AUDITOR\x10\x06\x12\x18\n\x14\x41\x43\x43\x45SS_ROLE_ENDPOINT\x10\x07:F\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\xdb\x8b\x03 \x01(\x0b\x32\x14.tableveil.v1.AccessBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.access_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_ACCESSROLE']._serialized_start=170
   _globals['_ACCESSROLE']._serialized_end=387
   _globals['_ACCESS']._serialized_start=77

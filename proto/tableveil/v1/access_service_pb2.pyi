@@ -30,7 +30,7 @@ class CreateTokenRequest(_message.Message):
     ROLES_FIELD_NUMBER: _builtins.int
     LIFETIME_FIELD_NUMBER: _builtins.int
     principal: _builtins.str
-    """The person or program that will use it: 1 to 200 printable characters without spaces."""
+    """The person or program that will use it: 1 to 200 characters that show, without spaces."""
     label: _builtins.str
     """Tells the principal's tokens apart; as long at most."""
     @_builtins.property
@@ -452,3 +452,94 @@ class ConfirmRestoredResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ConfirmRestoredResponse: _TypeAlias = ConfirmRestoredResponse  # noqa: Y015
+
+@_typing.final
+class SchemaRule(_message.Message):
+    """The rule that admins make for releases into a schema."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    JOINT_K_FIELD_NUMBER: _builtins.int
+    SET_BY_FIELD_NUMBER: _builtins.int
+    SET_TIME_FIELD_NUMBER: _builtins.int
+    schema: _builtins.str
+    """Without regard to case; it need not exist yet."""
+    joint_k: _builtins.bool
+    """Whether a release that repeats people of earlier ones by a `repeat_reason` waits for approval, unless it is counted
+    that they all share joint classes of k people.
+    """
+    set_by: _builtins.str
+    """A principal."""
+    @_builtins.property
+    def set_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        schema: _builtins.str = ...,
+        joint_k: _builtins.bool = ...,
+        set_by: _builtins.str = ...,
+        set_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["set_time", b"set_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["joint_k", b"joint_k", "schema", b"schema", "set_by", b"set_by", "set_time", b"set_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SchemaRule: _TypeAlias = SchemaRule  # noqa: Y015
+
+@_typing.final
+class SetSchemaRuleRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rule(self) -> Global___SchemaRule: ...
+    def __init__(
+        self,
+        *,
+        rule: Global___SchemaRule | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rule", b"rule"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetSchemaRuleRequest: _TypeAlias = SetSchemaRuleRequest  # noqa: Y015
+
+@_typing.final
+class ListSchemaRulesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSchemaRulesRequest: _TypeAlias = ListSchemaRulesRequest  # noqa: Y015
+
+@_typing.final
+class ListSchemaRulesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rules(self) -> _containers.RepeatedCompositeFieldContainer[Global___SchemaRule]: ...
+    def __init__(
+        self,
+        *,
+        rules: _abc.Iterable[Global___SchemaRule] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSchemaRulesResponse: _TypeAlias = ListSchemaRulesResponse  # noqa: Y015

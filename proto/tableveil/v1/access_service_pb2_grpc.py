@@ -69,6 +69,16 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.FromString,
                 _registered_method=True)
+        self.SetSchemaRule = channel.unary_unary(
+                '/tableveil.v1.AccessService/SetSchemaRule',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.SetSchemaRuleRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.FromString,
+                _registered_method=True)
+        self.ListSchemaRules = channel.unary_unary(
+                '/tableveil.v1.AccessService/ListSchemaRules',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.FromString,
+                _registered_method=True)
         self.ConfirmRestored = channel.unary_unary(
                 '/tableveil.v1.AccessService/ConfirmRestored',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredRequest.SerializeToString,
@@ -128,6 +138,20 @@ class AccessServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetSchemaRule(self, request, context):
+        """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSchemaRules(self, request, context):
+        """The rules of schemas that the caller administers, by name.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ConfirmRestored(self, request, context):
         """Lets grants and releases count again that a restore suspended, and tells which still wait.
         """
@@ -172,6 +196,16 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     servicer.RemoveGrant,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.SerializeToString,
+            ),
+            'SetSchemaRule': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetSchemaRule,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.SetSchemaRuleRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.SchemaRule.SerializeToString,
+            ),
+            'ListSchemaRules': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSchemaRules,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.SerializeToString,
             ),
             'ConfirmRestored': grpc.unary_unary_rpc_method_handler(
                     servicer.ConfirmRestored,
@@ -368,6 +402,60 @@ class AccessService(object):
             '/tableveil.v1.AccessService/RemoveGrant',
             tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.SerializeToString,
             tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetSchemaRule(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/SetSchemaRule',
+            tableveil_dot_v1_dot_access__service__pb2.SetSchemaRuleRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.SchemaRule.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSchemaRules(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/ListSchemaRules',
+            tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.FromString,
             options,
             channel_credentials,
             insecure,

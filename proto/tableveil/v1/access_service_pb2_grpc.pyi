@@ -28,6 +28,10 @@ class AccessServiceStub:
     """Newest first: the grants on what the caller administers."""
     RemoveGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RemoveGrantRequest, _access_service_pb2.RemoveGrantResponse]
     """Takes a role back, from the next call on. Jobs that need it end before they write."""
+    SetSchemaRule: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.SetSchemaRuleRequest, _access_service_pb2.SchemaRule]
+    """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on."""
+    ListSchemaRules: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListSchemaRulesRequest, _access_service_pb2.ListSchemaRulesResponse]
+    """The rules of schemas that the caller administers, by name."""
     ConfirmRestored: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ConfirmRestoredRequest, _access_service_pb2.ConfirmRestoredResponse]
     """Lets grants and releases count again that a restore suspended, and tells which still wait."""
 
@@ -87,6 +91,22 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _access_service_pb2.RemoveGrantResponse:
         """Takes a role back, from the next call on. Jobs that need it end before they write."""
+
+    @_abc_1.abstractmethod
+    def SetSchemaRule(
+        self,
+        request: _access_service_pb2.SetSchemaRuleRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.SchemaRule:
+        """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on."""
+
+    @_abc_1.abstractmethod
+    def ListSchemaRules(
+        self,
+        request: _access_service_pb2.ListSchemaRulesRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.ListSchemaRulesResponse:
+        """The rules of schemas that the caller administers, by name."""
 
     @_abc_1.abstractmethod
     def ConfirmRestored(

@@ -181,18 +181,24 @@ class BackupDatabaseRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    KEEP_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The file's name, without a directory; it gets the suffix .duckdb."""
+    keep: _builtins.int
+    """Afterwards older backups of this database are removed, so that so many are left; at least 1. Unset keeps all."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        keep: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_keep", b"_keep", "keep", b"keep"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_keep", b"_keep", "keep", b"keep", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__keep: _TypeAlias = _typing.Literal["keep"]  # noqa: Y015
+    _WhichOneofArgType__keep: _TypeAlias = _typing.Literal["_keep", b"_keep"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keep) -> _WhichOneofReturnType__keep | None: ...
 
 Global___BackupDatabaseRequest: _TypeAlias = BackupDatabaseRequest  # noqa: Y015
 
@@ -207,6 +213,7 @@ class Backup(_message.Message):
     TABLES_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
     path: _builtins.str
     """The file, on the server's machine."""
     size_bytes: _builtins.int
@@ -215,6 +222,10 @@ class Backup(_message.Message):
     """Rows of all tables together."""
     @_builtins.property
     def duration(self) -> _duration_pb2.Duration: ...
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Files of older backups that were removed."""
+
     def __init__(
         self,
         *,
@@ -223,11 +234,53 @@ class Backup(_message.Message):
         tables: _builtins.int = ...,
         rows: _builtins.int = ...,
         duration: _duration_pb2.Duration | None = ...,
+        removed: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration", "path", b"path", "rows", b"rows", "size_bytes", b"size_bytes", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration", "path", b"path", "removed", b"removed", "rows", b"rows", "size_bytes", b"size_bytes", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Backup: _TypeAlias = Backup  # noqa: Y015
+
+@_typing.final
+class CreateSchemaRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    schema: _builtins.str
+    """Its name, of at most 63 bytes. Names that differ in case only are the same."""
+    def __init__(
+        self,
+        *,
+        schema: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["schema", b"schema"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateSchemaRequest: _TypeAlias = CreateSchemaRequest  # noqa: Y015
+
+@_typing.final
+class Schema(_message.Message):
+    """A schema of the database."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    schema: _builtins.str
+    def __init__(
+        self,
+        *,
+        schema: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["schema", b"schema"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Schema: _TypeAlias = Schema  # noqa: Y015

@@ -49,6 +49,11 @@ class AdminServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
                 _registered_method=True)
+        self.CreateSchema = channel.unary_unary(
+                '/tableveil.v1.AdminService/CreateSchema',
+                request_serializer=tableveil_dot_v1_dot_admin__service__pb2.CreateSchemaRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.Schema.FromString,
+                _registered_method=True)
 
 
 class AdminServiceServicer(object):
@@ -76,6 +81,13 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateSchema(self, request, context):
+        """Makes a schema of the database, for tables and releases.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -93,6 +105,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.BackupDatabase,
                     request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.SerializeToString,
+            ),
+            'CreateSchema': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSchema,
+                    request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.CreateSchemaRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.Schema.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -176,6 +193,33 @@ class AdminService(object):
             '/tableveil.v1.AdminService/BackupDatabase',
             tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
             tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateSchema(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AdminService/CreateSchema',
+            tableveil_dot_v1_dot_admin__service__pb2.CreateSchemaRequest.SerializeToString,
+            tableveil_dot_v1_dot_admin__service__pb2.Schema.FromString,
             options,
             channel_credentials,
             insecure,

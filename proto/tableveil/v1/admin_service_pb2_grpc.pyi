@@ -22,6 +22,8 @@ class AdminServiceStub:
     """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
     copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
     """
+    CreateSchema: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.CreateSchemaRequest, _admin_service_pb2.Schema]
+    """Makes a schema of the database, for tables and releases."""
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -49,5 +51,13 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
         copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
         """
+
+    @_abc_1.abstractmethod
+    def CreateSchema(
+        self,
+        request: _admin_service_pb2.CreateSchemaRequest,
+        context: _grpc.ServicerContext,
+    ) -> _admin_service_pb2.Schema:
+        """Makes a schema of the database, for tables and releases."""
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _grpc.Server) -> None: ...

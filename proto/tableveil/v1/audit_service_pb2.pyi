@@ -43,6 +43,8 @@ class _AuditEventEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AuditEvent
     """A kill had left a part of an entry, which was cut off."""
     AUDIT_EVENT_UNRECORDED: _AuditEvent.ValueType  # 9
     """Calls were refused because they could not be recorded."""
+    AUDIT_EVENT_MATCH: _AuditEvent.ValueType  # 10
+    """Two releases are of the same people, and the submitter of the first could not see the second."""
 
 class AuditEvent(_AuditEvent, metaclass=_AuditEventEnumTypeWrapper): ...
 
@@ -62,6 +64,8 @@ AUDIT_EVENT_REPAIRED: AuditEvent.ValueType  # 8
 """A kill had left a part of an entry, which was cut off."""
 AUDIT_EVENT_UNRECORDED: AuditEvent.ValueType  # 9
 """Calls were refused because they could not be recorded."""
+AUDIT_EVENT_MATCH: AuditEvent.ValueType  # 10
+"""Two releases are of the same people, and the submitter of the first could not see the second."""
 Global___AuditEvent: _TypeAlias = AuditEvent  # noqa: Y015
 
 @_typing.final

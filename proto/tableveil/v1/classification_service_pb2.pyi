@@ -301,7 +301,9 @@ class ClassAssessment(_message.Message):
     def features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def labels(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The values of the class column, in the order of all lists below."""
+        """The values of the class column, in the order of all lists below. Approvers who do not own the source get neither
+        these nor `classes`.
+        """
 
     @_builtins.property
     def baseline(self) -> Global___ClassifierMeasures:

@@ -41,6 +41,8 @@ class _FailureKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FailureKi
     """The server does not know who calls."""
     FAILURE_KIND_DENIED: _FailureKind.ValueType  # 9
     """The caller has no right to it."""
+    FAILURE_KIND_GUARDED: _FailureKind.ValueType  # 10
+    """A guard holds back what would take the place of something better."""
 
 class FailureKind(_FailureKind, metaclass=_FailureKindEnumTypeWrapper): ...
 
@@ -60,6 +62,8 @@ FAILURE_KIND_UNAUTHENTICATED: FailureKind.ValueType  # 8
 """The server does not know who calls."""
 FAILURE_KIND_DENIED: FailureKind.ValueType  # 9
 """The caller has no right to it."""
+FAILURE_KIND_GUARDED: FailureKind.ValueType  # 10
+"""A guard holds back what would take the place of something better."""
 Global___FailureKind: _TypeAlias = FailureKind  # noqa: Y015
 
 @_typing.final

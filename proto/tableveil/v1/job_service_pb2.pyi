@@ -176,18 +176,24 @@ class ListJobsRequest(_message.Message):
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
+    @_builtins.property
+    def states(self) -> _containers.RepeatedScalarFieldContainer[Global___JobState.ValueType]:
+        """Only jobs in one of these states. Default: all jobs."""
+
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        states: _abc.Iterable[Global___JobState.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -222,16 +228,23 @@ class CancelJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    KEEP_BEST_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
+    keep_best: _builtins.bool
+    """Ends the search, and writes the best that it has found. Refused while there is none, and for jobs that have nothing
+    valid before their end, such as microaggregation and record-level games (NOTHING_TO_KEEP); without effect once the
+    search has ended.
+    """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        keep_best: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_best", b"keep_best", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -433,6 +446,7 @@ class SearchProgress(_message.Message):
     LOWER_BOUND_FIELD_NUMBER: _builtins.int
     SUPPRESSED_SHARE_FIELD_NUMBER: _builtins.int
     OF_RECORDS_FIELD_NUMBER: _builtins.int
+    RECENT_GAIN_FIELD_NUMBER: _builtins.int
     transformations_checked: _builtins.int
     """Transformations whose classes were counted."""
     lattice_size: _builtins.str
@@ -447,6 +461,10 @@ class SearchProgress(_message.Message):
     """True with microaggregation, which has no transformations: `transformations_checked` counts the records that are in
     a cluster already, `lattice_size` all records.
     """
+    recent_gain: _builtins.float
+    """By which share of itself the best score fell in the last tenth of the time since there was one. Unset in the first
+    seconds of that, and once the job has ended.
+    """
     def __init__(
         self,
         *,
@@ -456,21 +474,26 @@ class SearchProgress(_message.Message):
         lower_bound: _builtins.float | None = ...,
         suppressed_share: _builtins.float | None = ...,
         of_records: _builtins.bool = ...,
+        recent_gain: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lower_bound", b"lower_bound", "suppressed_share", b"suppressed_share"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_recent_gain", b"_recent_gain", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lower_bound", b"lower_bound", "recent_gain", b"recent_gain", "suppressed_share", b"suppressed_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "of_records", b"of_records", "suppressed_share", b"suppressed_share", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_recent_gain", b"_recent_gain", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "of_records", b"of_records", "recent_gain", b"recent_gain", "suppressed_share", b"suppressed_share", "transformations_checked", b"transformations_checked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__best_score: _TypeAlias = _typing.Literal["best_score"]  # noqa: Y015
     _WhichOneofArgType__best_score: _TypeAlias = _typing.Literal["_best_score", b"_best_score"]  # noqa: Y015
     _WhichOneofReturnType__lower_bound: _TypeAlias = _typing.Literal["lower_bound"]  # noqa: Y015
     _WhichOneofArgType__lower_bound: _TypeAlias = _typing.Literal["_lower_bound", b"_lower_bound"]  # noqa: Y015
+    _WhichOneofReturnType__recent_gain: _TypeAlias = _typing.Literal["recent_gain"]  # noqa: Y015
+    _WhichOneofArgType__recent_gain: _TypeAlias = _typing.Literal["_recent_gain", b"_recent_gain"]  # noqa: Y015
     _WhichOneofReturnType__suppressed_share: _TypeAlias = _typing.Literal["suppressed_share"]  # noqa: Y015
     _WhichOneofArgType__suppressed_share: _TypeAlias = _typing.Literal["_suppressed_share", b"_suppressed_share"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__best_score) -> _WhichOneofReturnType__best_score | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lower_bound) -> _WhichOneofReturnType__lower_bound | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recent_gain) -> _WhichOneofReturnType__recent_gain | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__suppressed_share) -> _WhichOneofReturnType__suppressed_share | None: ...
 

@@ -107,7 +107,8 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelJob(self, request, context):
-        """Asks a queued or running job to stop; a job whose release is being committed completes.
+        """Asks a queued or running job to stop; a job whose release is being committed completes. Or asks its search alone to
+        stop: the job goes on with the best that it has.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

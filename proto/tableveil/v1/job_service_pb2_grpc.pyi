@@ -22,7 +22,9 @@ class JobServiceStub:
     ListJobs: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ListJobsRequest, _job_service_pb2.ListJobsResponse]
     """Newest first."""
     CancelJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.CancelJobRequest, _job_service_pb2.Job]
-    """Asks a queued or running job to stop; a job whose release is being committed completes."""
+    """Asks a queued or running job to stop; a job whose release is being committed completes. Or asks its search alone to
+    stop: the job goes on with the best that it has.
+    """
     WatchJob: _grpc.UnaryStreamMultiCallable[_job_service_pb2.WatchJobRequest, _job_service_pb2.WatchJobResponse]
     """Sends the job as it is, then each change, and ends with its outcome."""
     ResubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ResubmitJobRequest, _job_service_pb2.Job]
@@ -70,7 +72,9 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _job_service_pb2.CancelJobRequest,
         context: _grpc.ServicerContext,
     ) -> _job_service_pb2.Job:
-        """Asks a queued or running job to stop; a job whose release is being committed completes."""
+        """Asks a queued or running job to stop; a job whose release is being committed completes. Or asks its search alone to
+        stop: the job goes on with the best that it has.
+        """
 
     @_abc_1.abstractmethod
     def WatchJob(

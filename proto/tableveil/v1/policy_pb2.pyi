@@ -807,6 +807,30 @@ SEARCH_STRATEGY_ANYTIME: SearchStrategy.ValueType  # 4
 """Good transformations early, then better ones and better bounds: for large lattices and short times."""
 Global___SearchStrategy: _TypeAlias = SearchStrategy  # noqa: Y015
 
+class _Guard:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _GuardEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Guard.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    GUARD_UNSPECIFIED: _Guard.ValueType  # 0
+    """Stands for no guard."""
+    GUARD_FEWER_RECORDS: _Guard.ValueType  # 1
+    """At most half of the records fewer."""
+    GUARD_ERASED_COLUMNS: _Guard.ValueType  # 2
+    """No column with one label in all released records that has several in the replaced release."""
+
+class Guard(_Guard, metaclass=_GuardEnumTypeWrapper):
+    """The guards of every replacement."""
+
+GUARD_UNSPECIFIED: Guard.ValueType  # 0
+"""Stands for no guard."""
+GUARD_FEWER_RECORDS: Guard.ValueType  # 1
+"""At most half of the records fewer."""
+GUARD_ERASED_COLUMNS: Guard.ValueType  # 2
+"""No column with one label in all released records that has several in the replaced release."""
+Global___Guard: _TypeAlias = Guard  # noqa: Y015
+
 class _LeftBehind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -921,8 +945,8 @@ class Policy(_message.Message):
     another role than `IDENTIFYING`; for values that repeat, models and methods that count records.
     """
     rows_are_people: _builtins.bool
-    """`true` states that every row is a different person. Nothing can check that statement. Refused: `false`; a
-    `person_column` beside it.
+    """`true` states that every row is a different person. Refused: `false`; a `person_column` beside it; a column whose
+    values recur as numbers of people do (docs/people.md), unless it is `acknowledged`.
     """
     suppression_limit: _builtins.str
     """Largest share of all N records that the release may suppress, as an exact decimal: at most ⌊limit · N⌋ records.
@@ -1356,6 +1380,7 @@ class TableReference(_message.Message):
     CATALOG_FIELD_NUMBER: _builtins.int
     SCHEMA_FIELD_NUMBER: _builtins.int
     TABLE_FIELD_NUMBER: _builtins.int
+    LOAD_FIELD_NUMBER: _builtins.int
     catalog: _builtins.str
     """The database: its file name without the suffix; or the name of a warehouse, whose rows stay there. Default: the
     server's own database; for a population or hierarchy, the source's. Refused: any other.
@@ -1363,17 +1388,22 @@ class TableReference(_message.Message):
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     table: _builtins.str
-    """The table's name. Required. Refused: a table that is not there."""
+    """The table's name. Required, except beside a `load`. Refused: a table that is not there."""
+    load: _builtins.str
+    """Only for the `source` of a policy: the load whose rows the table must have, such as `loads/5`, or `5`. Default: any
+    rows. Refused: a load of another table; a load after which rows were appended or replaced, or the table was emptied.
+    """
     def __init__(
         self,
         *,
         catalog: _builtins.str = ...,
         schema: _builtins.str = ...,
         table: _builtins.str = ...,
+        load: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog", b"catalog", "schema", b"schema", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog", b"catalog", "load", b"load", "schema", b"schema", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1421,7 +1451,9 @@ class Attribute(_message.Message):
     acknowledged: _builtins.bool
     """`true` releases a sensitive or insensitive column that a check would refuse: a nearly unique column; an insensitive
     one whose values few people share each, that determines a quasi-identifier, or that leaves fewer rows of a class
-    than the policy's k. Default: `false`. Refused: `true` for other roles.
+    than the policy's k. With `rows_are_people`, `true` for any role states that rows with equal values in the column are
+    of different people, although they look like one person's. Default: `false`. Refused: `true` for other roles beside a
+    `person_column`.
     """
     reason: _builtins.str
     """Why the column has its role, for the report: why people could be recognized by it, or why not. Default: the report
@@ -3504,7 +3536,7 @@ class Search(_message.Message):
     CHOOSE_FIELD_NUMBER: _builtins.int
     time_limit_seconds: _builtins.str
     """Limit of the search phase, as an exact decimal. The best transformation found by then is released, with its proven
-    gap and a warning. Default: no limit. Refused: 0 or less.
+    gap and a warning. Default: no limit; 120 with local recoding. Refused: 0 or less.
     """
     seed: _builtins.int
     """Seed of strategies that draw at random, such as `ANYTIME`. One seed without a time limit always gives one release.
@@ -3587,6 +3619,7 @@ class ReleaseTarget(_message.Message):
     CLASS_ID_FIELD_NUMBER: _builtins.int
     TOGETHER_WITH_FIELD_NUMBER: _builtins.int
     LEFT_BEHIND_FIELD_NUMBER: _builtins.int
+    GUARDS_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
@@ -3627,9 +3660,15 @@ class ReleaseTarget(_message.Message):
     @_builtins.property
     def together_with(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the earlier releases that this one is judged together with, such as `releases/1`; docs/together.md. Default:
-        all of the same people that the ledger knows, withdrawn ones included, which `ALL` says as well. Others need a
+        all of the same people that the caller may see, withdrawn ones included, which `ALL` says as well. Others need a
         `repeat_reason`. Refused: without `left_behind`; a release that the ledger does not have, or that keeps no classes of
         its people; one in which none of the source's people is.
+        """
+
+    @_builtins.property
+    def guards(self) -> Global___ReleaseGuards:
+        """Conditions under which the release is not written; docs/etl.md. Default: with `REPLACE`, at most half of the records
+        fewer than those of the replaced release, and no column newly erased.
         """
 
     def __init__(
@@ -3645,13 +3684,58 @@ class ReleaseTarget(_message.Message):
         class_id: _builtins.bool = ...,
         together_with: _abc.Iterable[_builtins.str] | None = ...,
         left_behind: Global___LeftBehind.ValueType = ...,
+        guards: Global___ReleaseGuards | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "label_columns", b"label_columns"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "guards", b"guards", "label_columns", b"label_columns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "together_with", b"together_with"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "guards", b"guards", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "together_with", b"together_with"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__label_columns: _TypeAlias = _typing.Literal["label_columns"]  # noqa: Y015
     _WhichOneofArgType__label_columns: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__label_columns) -> _WhichOneofReturnType__label_columns | None: ...
 
 Global___ReleaseTarget: _TypeAlias = ReleaseTarget  # noqa: Y015
+
+@_typing.final
+class ReleaseGuards(_message.Message):
+    """Guards of a release: a part of the source's rows must not take the place of all."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MINIMUM_RECORDS_FIELD_NUMBER: _builtins.int
+    MAXIMUM_RECORD_CHANGE_FIELD_NUMBER: _builtins.int
+    KEEP_COLUMNS_FIELD_NUMBER: _builtins.int
+    OFF_FIELD_NUMBER: _builtins.int
+    minimum_records: _builtins.int
+    """The fewest records that the source may have. Default: 0. Refused: below 0."""
+    maximum_record_change: _builtins.str
+    """How many more or fewer records the source may have than that of the replaced release, as an exact decimal share of
+    the latter. Default: at most half fewer. Refused: below 0; without `REPLACE`.
+    """
+    @_builtins.property
+    def keep_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Quasi-identifiers that must not be erased: one label in all released records. Default: none. Refused: any other
+        column.
+        """
+
+    @_builtins.property
+    def off(self) -> _containers.RepeatedScalarFieldContainer[Global___Guard.ValueType]:
+        """The guards of a replacement that do not hold. Default: none. Refused: without `REPLACE`; `FEWER_RECORDS` beside
+        `maximum_record_change`.
+        """
+
+    def __init__(
+        self,
+        *,
+        minimum_records: _builtins.int = ...,
+        maximum_record_change: _builtins.str = ...,
+        keep_columns: _abc.Iterable[_builtins.str] | None = ...,
+        off: _abc.Iterable[Global___Guard.ValueType] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_columns", b"keep_columns", "maximum_record_change", b"maximum_record_change", "minimum_records", b"minimum_records", "off", b"off"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseGuards: _TypeAlias = ReleaseGuards  # noqa: Y015

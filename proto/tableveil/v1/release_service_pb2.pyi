@@ -140,12 +140,20 @@ class ListReleasesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     TARGET_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    TARGET_SCHEMA_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
+    target_schema: _builtins.str
+    """Only releases into this schema. Default: into all."""
     @_builtins.property
     def target(self) -> _policy_pb2.TableReference:
         """Only the release whose objects stand in this table or view. Default: all releases."""
+
+    @_builtins.property
+    def states(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseState.ValueType]:
+        """Only releases in one of these states. Default: in any."""
 
     def __init__(
         self,
@@ -153,10 +161,12 @@ class ListReleasesRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         target: _policy_pb2.TableReference | None = ...,
+        states: _abc.Iterable[Global___ReleaseState.ValueType] | None = ...,
+        target_schema: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "states", b"states", "target", b"target", "target_schema", b"target_schema"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -263,7 +273,7 @@ class ApproveReleaseRequest(_message.Message):
     name: _builtins.str
     """releases/{id}"""
     note: _builtins.str
-    """For the ledger; may be empty."""
+    """Why, for the ledger."""
     def __init__(
         self,
         *,
@@ -536,6 +546,8 @@ class Release(_message.Message):
     PUBLICATIONS_FIELD_NUMBER: _builtins.int
     SUPPRESSED_LABELS_FIELD_NUMBER: _builtins.int
     WAREHOUSE_FIELD_NUMBER: _builtins.int
+    RISK_BY_SIZE_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -572,7 +584,11 @@ class Release(_message.Message):
     @_builtins.property
     def proof(self) -> Global___Proof: ...
     @_builtins.property
-    def risk_before(self) -> Global___Risk: ...
+    def risk_before(self) -> Global___Risk:
+        """The risks of the source's and of the released records. Where people have several, a record's risk is the largest share
+        that one person has of its class. Callers who may not see the evidence get `risk_by_size` as `risk_after`.
+        """
+
     @_builtins.property
     def risk_after(self) -> Global___Risk: ...
     @_builtins.property
@@ -633,6 +649,14 @@ class Release(_message.Message):
     def suppressed_labels(self) -> _containers.RepeatedCompositeFieldContainer[Global___SuppressedLabel]:
         """Per quasi-identifier, the released labels with most suppressed records."""
 
+    @_builtins.property
+    def risk_by_size(self) -> Global___Risk:
+        """The risks of the released records as if everybody had one: what everybody can compute who has the rows."""
+
+    @_builtins.property
+    def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReleaseMatch]:
+        """Releases of the same people that the submitter of one of both could not see, and that the caller sees."""
+
     def __init__(
         self,
         *,
@@ -673,14 +697,44 @@ class Release(_message.Message):
         publications: _abc.Iterable[Global___Publication] | None = ...,
         suppressed_labels: _abc.Iterable[Global___SuppressedLabel] | None = ...,
         warehouse: _builtins.str = ...,
+        risk_by_size: Global___Risk | None = ...,
+        matches: _abc.Iterable[Global___ReleaseMatch] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Release: _TypeAlias = Release  # noqa: Y015
+
+@_typing.final
+class ReleaseMatch(_message.Message):
+    """Two releases of the same people. They were not judged together: the submitter of one could not see the other."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELEASE_FIELD_NUMBER: _builtins.int
+    OTHER_FIELD_NUMBER: _builtins.int
+    FINDING_FIELD_NUMBER: _builtins.int
+    release: _builtins.str
+    other: _builtins.str
+    finding: _builtins.str
+    """The rows, or values of columns, that the first one shares with the other."""
+    def __init__(
+        self,
+        *,
+        release: _builtins.str = ...,
+        other: _builtins.str = ...,
+        finding: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["finding", b"finding", "other", b"other", "release", b"release"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseMatch: _TypeAlias = ReleaseMatch  # noqa: Y015
 
 @_typing.final
 class SuppressedLabel(_message.Message):
@@ -1193,9 +1247,13 @@ class Guarantee(_message.Message):
     BEFORE_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or effective_k."""
+    """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or effective_k; or joint_k
+    with releases that a reason admits: the smallest joint class.
+    """
     column: _builtins.str
-    """The sensitive column, or the released one whose effective k it is; empty for models of identities."""
+    """The sensitive column, or the released one whose effective k it is, or those by which rows of releases join; empty
+    for models of identities.
+    """
     parameter: _builtins.str
     """The name of the parameter, such as t."""
     before: _builtins.float
@@ -1254,7 +1312,7 @@ Global___RunnerUp: _TypeAlias = RunnerUp  # noqa: Y015
 
 @_typing.final
 class Risk(_message.Message):
-    """Prosecutor risk of a set of records: 1 / size of the record's class."""
+    """Prosecutor risk of a set of records: 1 / size of the record's class, or the largest share that one person has of it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1271,6 +1329,7 @@ class Risk(_message.Message):
     average: _builtins.float
     lowest: _builtins.float
     unique_records: _builtins.int
+    """Records of classes in which nobody else has one."""
     @_builtins.property
     def records_at_risk(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecordsAtRisk]: ...
     def __init__(

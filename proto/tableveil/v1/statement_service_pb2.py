@@ -25,26 +25,28 @@ _sym_db = _symbol_database.Default()
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import access_service_pb2 as tableveil_dot_v1_dot_access__service__pb2
+from tableveil.v1 import admin_service_pb2 as tableveil_dot_v1_dot_admin__service__pb2
 from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 from tableveil.v1 import privacy_service_pb2 as tableveil_dot_v1_dot_privacy__service__pb2
 from tableveil.v1 import release_service_pb2 as tableveil_dot_v1_dot_release__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/statement_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\x1a!tableveil/v1/access_service.proto\x1a\x1etableveil/v1/job_service.proto\x1a\"tableveil/v1/privacy_service.proto\x1a\"tableveil/v1/release_service.proto\"F\n\x17\x45xecuteStatementRequest\x12\x17\n\tstatement\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xc0\x02\n\x18\x45xecuteStatementResponse\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.JobH\x00\x12\x36\n\x08releases\x18\x02 \x01(\x0b\x32\".tableveil.v1.ListReleasesResponseH\x00\x12(\n\x07release\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.ReleaseH\x00\x12$\n\x05grant\x18\x04 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12,\n\rremoved_grant\x18\x05 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12\x13\n\tstatement\x18\x06 \x01(\tH\x00\x12-\n\x07privacy\x18\x07 \x01(\x0b\x32\x1a.tableveil.v1.TablePrivacyH\x00\x42\x08\n\x06result2\x83\x01\n\x10StatementService\x12o\n\x10\x45xecuteStatement\x12%.tableveil.v1.ExecuteStatementRequest\x1a&.tableveil.v1.ExecuteStatementResponse\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/statement_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\x1a!tableveil/v1/access_service.proto\x1a tableveil/v1/admin_service.proto\x1a\x1etableveil/v1/job_service.proto\x1a\"tableveil/v1/privacy_service.proto\x1a\"tableveil/v1/release_service.proto\"F\n\x17\x45xecuteStatementRequest\x12\x17\n\tstatement\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x99\x03\n\x18\x45xecuteStatementResponse\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.JobH\x00\x12\x36\n\x08releases\x18\x02 \x01(\x0b\x32\".tableveil.v1.ListReleasesResponseH\x00\x12(\n\x07release\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.ReleaseH\x00\x12$\n\x05grant\x18\x04 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12,\n\rremoved_grant\x18\x05 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12\x13\n\tstatement\x18\x06 \x01(\tH\x00\x12-\n\x07privacy\x18\x07 \x01(\x0b\x32\x1a.tableveil.v1.TablePrivacyH\x00\x12&\n\x06schema\x18\x08 \x01(\x0b\x32\x14.tableveil.v1.SchemaH\x00\x12/\n\x0bschema_rule\x18\t \x01(\x0b\x32\x18.tableveil.v1.SchemaRuleH\x00\x42\x08\n\x06result2\x83\x01\n\x10StatementService\x12o\n\x10\x45xecuteStatement\x12%.tableveil.v1.ExecuteStatementRequest\x1a&.tableveil.v1.ExecuteStatementResponse\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.statement_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_EXECUTESTATEMENTREQUEST'].fields_by_name['statement']._loaded_options = None
   _globals['_EXECUTESTATEMENTREQUEST'].fields_by_name['statement']._serialized_options = b'\342A\001\002'
   _globals['_STATEMENTSERVICE'].methods_by_name['ExecuteStatement']._loaded_options = None
   _globals['_STATEMENTSERVICE'].methods_by_name['ExecuteStatement']._serialized_options = b'\332\335\030\010\n\006\001\002\003\004\005\006'
-  _globals['_EXECUTESTATEMENTREQUEST']._serialized_start=253
-  _globals['_EXECUTESTATEMENTREQUEST']._serialized_end=323
-  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_start=326
-  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_end=646
-  _globals['_STATEMENTSERVICE']._serialized_start=649
-  _globals['_STATEMENTSERVICE']._serialized_end=780
+  _globals['_EXECUTESTATEMENTREQUEST']._serialized_start=287
+  _globals['_EXECUTESTATEMENTREQUEST']._serialized_end=357
+  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_start=360
+  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_end=769
+  _globals['_STATEMENTSERVICE']._serialized_start=772
+  _globals['_STATEMENTSERVICE']._serialized_end=903
 # @@protoc_insertion_point(module_scope)

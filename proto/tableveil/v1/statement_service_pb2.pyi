@@ -6,6 +6,7 @@ Statements: what other services do, said in SQL. docs/statements.md has the gram
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from tableveil.v1 import access_service_pb2 as _access_service_pb2
+from tableveil.v1 import admin_service_pb2 as _admin_service_pb2
 from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import privacy_service_pb2 as _privacy_service_pb2
 from tableveil.v1 import release_service_pb2 as _release_service_pb2
@@ -59,6 +60,8 @@ class ExecuteStatementResponse(_message.Message):
     REMOVED_GRANT_FIELD_NUMBER: _builtins.int
     STATEMENT_FIELD_NUMBER: _builtins.int
     PRIVACY_FIELD_NUMBER: _builtins.int
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    SCHEMA_RULE_FIELD_NUMBER: _builtins.int
     statement: _builtins.str
     """The statement that was to be shown."""
     @_builtins.property
@@ -85,6 +88,14 @@ class ExecuteStatementResponse(_message.Message):
     def privacy(self) -> _privacy_service_pb2.TablePrivacy:
         """The privacy that was declared, or that was to be shown."""
 
+    @_builtins.property
+    def schema(self) -> _admin_service_pb2.Schema:
+        """The schema that was made."""
+
+    @_builtins.property
+    def schema_rule(self) -> _access_service_pb2.SchemaRule:
+        """The rule that was made for a schema."""
+
     def __init__(
         self,
         *,
@@ -95,12 +106,14 @@ class ExecuteStatementResponse(_message.Message):
         removed_grant: _access_service_pb2.Grant | None = ...,
         statement: _builtins.str = ...,
         privacy: _privacy_service_pb2.TablePrivacy | None = ...,
+        schema: _admin_service_pb2.Schema | None = ...,
+        schema_rule: _access_service_pb2.SchemaRule | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "schema", b"schema", "schema_rule", b"schema_rule", "statement", b"statement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "privacy", b"privacy", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "schema", b"schema", "schema_rule", b"schema_rule", "statement", b"statement"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant", "statement", "privacy"]  # noqa: Y015
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant", "statement", "privacy", "schema", "schema_rule"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
 

@@ -76,18 +76,22 @@ class ListTablesRequest(_message.Message):
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    SCHEMA_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
+    schema: _builtins.str
+    """Only tables of this schema. Default: of all."""
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        schema: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "schema", b"schema"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -476,6 +480,7 @@ class CsvFormat(_message.Message):
     DECIMAL_COMMA_FIELD_NUMBER: _builtins.int
     DATE_FORMAT_FIELD_NUMBER: _builtins.int
     TIMESTAMP_FORMAT_FIELD_NUMBER: _builtins.int
+    NULL_TEXTS_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -483,9 +488,9 @@ class CsvFormat(_message.Message):
     no_header: _builtins.bool
     """Whether the first line holds rows already and not the names of the columns. They are column1, column2, … then."""
     null_text: _builtins.str
-    """The text that stands for NULL; none by default."""
+    """A text that stands for NULL; by default the empty one."""
     quoted_nulls: _builtins.bool
-    """Whether null_text means NULL in quotes, too."""
+    """Whether null_text and null_texts mean NULL in quotes, too."""
     encoding: Global___CsvEncoding.ValueType
     """One of the usual encodings; see encoding_name for all others."""
     max_rejected: _builtins.int
@@ -506,6 +511,10 @@ class CsvFormat(_message.Message):
     def types(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Types of columns by their names, as DuckDB spells them. Other types are found by looking at all values."""
 
+    @_builtins.property
+    def null_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Further texts that stand for NULL."""
+
     def __init__(
         self,
         *,
@@ -522,10 +531,11 @@ class CsvFormat(_message.Message):
         decimal_comma: _builtins.bool = ...,
         date_format: _builtins.str = ...,
         timestamp_format: _builtins.str = ...,
+        null_texts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -717,7 +727,7 @@ class ErasePersonsResponse(_message.Message):
     absent_persons: _builtins.int
     """Persons who had no rows in the table."""
     hidden_releases: _builtins.bool
-    """Whether there are releases of either kind that the caller may not see."""
+    """Whether there are releases of the table that the caller may not see; it does not tell who is in them."""
     @_builtins.property
     def releases(self) -> _containers.RepeatedCompositeFieldContainer[Global___HoldingRelease]:
         """Releases that were made of the table, also by a query, when it held some of these persons. A person may be among
@@ -836,18 +846,24 @@ class ListLoadsRequest(_message.Message):
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
+    @_builtins.property
+    def table(self) -> _policy_pb2.TableReference:
+        """Only loads into this table. Default: into all."""
+
     def __init__(
         self,
         *,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        table: _policy_pb2.TableReference | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

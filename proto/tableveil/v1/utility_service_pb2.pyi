@@ -135,7 +135,7 @@ Global___ListUtilityReportsResponse: _TypeAlias = ListUtilityReportsResponse  # 
 
 @_typing.final
 class UtilityReport(_message.Message):
-    """A utility report, for the owner of the source, whose values it shows."""
+    """A utility report. It shows the owner of the source its values."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -220,7 +220,9 @@ class ColumnUtility(_message.Message):
     """For a quasi-identifier: loss. For an aggregated one: squared error within classes over total squared error."""
     squared_error: _builtins.bool
     @_builtins.property
-    def before(self) -> Global___Spread: ...
+    def before(self) -> Global___Spread:
+        """Approvers who do not own the source get its numbers of records and of different values alone."""
+
     @_builtins.property
     def after(self) -> Global___Spread:
         """The released records, without suppressed ones."""

@@ -2,6 +2,7 @@
 
 from tableveil.access.access import Access, Wanted
 from tableveil.access.rules import Caller, scopes, sight
+from tableveil.access.schema_rules import SchemaRules
 from tableveil.state.grants import Grant, Role, Scope
 
-__all__ = ["Access", "Caller", "Grant", "Role", "Scope", "Wanted", "scopes", "sight"]
+__all__ = ["Access", "Caller", "Grant", "Role", "SchemaRules", "Scope", "Wanted", "scopes", "sight"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tableveil.access import rules
 from tableveil.access.rules import Caller
 from tableveil.backend import Database, Ledger, folded
-from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, shortened
+from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, is_shown, shortened
 from tableveil.state import grants as store
 from tableveil.state.audit_entries import note_offline
 from tableveil.state.grants import GRANTS, Grant, Role, Scope
@@ -166,9 +166,9 @@ def faults_of(wanted: Wanted) -> list[Fault]:
     """The faults of a grant by itself."""
     kind, scope = "group" if wanted.is_group else "principal", wanted.scope
     faults = []
-    if not wanted.grantee or len(wanted.grantee) > LONGEST_NAME or not wanted.grantee.isprintable():
+    if not wanted.grantee or len(wanted.grantee) > LONGEST_NAME or not is_shown(wanted.grantee):
         found = shortened(wanted.grantee) if wanted.grantee else "nothing"
-        faults.append(Fault(kind, found, f"a name of up to {LONGEST_NAME} printable characters"))
+        faults.append(Fault(kind, found, f"a name of up to {LONGEST_NAME} characters that show"))
     if scope.table and not scope.schema:
         faults.append(Fault("schema", "nothing", f"the schema of the table {shortened(scope.table)}"))
     if scope.release is not None and scope.schema:

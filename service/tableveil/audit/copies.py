@@ -33,9 +33,7 @@ class Copies:
         # The last entry that was read, and the last that is in the database.
         self._read = 0
         with database.ledger() as ledger:
-            copied, _ = store.newest(ledger) or (0, "")
-        # Less in the file than in the copy: entries were cut off, and their numbers come again.
-        self._copied = min(copied, file.head.number)
+            self._copied, _ = store.newest(ledger) or (0, "")
 
     @property
     def lag(self) -> int:

@@ -47,6 +47,8 @@ class AuditFile:
     def __init__(self, path: Path, known: Head | None = None) -> None:
         """Opens or creates the file; `known` is the end of the chain if there is no file.
 
+        If the file ends before it, entries were cut off: their numbers are not given again.
+
         Raises:
             BusyError: another process writes it.
             InvalidError: it cannot be opened, or does not end with entries of an audit.
@@ -192,6 +194,7 @@ class AuditFile:
             note = f"{len(torn)} bytes after entry {self._head.number} were cut off; their SHA-256 is {digest}"
             logger.warning("the audit was repaired: %s", note)
             self._owed.append(AuditEntry(now(), AuditEvent.REPAIRED, note=note))
+        self._head = Head(max(known.number, self._head.number), self._head.hash)
 
 
 def _end_of(tail: bytes, path: Path) -> tuple[bytes | None, bytes]:

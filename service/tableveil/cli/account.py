@@ -40,12 +40,12 @@ _OBJECTS = {
 
 def account(release: release_service_pb2.Release) -> RenderableType:
     """The whole account, for a console."""
-    return Group(_title(release), *sections(release))
+    return Group(_title(release), *sections(release, release.name))
 
 
-def sections(release: release_service_pb2.Release) -> Iterator[RenderableType]:
-    """The account below its title; a release that was never made has no objects."""
-    for heading, content in _sections(release):
+def sections(release: release_service_pb2.Release, name: str) -> Iterator[RenderableType]:
+    """The account below its title; a release that was never made has no objects, and the name of its dry run."""
+    for heading, content in _sections(release, name):
         yield from (Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False))
 
 
@@ -91,9 +91,9 @@ def _why_not_current(release: release_service_pb2.Release) -> str:
     return "replaced by a later release"
 
 
-def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
+def _sections(release: release_service_pb2.Release, name: str) -> Iterator[tuple[str, RenderableType]]:
     if wording.has_evidence(release):
-        yield from _evidence(release)
+        yield from _evidence(release, name)
     else:
         yield "Result", facts([("suppressed", wording.count(release.suppressed_records))])
     if release.objects:
@@ -106,16 +106,19 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
         yield "Time", Text(_time(release.duration, release.phase_durations))
 
 
-def _evidence(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
+def _evidence(release: release_service_pb2.Release, name: str) -> Iterator[tuple[str, RenderableType]]:
     if release.warnings:
         yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
+    if release.matches:
+        same = (Text(wording.printable(text), style="yellow") for text in wording.matches(release))
+        yield "Other releases of these people", Group(*same)
     yield "Result", _result(release)
     yield "Attributes", Group(_attributes(release.attributes), *map(Text, declared_domains(release)))
     if any(result.levels for result in release.attributes):
         yield "Levels of the released records", _levels(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
     if release.guarantees:
-        yield "Privacy that is reached", guarantees(release, all_models=False)
+        yield "Privacy that is reached", guarantees(release, name)
     yield "Proof", _proof(release)
 
 

@@ -49,7 +49,7 @@ def review(session: Session, release: str) -> None:
 
 @click.command()
 @click.argument("release")
-@click.option("--note", default="", metavar="TEXT", help="For the ledger.")
+@click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
 @verb
 def approve(session: Session, release: str, note: str) -> None:
     """Make a release public that somebody else made, in place of an earlier one of its target."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -13,20 +14,23 @@ from tableveil.cli.verb import Session, verb
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--keep", type=click.IntRange(1), help="Afterwards remove older backups: so many of them are left.")
 @verb
-def backup(session: Session, name: str) -> None:
-    """Write a backup NAME.duckdb on a running server.
+def backup(session: Session, name: str | None, keep: int | None) -> None:
+    """Write a backup NAME.duckdb on a running server, by default called by the time in UTC.
 
     The server copies its database, as of one moment, into its --backup-directory, checks the copy, and gives it its
     name then. Jobs go on meanwhile. Ctrl-C gives it up and leaves nothing behind.
     """
-    found, output = session.client.back_up(name), session.output
+    made, output = session.client.back_up(name or f"{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}", keep), session.output
     if output.as_json:
-        output.json({"backup": found})
+        output.json({"backup": made})
         return
-    size = f"{found.size_bytes:,} bytes, {found.tables} tables with {found.rows:,} rows"
-    output.show(f"{found.path}: {size}, in {wording.duration(found.duration)}.")
+    size = f"{made.size_bytes:,} bytes, {made.tables} tables with {made.rows:,} rows"
+    output.show(f"{made.path}: {size}, in {wording.duration(made.duration)}.")
+    if made.removed:
+        output.show(f"Removed: {', '.join(made.removed)}.")
 
 
 @click.command()

@@ -107,8 +107,8 @@ def show_result(session: Session, name: str, html: Path | None = None, overwrite
 def _report(report: v1.ClassificationReport) -> RenderableType:
     parts: list[RenderableType] = [Text(report.name, style="bold"), facts(_about(report))]
     for assessment in report.assessments:
-        labels = wording.short(", ".join(assessment.labels))
-        heading = f"{wording.printable(assessment.class_column)} ({labels})"
+        labels = f" ({wording.short(', '.join(assessment.labels))})" if assessment.labels else ""
+        heading = f"{wording.printable(assessment.class_column)}{labels}"
         parts += [Text(""), Text(heading, style="bold"), _figures(assessment)]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in report.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)

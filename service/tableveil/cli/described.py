@@ -7,19 +7,20 @@ from rich.console import Group
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.client.names import source_reference
 from tableveil.v1 import table_service_pb2
 
 
 @click.command()
+@click.option("--schema", default="", help="List only the tables of this schema.")
 @DATABASE
 @verb
-def tables(session: Session) -> None:
+def tables(session: Session, schema: str) -> None:
     """List the tables and views of the server's database."""
     output = session.output
-    found = list(session.client.list_tables())
+    found = list(session.client.list_tables(schema))
     if output.as_json:
         output.json(table_service_pb2.ListTablesResponse(tables=found))
         return
@@ -50,7 +51,7 @@ def tables(session: Session) -> None:
 def describe(session: Session, table: str, schema: str | None, values: int) -> None:
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
     output = session.output
-    found = session.client.describe_table(named_table(table, schema), values)
+    found = session.client.describe_table(source_reference(table, schema), values)
     if output.as_json:
         output.json({"description": found})
         return

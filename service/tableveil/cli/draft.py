@@ -8,8 +8,8 @@ import click
 
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.source_query import query_option, require_one_source
-from tableveil.cli.table_names import named_table
 from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.client.names import source_reference
 from tableveil.document import to_commented_yaml
 from tableveil.v1 import draft_service_pb2
 
@@ -42,7 +42,7 @@ def draft_policy(
     require_one_source(table, schema, query, "TABLE")
     if sql and query is not None:
         raise click.UsageError("--sql is about a table, and there is a --query")
-    draft = session.client.draft_policy(named_table(table, schema) if table is not None else query or "")
+    draft = session.client.draft_policy(source_reference(table, schema) if table is not None else query or "")
     if sql:
         from tableveil.statements.draft import drafted_statement
 

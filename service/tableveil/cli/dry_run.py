@@ -7,18 +7,33 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.account import sections
+from tableveil.cli.follow import follow
+from tableveil.cli.guarantees import guarantees
 from tableveil.cli.verb import Session
-from tableveil.v1.dry_run_service_pb2 import DryRun
+from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
+from tableveil.v1.policy_pb2 import Policy
 
 
-def show_result(session: Session, name: str) -> None:
-    """Writes a dry run as JSON, or as an account for people."""
-    found = session.client.get_result(DryRun, name)
-    session.output.result("dry_run", found, _account)
+def show_result(session: Session, name: str, privacy: bool = False) -> None:
+    """Writes a dry run as JSON, or for people: as an account, or what it reaches of every privacy model."""
+    made = session.client.get_result(DryRun, name)
+    session.output.result("dry_run", made, _privacy if privacy else _account)
 
 
-def _account(found: DryRun) -> RenderableType:
-    title = Text(found.name, style="bold green")
-    title.append(f"  {wording.table_name(found.release.source)}, nothing was released", style="not bold default")
-    refusals = [Text(wording.printable(text), style="yellow") for text in found.refusals]
-    return Group(title, *refusals, *sections(found.release))
+def advise(session: Session, policy: Policy) -> None:
+    """Tries a policy in a dry run, and writes that as JSON, or the warnings for people."""
+    job = session.client.submit_analysis(SubmitDryRunRequest(policy=policy))
+    made = session.client.get_result(DryRun, follow(session, job.name, session.output.err).result)
+    told = [Text(wording.printable(text)) for text in made.release.warnings or ["There is nothing to advise."]]
+    session.output.result("dry_run", made, lambda _: Group(*told))
+
+
+def _privacy(made: DryRun) -> RenderableType:
+    return guarantees(made.release)
+
+
+def _account(made: DryRun) -> RenderableType:
+    title = Text(made.name, style="bold green")
+    title.append(f"  {wording.table_name(made.release.source)}, nothing was released", style="not bold default")
+    refusals = [Text(wording.printable(text), style="yellow") for text in made.refusals]
+    return Group(title, *refusals, *sections(made.release, made.name))

@@ -51,6 +51,16 @@ def _count(name: str, default: int, help_: str) -> Callable[[Callable[..., None]
 @_count("--query-threads", 2, "Threads of a query.")
 @_count("--query-seconds", 300, "Seconds that a query may take, with the reading of its rows.")
 @_count("--query-result", 16384, "MiB of rows that a query may have.")
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Answer statements that sort, compare or average labels as texts; the schema has the hint.",
+)
+@click.option(
+    "--metrics-address",
+    metavar="HOST:PORT",
+    help="Answer there to monitoring (/metrics) and to probes (/healthz, /readyz), without TLS or a token.",
+)
 @click.option("--log-format", type=click.Choice(["console", "json"]), default="console", show_default=True)
 def endpoint(
     published: Path,
@@ -75,6 +85,8 @@ def endpoint(
     query_threads: int,
     query_seconds: int,
     query_result: int,
+    lenient: bool,
+    metrics_address: str | None,
     log_format: str,
 ) -> None:
     """Let analysts query published releases by Arrow Flight SQL, until Ctrl-C or SIGTERM.
@@ -83,9 +95,9 @@ def endpoint(
     """
     from tableveil.endpoint.run import run_endpoint
     from tableveil.endpoint.settings import EndpointSettings, QueryLimits, UseLimits
-    from tableveil.server.address import Listening
-    from tableveil.server.settings import LogFormat
-    from tableveil.server.tls import TlsFiles
+    from tableveil.serving.address import Listening
+    from tableveil.serving.settings import LogFormat
+    from tableveil.serving.tls import TlsFiles
 
     with Output().reporting():
         tls = TlsFiles(tls_certificate, tls_key, tls_client_ca) if tls_certificate and tls_key else None
@@ -106,5 +118,7 @@ def endpoint(
                 ),
                 use=UseLimits(queries, queries_per_principal, connections_per_principal, calls_per_principal),
                 log_format=LogFormat(log_format),
+                metrics_address=metrics_address,
+                lenient=lenient,
             )
         )

@@ -10,12 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.client import UnreachableError
+from tableveil.client import UnpublishedError, UnreachableError
 from tableveil.errors import (
     BusyError,
     CancelledError,
     ConflictError,
     Fault,
+    GuardedError,
     InfeasibleError,
     InvalidError,
     NotFoundError,
@@ -34,6 +35,8 @@ _WORDS: dict[type[TableveilError], str] = {
     CancelledError: "Cancelled",
     NotFoundError: "Not found",
     UnreachableError: "Unreachable",
+    GuardedError: "Guarded",
+    UnpublishedError: "Unpublished",
 }
 
 

@@ -1,23 +1,8 @@
-"""The exit codes of the process, which tell a scheduler what to do next."""
+"""The exit codes of the process, which tell a scheduler what to do next. The help loads nothing else."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-
-from tableveil.client import UnreachableError
-from tableveil.client.failures import error_from
-from tableveil.errors import (
-    BusyError,
-    CancelledError,
-    ConflictError,
-    DeniedError,
-    InfeasibleError,
-    InvalidError,
-    NotFoundError,
-    TableveilError,
-    UnauthenticatedError,
-)
-from tableveil.v1 import job_service_pb2
 
 
 class ExitCode(IntEnum):
@@ -33,6 +18,8 @@ class ExitCode(IntEnum):
     BUSY = 7
     NOT_FOUND = 8
     REFUSED = 9
+    GUARDED = 10
+    UNPUBLISHED = 11
     # The codes by which shells report SIGINT and SIGPIPE.
     CTRL_C = 130
     BROKEN_PIPE = 141
@@ -54,32 +41,8 @@ _MEANINGS = {
     ExitCode.BUSY: "out of a resource for now: try again later",
     ExitCode.NOT_FOUND: "no such job, release, table, column or hierarchy",
     ExitCode.REFUSED: "no valid token, or no right to it",
+    ExitCode.GUARDED: "a guard holds it back: look at the rows before they take the place of others",
+    ExitCode.UNPUBLISHED: "the release stands, but a target did not take it",
     ExitCode.CTRL_C: "Ctrl-C; a job that was watched goes on",
     ExitCode.BROKEN_PIPE: "the reader of the output stopped reading",
 }
-
-_OF_ERRORS: dict[type[TableveilError], ExitCode] = {
-    InvalidError: ExitCode.INVALID,
-    InfeasibleError: ExitCode.INFEASIBLE,
-    CancelledError: ExitCode.CANCELLED,
-    UnreachableError: ExitCode.UNREACHABLE,
-    ConflictError: ExitCode.CONFLICT,
-    BusyError: ExitCode.BUSY,
-    NotFoundError: ExitCode.NOT_FOUND,
-    UnauthenticatedError: ExitCode.REFUSED,
-    DeniedError: ExitCode.REFUSED,
-}
-
-
-def of_error(error: TableveilError) -> ExitCode:
-    """The code for a command that ended in `error`."""
-    return _OF_ERRORS.get(type(error), ExitCode.FAILED)
-
-
-def of_job(job: job_service_pb2.Job) -> ExitCode:
-    """The code for a command that waited for a job until it ended."""
-    if job.state == job_service_pb2.JOB_STATE_SUCCEEDED:
-        return ExitCode.OK
-    if job.state in (job_service_pb2.JOB_STATE_CANCELLED, job_service_pb2.JOB_STATE_INTERRUPTED):
-        return ExitCode.CANCELLED
-    return of_error(error_from(job.failure))

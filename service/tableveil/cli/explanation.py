@@ -32,7 +32,7 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
     elif release.policy.HasField("microaggregation"):
         parts.append(Text("  There is none: clusters take its place. Its account says how they were formed."))
     else:
-        parts.append(Text("  It was released before explanations were kept."))
+        parts.append(Text("  There is none: it is from before they were kept, or depends on releases you may not see."))
     parts += [Text(""), Text("Next best that were checked", style="bold")]
     parts.append(_indented(_runners_up(release)))
     return Group(*parts)

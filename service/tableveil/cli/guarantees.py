@@ -11,9 +11,12 @@ from tableveil.report.reached import asked, reached
 from tableveil.v1 import release_service_pb2
 
 
-def guarantees(release: release_service_pb2.Release, all_models: bool) -> RenderableType:
-    """A table for a console, of the models that the policy asks for, with a hint at the others; or of all models."""
-    shown = [one for one in release.guarantees if all_models or asked(one, release.policy)]
+def guarantees(release: release_service_pb2.Release, elsewhere: str = "") -> RenderableType:
+    """A table for a console, of all models; or of those that the policy asks for, if all are shown `elsewhere`.
+
+    The place is the name of the release or of the dry run.
+    """
+    shown = [one for one in release.guarantees if not elsewhere or asked(one, release.policy)]
     rows = [
         (
             wording.printable(one.model.replace("_", " ")),
@@ -29,5 +32,5 @@ def guarantees(release: release_service_pb2.Release, all_models: bool) -> Render
     others = len(release.guarantees) - len(shown)
     if not others:
         return found
-    more = Text(f"{others} more that the policy does not ask for: tableveil show {release.name} --privacy", style="dim")
+    more = Text(f"{others} more that the policy does not ask for: tableveil show {elsewhere} --privacy", style="dim")
     return Group(found, more) if rows else more

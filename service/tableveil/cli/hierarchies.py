@@ -12,10 +12,10 @@ from tableveil import wording
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
-from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
 from tableveil.client.csv_rows import read_csv_rows
+from tableveil.client.names import source_reference
 from tableveil.document import load_policy
 from tableveil.errors import InvalidError, nearest, shortened
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
@@ -217,7 +217,7 @@ def preview(
     if not alone and place:
         asked.column = place[-1]
     if len(place) == 2:
-        asked.table.CopyFrom(named_table(place[0], schema))
+        asked.table.CopyFrom(source_reference(place[0], schema))
     directory = Path()
     if policy is not None:
         message = _policy(policy)

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.error_block import error_block
-from tableveil.cli.follow import follow
+from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.progress import activity, findings
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, Session, state_option, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.watching import ENDED
@@ -21,12 +21,13 @@ from tableveil.v1 import job_service_pb2
 
 
 @click.command()
+@state_option(job_service_pb2.JobState)
 @LIMIT
 @verb
-def jobs(session: Session, limit: int) -> None:
+def jobs(session: Session, states: list[job_service_pb2.JobState.ValueType], limit: int) -> None:
     """List jobs, newest first."""
     output = session.output
-    found = list(islice(session.client.list_jobs(), limit))
+    found = list(islice(session.client.list_jobs(states), limit))
     if output.as_json:
         output.json(job_service_pb2.ListJobsResponse(jobs=found))
         return
@@ -46,39 +47,41 @@ def jobs(session: Session, limit: int) -> None:
 
 @click.command()
 @click.argument("job")
+@ON_UNPUBLISHED
 @verb
-def watch(session: Session, job: str) -> None:
-    """Show the progress of a job until it ends.
+def watch(session: Session, job: str, on_unpublished: str) -> None:
+    """Show the progress of a job until it ends, and its release is published.
 
     With --json, one JSON object per line.
     """
-    ended = follow(session, resource_name(JOBS, job), session.output.out)
-    if not session.output.as_json:
-        session.output.show(f"See what came out with `tableveil show {ended.result}`.")
+    _watched(session, resource_name(JOBS, job), on_unpublished)
 
 
 @click.command()
 @click.argument("job")
+@click.option("--keep-best", is_flag=True, help="Stop only the search, and go on with the best that it has found.")
 @verb
-def cancel(session: Session, job: str) -> None:
+def cancel(session: Session, job: str, keep_best: bool) -> None:
     """Ask a job to stop.
 
     A job whose release is being committed completes.
     """
-    found = session.client.cancel_job(job)
+    found = session.client.cancel_job(job, keep_best=keep_best)
     if session.output.as_json:
         session.output.json({"job": found})
     elif found.state in ENDED:
         session.output.show(f"{found.name} has ended: {activity(found)}.")
     else:
-        session.output.show(f"{found.name} was asked to stop.")
+        asked = "end its search, and goes on with the best that it has" if keep_best else "stop"
+        session.output.show(f"{found.name} was asked to {asked}.")
 
 
 @click.command()
 @click.argument("job")
-@click.option("--wait", is_flag=True, help="Show progress until the new job ends.")
+@click.option("--wait", is_flag=True, help="Show progress until the new job ends, and its release is published.")
+@ON_UNPUBLISHED
 @verb
-def resubmit(session: Session, job: str, wait: bool) -> None:
+def resubmit(session: Session, job: str, wait: bool, on_unpublished: str) -> None:
     """Queue a new job for what a job that has ended was asked for.
 
     Whatever became of that: it may have failed, or its source may have other rows by now. A request id names the new
@@ -86,9 +89,7 @@ def resubmit(session: Session, job: str, wait: bool) -> None:
     """
     output, queued = session.output, session.client.resubmit_job(job)
     if wait:
-        ended = follow(session, queued.name, output.out)
-        if not output.as_json:
-            output.show(f"See what came out with `tableveil show {ended.result}`.")
+        _watched(session, queued.name, on_unpublished)
     elif output.as_json:
         output.json({"job": queued})
     else:
@@ -108,6 +109,13 @@ def delete(session: Session, job: str) -> None:
         session.output.json(job_service_pb2.DeleteJobResponse())
     else:
         session.output.show(f"{resource_name(JOBS, job)} is deleted.")
+
+
+def _watched(session: Session, name: str, on_unpublished: str) -> None:
+    """Follows a job, and says how to see its result."""
+    ended, output = follow(session, name, session.output.out), session.output
+    seen = f"See what came out with `tableveil show {ended.result}`."
+    settle(session, ended, on_unpublished, lambda: None if output.as_json else output.show(seen))
 
 
 def job_details(job: job_service_pb2.Job) -> RenderableType:

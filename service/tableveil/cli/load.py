@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, Group
@@ -12,12 +14,16 @@ from rich.status import Status
 from rich.text import Text
 
 from tableveil import wording
+from tableveil.cli.guess import first_values, flags
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, Session, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.v1 import table_service_pb2
+
+if TYPE_CHECKING:
+    from tableveil.client.loads import GuessedFormat
 
 _MOST_LINES_SHOWN = 20
 
@@ -40,23 +46,31 @@ _MOST_LINES_SHOWN = 20
 )
 @click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")
 @click.option("--quote", default="", help='CSV: what encloses values.  [default: "]')
-@click.option("--no-header", is_flag=True, help="CSV: the first line holds values; columns are column1, column2, …")
-@click.option("--null", "null_text", default="", help="CSV: what stands for NULL.  [default: nothing]")
-@click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
 @click.option(
-    "--encoding", default="utf-8", show_default=True, help="CSV: any that Python knows, such as cp1252 or utf-16."
+    "--header/--no-header", default=None, help="CSV: without, the first line holds values of column1, column2, …"
 )
+@click.option("--null", "nulls", multiple=True, help="CSV: what stands for NULL; may be repeated.  [default: nothing]")
+@click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
+@click.option("--encoding", help="CSV: any that Python knows, such as cp1252 or utf-16.  [default: utf-8]")
 @click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated.")
 @click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")
-@click.option("--decimal-comma", is_flag=True, help="CSV: numbers are written with a comma: 1,5.")
+@click.option("--decimal-comma/--decimal-point", default=None, help="CSV: numbers are written 1,5 or 1.5.")
 @click.option("--date-format", default="", metavar="FORMAT", help="CSV: how dates are written, such as %d.%m.%Y.")
 @click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
+@click.option("--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should.")
 @click.option(
     "--max-rejected",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
     help="CSV: lines that may be left out because they cannot be read or do not fit.",
+)
+@click.option(
+    "--most-columns",
+    type=click.IntRange(min=1),
+    default=4000,
+    show_default=True,
+    help="Columns of a file that are read here; the server has a limit of its own.",
 )
 @DATABASE_OR_NEW
 @verb
@@ -71,12 +85,15 @@ def load(
     query: str,
     on_server: bool,
     request_id: str,
+    most_columns: int,
     format_name: str | None,
-    encoding: str,
+    no_guess: bool,
     types: tuple[str, ...],
-    **csv: object,
+    **csv: Any,
 ) -> None:
     """Load a CSV or Parquet file, or rows of PostgreSQL, into a table: all of it, or nothing.
+
+    How a local CSV file is written is guessed by its values, shown with its first rows, and said again as options.
 
     For PostgreSQL, TABLE is by default the name of its --table. The password comes by PGPASSFILE, PGPASSWORD or a
     service.
@@ -91,9 +108,18 @@ def load(
     if format_name == "parquet":
         how = table_service_pb2.ParquetFormat()
     elif format_name == "csv" or not is_parquet(file):
-        how = table_service_pb2.CsvFormat(types=_types(types), encoding_name=encoding, **csv)  # type: ignore[arg-type]
+        how, kept = _stated(_types(types), **csv)
     place = named_table(table, schema)
     client, output = session.client, session.output
+    guess: GuessedFormat | None = None
+    if isinstance(how, table_service_pb2.CsvFormat) and not (no_guess or on_server or from_postgresql):
+        guess = client.guess_csv_format(file, how, kept, most_columns)
+        how = guess.format
+        if said := flags(how):
+            output.tell(Text.assemble(("guessed: ", "bold"), f"--no-guess {said}"))
+        for doubt in guess.doubts:
+            output.tell(Text(doubt))
+    began = time.monotonic()
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]
         if from_postgresql:
@@ -101,21 +127,24 @@ def load(
         elif on_server:
             read = partial(client.load_server_file, file, how=how)
         else:
-            read = partial(client.load_file, file, how=how, progress=sent.show)
+            read = partial(client.load_file, file, how=how, progress=sent.show, most_columns=most_columns)
         loaded = interruptible(client, lambda: read(table=place, append=append, replace=replace, request_id=request_id))
     if output.as_json:
         output.json(loaded)
     else:
-        output.show(_report(loaded))
+        output.show(_report(loaded, time.monotonic() - began, guess))
 
 
 @click.command()
+@click.argument("table", required=False)
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @LIMIT
 @DATABASE
 @verb
-def loads(session: Session, limit: int) -> None:
-    """List what was loaded, newest first."""
-    found = list(islice(session.client.list_loads(), limit))
+def loads(session: Session, table: str | None, schema: str | None, limit: int) -> None:
+    """List what was loaded, into TABLE alone if it is named, newest first."""
+    place = named_table(table, schema) if table else None
+    found = list(islice(session.client.list_loads(place), limit))
     if session.output.as_json:
         session.output.json(table_service_pb2.ListLoadsResponse(loads=found))
         return
@@ -141,6 +170,31 @@ def show_result(session: Session, name: str) -> None:
         session.output.json({"load": found})
     else:
         session.output.show(_report(table_service_pb2.LoadTableResponse(load=found)))
+
+
+def _stated(
+    types: dict[str, str], encoding: str | None, header: bool | None, nulls: tuple[str, ...], **csv: Any
+) -> tuple[table_service_pb2.CsvFormat, list[str]]:
+    """The format by the options, and the names of the fields that must not be guessed."""
+    fields = {
+        "encoding": encoding is not None,
+        "header": header is not None,
+        "null_texts": bool(nulls),
+        "decimal_comma": csv["decimal_comma"] is not None,
+        "date_format": bool(csv["date_format"]),
+        "timestamp_format": bool(csv["timestamp_format"]),
+    }
+    first, *others = nulls or ("",)
+    csv["decimal_comma"] = bool(csv["decimal_comma"])
+    how = table_service_pb2.CsvFormat(
+        types=types,
+        encoding_name=encoding or "utf-8",
+        no_header=header is False,
+        null_text=first,
+        null_texts=others,
+        **csv,
+    )
+    return how, [name for name, is_stated in fields.items() if is_stated]
 
 
 def _types(stated: tuple[str, ...]) -> dict[str, str]:
@@ -175,21 +229,31 @@ class _Sent:
             self._status.update(f"{wording.count(rows)} rows sent")
 
 
-def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
+def _report(
+    loaded: table_service_pb2.LoadTableResponse, seconds: float | None = None, guess: GuessedFormat | None = None
+) -> Group:
+    """The account of a load; `seconds` passed for the caller, who sent the rows, and sees the first of them."""
+    in_database = wording.duration(loaded.load.duration)
+    passed = f"{wording.seconds(seconds)}, of which {in_database} in the database" if seconds else in_database
     done = loaded.load
     told = [
         ("load", done.name),
         ("table", wording.table_name(done.table)),
         ("rows", wording.count(done.rows)),
         ("lines left out", wording.count(done.rejected_lines)),
-        ("time", wording.duration(done.duration)),
+        ("time", passed),
     ]
     if done.removed_rows:
         told.insert(3, ("rows replaced", wording.count(done.removed_rows)))
     if loaded.repeated:
         told.append(("note", "loaded before by this request id; nothing was loaded now"))
-    columns = [(wording.short(column.name), wording.short(column.type)) for column in done.columns]
-    parts = [facts(told), Text(""), listing(("column", "type"), columns, "No columns.")]
+    first = first_values(guess) if guess is not None else {}
+    titles = ("column", "type", "first rows") if first else ("column", "type")
+    columns = [
+        (wording.short(column.name), wording.short(column.type), first.get(column.name, ""))[: len(titles)]
+        for column in done.columns
+    ]
+    parts = [facts(told), Text(""), listing(titles, columns, "No columns.")]
     if loaded.rejected_lines:
         lines = [
             (

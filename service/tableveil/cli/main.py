@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from tableveil.cli.commands import MODULES
+from tableveil.cli.commands import COMMANDS, SECTIONS
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.errors import nearest, shortened
 
@@ -20,21 +20,30 @@ _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code.value:5}  {code.meaning}" for 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(MODULES)
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                # Equal first columns in all sections.
+                rows = [(name.ljust(width), command.summary) for name, command in commands.items()]
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would propose only commands that are loaded.
-        if args[0] not in MODULES and not ctx.resilient_parsing and (hint := nearest(args[0], MODULES)):
+        if args[0] not in COMMANDS and not ctx.resilient_parsing and (hint := nearest(args[0], COMMANDS)):
             ctx.fail(f"No such command {shortened(args[0])}. {hint}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in MODULES:
+        if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"tableveil.cli.{MODULES[cmd_name]}")
+        module = import_module(f"tableveil.cli.{COMMANDS[cmd_name].module}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        command.short_help = COMMANDS[cmd_name].summary
         return command
 
 

@@ -15,8 +15,9 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rich.console import Console, RenderableType
 
+from tableveil.cli.ended import of_error
 from tableveil.cli.error_block import error_block
-from tableveil.cli.exit_codes import ExitCode, of_error
+from tableveil.cli.exit_codes import ExitCode
 from tableveil.client.failures import failure_of
 from tableveil.errors import TableveilError
 

@@ -14,7 +14,7 @@ from tableveil.identity.secret import new_secret
 
 @contextmanager
 def client_of_own_server(
-    database: Path, memory_limit: str | None = None, threads: int | None = None
+    database: Path, memory_limit: str | None = None, threads: int | None = None, publish: tuple[str, ...] = ()
 ) -> Iterator[Client]:
     """A client of a server in this process, on a socket in a directory that only this user may enter."""
     from tableveil.server import Settings, TableveilServer
@@ -23,7 +23,14 @@ def client_of_own_server(
     os.umask(0o077)
     with TemporaryDirectory(prefix="tableveil-") as directory:
         address = f"unix:{directory}/socket"
-        settings = Settings(database, (address,), memory_limit=memory_limit, threads=threads, concurrent_jobs=1)
+        settings = Settings(
+            database,
+            (address,),
+            memory_limit=memory_limit,
+            threads=threads,
+            concurrent_jobs=1,
+            publish=publish,
+        )
         token = new_secret()
         with closing(TableveilServer(settings, token)), Client(address, token) as client:
             yield client

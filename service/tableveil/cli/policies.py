@@ -13,8 +13,8 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
-from tableveil.cli.exit_codes import of_error
-from tableveil.cli.follow import follow
+from tableveil.cli.ended import of_error
+from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
@@ -41,13 +41,20 @@ DRY_RUN = click.option(
 
 @click.command()
 @policy_argument
-@click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
+@click.option("--wait", is_flag=True, help="Show progress until the release is published, then its account.")
+@ON_UNPUBLISHED
 @REQUEST_ID
 @LEVELS_OF
 @DRY_RUN
 @verb
 def submit(
-    session: Session, policy: PolicyFile, wait: bool, request_id: str, levels_of: str | None, dry_run: bool
+    session: Session,
+    policy: PolicyFile,
+    wait: bool,
+    on_unpublished: str,
+    request_id: str,
+    levels_of: str | None,
+    dry_run: bool,
 ) -> None:
     """Queue a job for the policy in a file, or on standard input.
 
@@ -56,7 +63,7 @@ def submit(
     """
     job = queued(session, policy, request_id, levels_of, dry_run)
     if wait:
-        show_result_of(session, follow(session, job.name, session.output.err))
+        show_result_of(session, follow(session, job.name, session.output.err), on_unpublished)
     elif session.output.as_json:
         session.output.json({"job": job})
     else:
@@ -83,13 +90,16 @@ def queued(
     return session.client.submit(message, policy.directory, request_id)
 
 
-def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
-    """Writes the result of a job that succeeded as JSON, or for people."""
-    if job.kind in SHOWN:
-        import_module(f"tableveil.cli.{SHOWN[job.kind]}").show_result(session, job.result)
-        return
-    release = session.client.get_release(job.result)
-    session.output.result("release", release, account)
+def show_result_of(session: Session, job: job_service_pb2.Job, on_unpublished: str) -> None:
+    """Writes the result of a job that succeeded as JSON, or for people: a release once it is published."""
+
+    def show() -> None:
+        if job.kind in SHOWN:
+            import_module(f"tableveil.cli.{SHOWN[job.kind]}").show_result(session, job.result)
+        else:
+            session.output.result("release", session.client.get_release(job.result), account)
+
+    settle(session, job, on_unpublished, show)
 
 
 @click.command()

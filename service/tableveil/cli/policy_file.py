@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli.table_names import named_table
+from tableveil.client.names import source_reference
 from tableveil.document import load_policy, set_field
 from tableveil.errors import Fault
 from tableveil.v1 import policy_pb2
@@ -52,6 +52,9 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
     @click.argument("policy", metavar="POLICY|-", type=click.Path(path_type=Path, allow_dash=True))
     @click.option("--release-name", metavar="NAME", help="Release under this name instead of the policy's.")
     @click.option("--source", metavar="TABLE", help="Take this table, also as SCHEMA.TABLE, instead of the policy's.")
+    @click.option(
+        "--source-load", metavar="LOAD", help="Refuse the table unless it has the rows of this load, such as loads/5."
+    )
     @click.option("--repeat-reason", metavar="TEXT", help="Why these people are released once more.")
     @click.option(
         "--set",
@@ -67,6 +70,7 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         policy: Path,
         release_name: str | None,
         source: str | None,
+        source_load: str | None,
         repeat_reason: str | None,
         fields: list[tuple[str, str]],
         **options: object,
@@ -75,8 +79,10 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         if release_name is not None:
             told.append(("release.name", json.dumps(release_name)))
         if source is not None:
-            table = named_table(source, None)
+            table = source_reference(source, None)
             told += [("source_query", "null"), ("source", json.dumps({"schema": table.schema, "table": table.table}))]
+        if source_load is not None:
+            told.append(("source.load", json.dumps(source_load)))
         if repeat_reason is not None:
             told.append(("repeat_reason", json.dumps(repeat_reason)))
         function(policy=PolicyFile(policy, (*told, *fields)), **options)

@@ -69,6 +69,10 @@ def findings(job: job_service_pb2.Job) -> str:
         parts.append(f"lower bound {wording.score(progress.lower_bound)}")
     if progress.HasField("suppressed_share"):
         parts.append(f"{wording.share(progress.suppressed_share)} suppressed")
+    if progress.HasField("best_score") and progress.HasField("lower_bound"):
+        parts.append(f"gap {wording.score(max(0.0, progress.best_score - progress.lower_bound))}")
+    if progress.HasField("recent_gain"):
+        parts.append(f"{wording.share(progress.recent_gain)} better in the last tenth of the time")
     return ", ".join(parts)
 
 

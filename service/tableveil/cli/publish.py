@@ -11,7 +11,8 @@ from rich.console import RenderableType
 from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
-from tableveil.errors import BusyError, ConflictError
+from tableveil.client import UnpublishedError
+from tableveil.client.publications import fault_at
 from tableveil.v1 import release_service_pb2 as v1
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -52,11 +53,8 @@ def publish(session: Session, release: str, target: str, repeat_reason: str, wit
         session.output.json({"release": found})
     else:
         session.output.show(publications([found_there]))
-    if found_there.state == v1.PUBLICATION_STATE_FAILED:
-        raise ConflictError(found_there.code, f"{target} does not take {found.name}: {found_there.problem}")
-    if found_there.attempts:
-        problem = f"{target} did not take {found.name} yet: {found_there.problem}. The server tries again"
-        raise BusyError(found_there.code, problem)
+    if found_there.attempts or found_there.state == v1.PUBLICATION_STATE_FAILED:
+        raise UnpublishedError.about("UNPUBLISHED", f"{found.name} is not published", [fault_at(found, found_there)])
 
 
 def publications(found: Iterable[v1.Publication]) -> RenderableType:

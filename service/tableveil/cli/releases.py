@@ -12,14 +12,15 @@ from rich.console import Group, RenderableType
 
 from tableveil import wording
 from tableveil.cli.account import account
-from tableveil.cli.commands import SHOWN
+from tableveil.cli.commands import DRY_RUNS, SHOWN
+from tableveil.cli.dry_run import advise
 from tableveil.cli.explanation import explanation
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.sweep import CHART, OVERWRITE_CHART
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, LIMIT, Session, verb
+from tableveil.cli.verb import DATABASE, LIMIT, Session, state_option, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.document import to_yaml
@@ -32,10 +33,19 @@ _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 @click.command()
 @click.argument("names", nargs=-1, metavar="[RELEASE]…")
 @click.option("--together", is_flag=True, help="Show how many people the named releases tell apart together.")
+@state_option(release_service_pb2.ReleaseState)
+@click.option("--schema", default="", help="List only releases into this schema.")
 @LIMIT
 @DATABASE
 @verb
-def releases(session: Session, names: tuple[str, ...], together: bool, limit: int) -> None:
+def releases(
+    session: Session,
+    names: tuple[str, ...],
+    together: bool,
+    states: list[release_service_pb2.ReleaseState.ValueType],
+    schema: str,
+    limit: int,
+) -> None:
     """List releases, newest first; or judge some of them together."""
     output = session.output
     if together:
@@ -44,7 +54,7 @@ def releases(session: Session, names: tuple[str, ...], together: bool, limit: in
         return
     if names:
         raise click.UsageError("names of releases are for --together: show takes one")
-    found = list(islice(session.client.list_releases(), limit))
+    found = list(islice(session.client.list_releases(states, schema), limit))
     if output.as_json:
         output.json(release_service_pb2.ListReleasesResponse(releases=found))
     else:
@@ -65,7 +75,9 @@ def joint_classes(found: release_service_pb2.JointClasses) -> RenderableType:
 
 def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
     """Releases as a table."""
-    columns = ("release", "source", "target", "created", "records", "suppressed", "score", "optimal", "current")
+    found = list(found)
+    columns = ["release", "source", "target", "created", "records", "suppressed", "score", "optimal", "current"]
+    matched = ["same people"] if any(release.matches for release in found) else []
     rows = [
         (
             release.name,
@@ -77,10 +89,15 @@ def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
             wording.score(release.score) if wording.has_evidence(release) else "",
             ("yes" if release.proof.optimal else "not proven") if wording.has_evidence(release) else "",
             wording.standing(release),
+            *(", ".join(_others(release)) for _ in matched),
         )
         for release in found
     ]
-    return listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score"))
+    return listing([*columns, *matched], rows, "No releases yet.", numbers=("records", "suppressed", "score"))
+
+
+def _others(release: release_service_pb2.Release) -> list[str]:
+    return [match.other if match.release == release.name else match.release for match in release.matches]
 
 
 _PUBLIC = "Show it without options, or ask a steward of its tables."
@@ -89,14 +106,22 @@ _PUBLIC = "Show it without options, or ask a steward of its tables."
 @click.command()
 @click.argument("name", metavar="RELEASE|JOB|…")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
-@click.option("--privacy", is_flag=True, help="Show what a release reaches of every privacy model, asked for or not.")
+@click.option("--privacy", is_flag=True, help="Show what a release or a dry run reaches of every privacy model.")
 @click.option("--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again.")
+@click.option("--advice", is_flag=True, help="Try the policy of a release again, and tell what would keep more.")
 @CHART
 @OVERWRITE_CHART
 @DATABASE
 @verb
 def show(
-    session: Session, name: str, explain: bool, privacy: bool, policy: bool, chart: Path | None, overwrite: bool
+    session: Session,
+    name: str,
+    explain: bool,
+    privacy: bool,
+    policy: bool,
+    advice: bool,
+    chart: Path | None,
+    overwrite: bool,
 ) -> None:
     """Show what there is of a name.
 
@@ -104,8 +129,9 @@ def show(
     """
     output, client = session.output, session.client
     collection = name.rpartition("/")[0]
-    parts = [f"--{part}" for part, asked in (("explain", explain), ("privacy", privacy), ("policy", policy)) if asked]
-    if parts and (collection == JOBS or collection in SHOWN):
+    asked = {"--explain": explain, "--privacy": privacy, "--policy": policy, "--advice": advice}
+    parts = [part for part, wanted in asked.items() if wanted]
+    if parts and (collection == JOBS or collection in SHOWN) and (parts, collection) != (["--privacy"], DRY_RUNS):
         raise click.UsageError(f"{parts[0]} is for releases")
     if len(parts) > 1:
         raise click.UsageError(f"{' and '.join(parts)} show different things: use one of them")
@@ -113,7 +139,8 @@ def show(
         raise click.UsageError("--chart is for payout sweeps")
     if collection in SHOWN:
         show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result
-        show_result(session, name, *((chart, overwrite) if chart is not None else ()))
+        extra = (chart, overwrite) if chart is not None else (True,) if privacy else ()
+        show_result(session, name, *extra)
         return
     if collection == JOBS:
         job = client.get_job(name)
@@ -123,7 +150,9 @@ def show(
     if parts and not wording.has_evidence(release):
         found = f"the evidence of {release.name}"
         raise DeniedError.of("PERMISSION_DENIED", parts[0], found, "what is public of it", _PUBLIC)
-    if output.as_json:
+    if advice:
+        advise(session, release.policy)
+    elif output.as_json:
         output.json({"policy": release.policy} if policy else {"release": release})
     elif policy:
         click.echo(to_yaml(release.policy), nl=False)
@@ -152,7 +181,7 @@ def withdraw(session: Session, release: str, reason: str) -> None:
 
 def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool) -> RenderableType:
     if privacy:
-        return guarantees(release, all_models=True)
+        return guarantees(release)
     return explanation(release) if explain else account(release)
 
 

@@ -16,12 +16,13 @@ from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tableveil.v1.dry_run_service_pb2 import DryRun
 from tableveil.v1.frontier_service_pb2 import Frontier
 from tableveil.v1.payout_service_pb2 import PayoutSweep
+from tableveil.v1.proposal_service_pb2 import Proposal
 from tableveil.v1.risk_service_pb2 import RiskAnalysis
 from tableveil.v1.utility_service_pb2 import UtilityReport
 
 KINDS: dict[str, Any] = {
     collection_of(kind): kind
-    for kind in (Frontier, PayoutSweep, RiskAnalysis, ClassificationReport, UtilityReport, DryRun)
+    for kind in (Frontier, PayoutSweep, RiskAnalysis, ClassificationReport, UtilityReport, DryRun, Proposal)
 }
 """The kinds of results by their collections. Releases have a command of their own."""
 

@@ -15,9 +15,9 @@ from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.source_query import query_option, require_one_source
-from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
+from tableveil.client.names import source_reference
 from tableveil.errors import InternalError, shortened
 from tableveil.v1 import risk_service_pb2
 
@@ -132,9 +132,9 @@ def risk(
     elif subject.startswith("releases/") and schema is None:
         asked.release = subject
     else:
-        asked.table.CopyFrom(named_table(subject, schema))
+        asked.table.CopyFrom(source_reference(subject, schema))
     if population is not None:
-        asked.population.table.CopyFrom(named_table(population, None))
+        asked.population.table.CopyFrom(source_reference(population, None))
     if subset_column is not None:
         asked.population.subset_column = subset_column
     if population_size is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.cli.follow import follow
+from tableveil.cli.follow import ON_UNPUBLISHED, follow
 from tableveil.cli.output import Output
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.cli.policies import DRY_RUN, LEVELS_OF, REQUEST_ID, queued, show_result_of
@@ -25,6 +25,8 @@ from tableveil.cli.verb import Session
 @REQUEST_ID
 @LEVELS_OF
 @DRY_RUN
+@ON_UNPUBLISHED
+@click.option("--publish", multiple=True, metavar="NAME=TARGET", help="A target, as of `serve`; may be repeated.")
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
@@ -34,6 +36,8 @@ def run(
     request_id: str,
     levels_of: str | None,
     dry_run: bool,
+    on_unpublished: str,
+    publish: tuple[str, ...],
     memory_limit: str | None,
     threads: int | None,
     as_json: bool,
@@ -45,7 +49,7 @@ def run(
     change, then the release.
     """
     output = Output(as_json)
-    with output.reporting(), client_of_own_server(database, memory_limit, threads) as client:
+    with output.reporting(), client_of_own_server(database, memory_limit, threads, publish) as client:
         session = Session(client, output, alone=True)
         job = queued(session, policy, request_id, levels_of, dry_run)
-        show_result_of(session, follow(session, job.name, output.err))
+        show_result_of(session, follow(session, job.name, output.err), on_unpublished)

@@ -61,6 +61,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Calls of a principal a second; those of five seconds may come at once.",
 )
 @click.option(
+    "--most-columns",
+    type=click.IntRange(min=1),
+    default=4000,
+    show_default=True,
+    help="Columns of a table that is loaded.",
+)
+@click.option(
     "--streams-per-principal",
     type=click.IntRange(min=1),
     default=32,
@@ -161,6 +168,7 @@ def serve(
     concurrent_jobs: int,
     queue_limit: int,
     calls_per_principal: int,
+    most_columns: int,
     streams_per_principal: int,
     loads_per_principal: int,
     queued_per_principal: int,
@@ -205,6 +213,7 @@ def serve(
             concurrent_jobs=concurrent_jobs,
             queue_limit=queue_limit,
             calls_per_principal=calls_per_principal,
+            most_columns=most_columns,
             streams_per_principal=streams_per_principal,
             loads_per_principal=loads_per_principal,
             queued_per_principal=queued_per_principal,

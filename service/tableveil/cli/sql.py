@@ -13,10 +13,11 @@ import click
 
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
-from tableveil.cli.follow import follow
+from tableveil.cli.follow import ON_UNPUBLISHED, follow
 from tableveil.cli.grants import in_words
 from tableveil.cli.policies import REQUEST_ID, show_result_of
 from tableveil.cli.releases import listed
+from tableveil.cli.schemas import rule_in_words
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import TableveilError
 from tableveil.v1.release_service_pb2 import ReleaseState
@@ -32,8 +33,16 @@ A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops w
 @click.option("-c", "--command", "text", metavar="STATEMENTS", help="Statements, with semicolons between them.")
 @click.option("-f", "--file", type=click.File(encoding="utf-8"), help="A file of statements; - reads stdin.")
 @REQUEST_ID
+@ON_UNPUBLISHED
 @verb
-def sql(session: Session, bare: tuple[str, ...], text: str | None, file: TextIO | None, request_id: str) -> None:
+def sql(
+    session: Session,
+    bare: tuple[str, ...],
+    text: str | None,
+    file: TextIO | None,
+    request_id: str,
+    on_unpublished: str,
+) -> None:
     """Execute statements, such as CREATE ANONYMIZED TABLE, one after the other until one fails.
 
     Jobs are waited for. Without -c and -f, a shell with a history asks for statements. With --json, one JSON object per
@@ -46,7 +55,7 @@ def sql(session: Session, bare: tuple[str, ...], text: str | None, file: TextIO 
     if text is None and file is None and sys.stdin.isatty():
         if request_id:
             raise click.UsageError("--request-id needs a statement, by -c or -f")
-        _shell(session)
+        _shell(session, on_unpublished)
         return
     if text is None:
         try:
@@ -61,14 +70,14 @@ def sql(session: Session, bare: tuple[str, ...], text: str | None, file: TextIO 
     if request_id and len(statements) != 1:
         raise click.UsageError(f"--request-id names one job: give one statement, not {len(statements)}")
     for statement in statements:
-        _execute(session, statement, request_id)
+        _execute(session, statement, on_unpublished, request_id)
 
 
-def _execute(session: Session, statement: str, request_id: str = "") -> None:
+def _execute(session: Session, statement: str, on_unpublished: str, request_id: str = "") -> None:
     answer, output = session.client.execute(statement, request_id), session.output
     result = answer.WhichOneof("result") or ""
     if result == "job":
-        show_result_of(session, follow(session, answer.job.name, output.err))
+        show_result_of(session, follow(session, answer.job.name, output.err), on_unpublished)
     elif output.as_json:
         output.json(answer.releases if result == "releases" else {result: getattr(answer, result)})
     elif result == "privacy":
@@ -84,13 +93,17 @@ def _execute(session: Session, statement: str, request_id: str = "") -> None:
     elif result == "release":
         state = wording.enum_word(ReleaseState.Name(answer.release.state), "RELEASE_STATE_")
         output.show(f"{answer.release.name} is {state}.")
+    elif result == "schema":
+        output.show(f"Schema {wording.printable(answer.schema.schema)} is there.")
+    elif result == "schema_rule":
+        output.show(rule_in_words(answer.schema_rule))
     elif result == "grant":
         output.show(f"{answer.grant.name}: {in_words(answer.grant.rule)}.")
     else:
         output.show(f"{answer.removed_grant.name} is removed.")
 
 
-def _shell(session: Session) -> None:
+def _shell(session: Session, on_unpublished: str = "fail") -> None:
     """Asks for statements until there are no more; a failed one ends nothing."""
     from tableveil.statements.split import split
     from tableveil.statements.tokens import UnfinishedError
@@ -112,7 +125,7 @@ def _shell(session: Session) -> None:
             try:
                 statements, typed = split(typed)
                 for statement in statements:
-                    _execute(session, statement)
+                    _execute(session, statement, on_unpublished)
             except UnfinishedError:
                 # The next line goes on.
                 continue

@@ -4,10 +4,10 @@ import logging
 
 from tableveil.client.client import Client
 from tableveil.client.connection import DEFAULT_ADDRESS
-from tableveil.client.failures import UnreachableError
+from tableveil.client.failures import UnpublishedError, UnreachableError
 from tableveil.client.formats import ExportFormat
 
-__all__ = ["DEFAULT_ADDRESS", "Client", "ExportFormat", "UnreachableError"]
+__all__ = ["DEFAULT_ADDRESS", "Client", "ExportFormat", "UnpublishedError", "UnreachableError"]
 
 # Only handlers of the application get a client's log, not its terminal.
 logging.getLogger("tableveil").addHandler(logging.NullHandler())

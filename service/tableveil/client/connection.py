@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
@@ -36,6 +36,7 @@ _CHANNEL_OPTIONS = (
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+Answer = TypeVar("Answer")
 
 
 class _PageRequest(Protocol):
@@ -111,11 +112,18 @@ class Connection:
             raise UnreachableError("UNREACHABLE", message) from None
 
     def _ask(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request) -> Response:
+        def call() -> Response:
+            with self._failures():
+                return method(request, timeout=SECONDS_TO_ANSWER)
+
+        return self._patiently(call)
+
+    def _patiently(self, call: Callable[[], Answer]) -> Answer:
+        """The answer of a call that is made again while it is one too many."""
         until = time.monotonic() + SECONDS_TO_ANSWER
         while True:
             try:
-                with self._failures():
-                    return method(request, timeout=SECONDS_TO_ANSWER)
+                return call()
             except BusyError as busy:
                 # One call too many: nothing was done, and the server says when it takes the next one.
                 if busy.code != "RATE_LIMITED" or time.monotonic() + busy.retry_seconds > until:

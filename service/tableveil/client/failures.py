@@ -19,6 +19,7 @@ from tableveil.errors import (
     ConflictError,
     DeniedError,
     Fault,
+    GuardedError,
     InfeasibleError,
     InternalError,
     InvalidError,
@@ -40,6 +41,7 @@ _CLASSES: dict[faults_pb2.FailureKind.ValueType, type[TableveilError]] = {
     faults_pb2.FAILURE_KIND_INTERNAL: InternalError,
     faults_pb2.FAILURE_KIND_UNAUTHENTICATED: UnauthenticatedError,
     faults_pb2.FAILURE_KIND_DENIED: DeniedError,
+    faults_pb2.FAILURE_KIND_GUARDED: GuardedError,
 }
 _KINDS = {error: kind for kind, error in _CLASSES.items()}
 
@@ -57,6 +59,10 @@ _BROKEN = {
 
 class UnreachableError(TableveilError):
     """No Tableveil server answers at the address, or not in time."""
+
+
+class UnpublishedError(TableveilError):
+    """A release stands, but a target of its policy did not take it."""
 
 
 def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:

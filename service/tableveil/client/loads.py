@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
@@ -14,9 +15,18 @@ import pyarrow as pa
 from tableveil.backend import Session
 from tableveil.backend.interrupter import Interrupter
 from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.convert.loads import csv_format_from_proto, rejected_line_to_proto
+from tableveil.convert.loads import csv_format_from_proto, csv_format_to_proto, rejected_line_to_proto
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.loading import RejectedLine, Rows, csv_rows, parquet_rows, reading_parquet
+from tableveil.loading import (
+    MOST_COLUMNS,
+    CsvFormat,
+    RejectedLine,
+    Rows,
+    csv_rows,
+    guess_csv,
+    parquet_rows,
+    reading_parquet,
+)
 from tableveil.v1 import table_service_pb2 as v1
 
 # Rows; as many as DuckDB's own row groups have.
@@ -37,12 +47,17 @@ class LoadRequests:
         start: v1.LoadStart,
         reader: pa.RecordBatchReader,
         rejected: Callable[[], tuple[RejectedLine, ...]] = tuple,
+        check_count: Callable[[int], None] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """After all rows were read, `rejected` is asked for the lines that were left out."""
+        """After all rows were read, `rejected` is asked for the lines that were left out.
+
+        `check_count` is called with their number, and raises an error if some are missing.
+        """
         self._start = start
         self._reader = reader
         self._rejected = rejected
+        self._check_count = check_count
         self._progress = progress
         self._sent = 0
         self._making = threading.Lock()
@@ -79,6 +94,8 @@ class LoadRequests:
         for piece in arrow_pieces(counted):
             yield v1.LoadTableRequest(arrow_ipc=piece)
         rejected = map(rejected_line_to_proto, self._rejected())
+        if self._check_count is not None:
+            self._check_count(self._sent)
         yield v1.LoadTableRequest(end=v1.LoadEnd(row_count=self._sent, rejected_lines=rejected))
 
     def _counted(self) -> Iterator[pa.RecordBatch]:
@@ -90,7 +107,9 @@ class LoadRequests:
 
 
 @contextmanager
-def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress | None = None) -> Iterator[LoadRequests]:
+def file_requests(
+    start: v1.LoadStart, file: v1.ServerFile, progress: Progress | None = None, most_columns: int = MOST_COLUMNS
+) -> Iterator[LoadRequests]:
     """The messages that load a file of this machine, or all that match a pattern.
 
     Raises:
@@ -100,25 +119,58 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
     told = v1.LoadStart(client_file=file)
     told.MergeFrom(start)
     told.client_file.path = Path(file.path).name
-    # Text that looks like a time counts as one in UTC; types that Arrow lacks travel as DuckDB's own. Nothing is
-    # spilled: by default the database would spill below the working directory, for everybody to read.
-    memory = duckdb.connect(config={"temp_directory": ""})
-    with memory as connection, closing(Interrupter()) as interrupter:
+    with (
+        _session() as session,
+        _file_rows(session, paths, file, most_columns) as rows,
+        session.batches(rows.query, _ROWS_PER_BATCH) as reader,
+    ):
+        requests = LoadRequests(told, reader, lambda: rows.rejected(session), rows.check_count, progress)
+        try:
+            with nullcontext() if file.HasField("csv") else reading_parquet(paths):
+                yield requests
+        finally:
+            # The session must not be closed while another thread reads from it.
+            requests.end()
+
+
+@contextmanager
+def _session() -> Iterator[Session]:
+    """A database in memory, for this machine's files.
+
+    Text that looks like a time counts as one in UTC; types that Arrow lacks travel as DuckDB's own. Nothing is spilled:
+    by default the database would spill below the working directory, for everybody to read.
+    """
+    with duckdb.connect(config={"temp_directory": ""}) as connection, closing(Interrupter()) as interrupter:
         connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
         # The command decides what a terminal shows.
         connection.execute("SET enable_progress_bar = false")
-        with (
-            Session(connection, interrupter) as session,
-            _file_rows(session, paths, file) as rows,
-            session.batches(rows.query, _ROWS_PER_BATCH) as reader,
-        ):
-            requests = LoadRequests(told, reader, lambda: rows.rejected(session), progress)
-            try:
-                with nullcontext() if file.HasField("csv") else reading_parquet(paths):
-                    yield requests
-            finally:
-                # The session must not be closed while another thread reads from it.
-                requests.end()
+        with Session(connection, interrupter) as session:
+            yield session
+
+
+@dataclass(frozen=True, slots=True)
+class GuessedFormat:
+    """How a CSV file seems to be written, sentences about what stays open, and the cells of its first rows."""
+
+    format: v1.CsvFormat
+    doubts: tuple[str, ...]
+    columns: tuple[str, ...]
+    first_rows: tuple[tuple[str, ...], ...]
+
+
+def guessed_format(
+    path: str, stated: v1.CsvFormat, kept: Collection[str], most_columns: int = MOST_COLUMNS
+) -> GuessedFormat:
+    """How a CSV file of this machine, or the first that matches a pattern, seems to be written.
+
+    The fields `kept` stay as they are stated, by their names in `loading.CsvFormat`.
+
+    Raises:
+        InvalidError: it cannot be read.
+    """
+    with _session() as session:
+        guess = guess_csv(session, _found(Path(path).absolute())[0], _csv_format(stated), kept, None, most_columns)
+    return GuessedFormat(csv_format_to_proto(guess.format), guess.doubts, guess.columns, guess.first_rows)
 
 
 def _found(path: Path) -> list[Path]:
@@ -131,13 +183,17 @@ def _found(path: Path) -> list[Path]:
 
 
 @contextmanager
-def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile) -> Iterator[Rows]:
+def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile, most_columns: int) -> Iterator[Rows]:
     if not file.HasField("csv"):
-        yield parquet_rows(session, paths)
+        yield parquet_rows(session, paths, most_columns)
         return
+    with csv_rows(session, paths, _csv_format(file.csv), most_columns=most_columns, examples=True) as rows:
+        yield rows
+
+
+def _csv_format(message: v1.CsvFormat) -> CsvFormat:
     faults: list[Fault] = []
-    how = csv_format_from_proto(file.csv, faults)
+    how = csv_format_from_proto(message, faults)
     if faults:
         raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
-    with csv_rows(session, paths, how) as rows:
-        yield rows
+    return how

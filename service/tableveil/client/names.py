@@ -32,3 +32,20 @@ def table_reference(table: str | policy_pb2.TableReference) -> policy_pb2.TableR
         return table
     first, dot, rest = table.partition(".")
     return policy_pb2.TableReference(schema=first, table=rest) if dot else policy_pb2.TableReference(table=table)
+
+
+def source_reference(table: str | policy_pb2.TableReference, schema: str | None = None) -> policy_pb2.TableReference:
+    """The table of that name that rows are read from, which may be in a warehouse: `lake.clinic.visits`.
+
+    With a schema, such as `lake.clinic`, the name has all its dots. If there is no such warehouse, the server takes the
+    names for those of a schema, or of a table, that has a dot.
+    """
+    if not isinstance(table, str):
+        return table
+    if schema is not None:
+        catalog, dot, rest = schema.partition(".")
+        return policy_pb2.TableReference(catalog=catalog if dot else "", schema=rest if dot else schema, table=table)
+    parts = table.split(".", 2)
+    if len(parts) < 3:
+        return table_reference(table)
+    return policy_pb2.TableReference(catalog=parts[0], schema=parts[1], table=parts[2])

@@ -85,7 +85,7 @@ def postgresql_rows(url: str, table: str = "", query: str = "") -> Iterator[pa.R
             cursor.execute(text)
             read = cursor.fetch_record_batch()
         schema = pa.schema([(column.name, column.sent) for column in columns])
-        yield pa.RecordBatchReader.from_batches(schema, _sent(read, columns, schema))
+        yield pa.RecordBatchReader.from_batches(schema, _sent(read, columns, schema, lambda: _count(connection, text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +182,31 @@ def _digits(cursor: Any, query: str, names: Sequence[str]) -> dict[str, tuple[in
     return found
 
 
-def _sent(reader: pa.RecordBatchReader, columns: Sequence[_Column], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _sent(
+    reader: pa.RecordBatchReader, columns: Sequence[_Column], schema: pa.Schema, count: Callable[[], int]
+) -> Iterator[pa.RecordBatch]:
+    rows = 0
     with _refusals():
         for batch in reader:
+            rows += batch.num_rows
             arrays = [column.of(array) for column, array in zip(columns, batch.columns, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        if (there := count()) != rows:
+            raise InvalidError.of(
+                "ROWS_MISSING",
+                "query",
+                f"{rows:,} rows that were read",
+                f"the {there:,} that PostgreSQL counts in the same snapshot",
+                "Nothing was loaded. A query must have the same rows each time.",
+            )
+
+
+def _count(connection: Any, query: str) -> int:
+    """The rows in the same transaction, and so in the same snapshot."""
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({query}) AS read")
+        ((rows,),) = cursor.fetchall()
+        return int(rows)
 
 
 @contextmanager

@@ -52,9 +52,12 @@ def watch(
                 if job != last:
                     last = job
                     yield job
-                if job.state in ENDED:
-                    return
+            # A stream that its client leaves is a cancelled call for the server.
+            if last is not None and last.state in ENDED:
+                return
         except grpc.RpcError as failed:
+            if last is not None and last.state in ENDED:
+                return
             error = error_of(failed)
             if last is None or not is_broken(failed):
                 raise error from None

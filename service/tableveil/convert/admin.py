@@ -21,4 +21,5 @@ def backup_to_proto(backup: Backup) -> v1.Backup:
         tables=backup.tables,
         rows=backup.rows,
         duration=duration(backup.seconds),
+        removed=backup.removed,
     )

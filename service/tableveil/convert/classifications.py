@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from google.protobuf import json_format
 
 from tableveil.classification.model import Assessment, Comparison, Measures
@@ -20,6 +22,7 @@ from tableveil.requests.classification import (
 )
 from tableveil.state.classifications import Classification
 from tableveil.state.kinds import JobKind
+from tableveil.state.seen import Audience
 from tableveil.v1 import classification_service_pb2 as v1
 
 
@@ -58,8 +61,8 @@ def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Cla
 
 
 def classification_to_proto(found: Classification) -> v1.ClassificationReport:
-    """The message for a classifier assessment."""
-    return result_to_proto(
+    """The message for a classifier assessment; reviewers are not told the values of class columns."""
+    message = result_to_proto(
         JobKind.CLASSIFICATION,
         found,
         v1.ClassificationReport,
@@ -67,6 +70,13 @@ def classification_to_proto(found: Classification) -> v1.ClassificationReport:
         assessments=map(_assessment, found.assessments),
         request=json_format.Parse(found.request, v1.ClassificationRequest()),
     )
+    if found.audience is not Audience.OWNER:
+        for assessment in message.assessments:
+            assessment.ClearField("labels")
+            compared = ((one.original, one.anonymized) for one in assessment.comparisons)
+            for measures in (assessment.baseline, *itertools.chain.from_iterable(compared)):
+                measures.ClearField("classes")
+    return message
 
 
 def _assessment(assessment: Assessment) -> v1.ClassAssessment:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.enums import E, EnumMap
-from tableveil.convert.names import release_number
+from tableveil.convert.names import load_number, release_number
 from tableveil.errors import Fault, InvalidError, shortened
 
 MOST_FAULTS = 10_000
@@ -56,6 +56,14 @@ class Faults:
         except InvalidError as error:
             for fault in error.faults:
                 self.add(fault.field, fault.found, fault.expected, fault.hint)
+        return None
+
+    def load(self, name: str, field: str) -> int | None:
+        """The number in a load's name, which may stand alone; None, after adding the fault, if it is no such name."""
+        try:
+            return load_number(name if "/" in name else f"loads/{name}")
+        except InvalidError:
+            self.add(field, shortened(name), "the name of a load, such as loads/12 or 12")
         return None
 
     def decimal(self, text: str, field: str) -> Decimal | None:

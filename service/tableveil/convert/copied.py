@@ -12,7 +12,9 @@ from google.protobuf.message_factory import GetMessageClass
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import enum_map
 from tableveil.convert.names import job_name, result_name
+from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
+from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind
 
 M = TypeVar("M", bound=Message)
@@ -46,6 +48,8 @@ def _field(value: Any, field: Any) -> Any:
         return enum_map(type(value)).to_proto(value)
     if isinstance(value, Decimal):
         return decimal_to_text(value)
+    if isinstance(value, TableReference):
+        return table_to_proto(value)
     if field.message_type is None or value is None or isinstance(value, Message):
         return value
     kind = GetMessageClass(field.message_type)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil import access, hierarchy, policy
+from tableveil.errors import InvalidError
 from tableveil.game import sweep
 from tableveil.requests.classification import Classifier
+from tableveil.requests.proposal import Readers
 from tableveil.runtime import model
+from tableveil.source.doubtful import DoubtKind
 from tableveil.state import jobs as job_state
 from tableveil.state.publications import PublicationState
 from tableveil.state.release_objects import ObjectKind
@@ -21,6 +25,7 @@ from tableveil.v1 import (
     job_service_pb2,
     payout_service_pb2,
     policy_pb2,
+    proposal_service_pb2,
     release_service_pb2,
     report_service_pb2,
 )
@@ -46,6 +51,20 @@ class EnumMap(Generic[E]):
         """The member, or None for UNSPECIFIED and for numbers this version does not know."""
         return self._members.get(number)
 
+    def chosen(self, field: str, numbers: Iterable[int]) -> list[E]:
+        """The members in a repeated field.
+
+        Raises:
+            InvalidError: it has UNSPECIFIED, or a number that this version does not know.
+        """
+        members = []
+        for number in numbers:
+            member = self.from_proto(number)
+            if member is None:
+                raise InvalidError.of("FILTER_INVALID", field, str(number), f"some of {self.names}")
+            members.append(member)
+        return members
+
     @property
     def names(self) -> str:
         """All members' names, for messages."""
@@ -67,6 +86,8 @@ DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
 DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)
 FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
+DOUBT_KINDS = EnumMap(proposal_service_pb2.DoubtKind, DoubtKind)
+GUARDS = EnumMap(policy_pb2.Guard, policy.Guard)
 IF_EXISTS = EnumMap(policy_pb2.IfExists, policy.IfExists)
 JOB_PHASES = EnumMap(job_service_pb2.JobPhase, job_state.JobPhase)
 JOB_STATES = EnumMap(job_service_pb2.JobState, job_state.JobState)
@@ -81,6 +102,7 @@ ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
 PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
+READERS = EnumMap(proposal_service_pb2.Readers, Readers)
 RELEASE_CONTEXTS = EnumMap(policy_pb2.ReleaseContext, policy.ReleaseContext)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)

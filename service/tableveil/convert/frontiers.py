@@ -10,7 +10,7 @@ from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
-from tableveil.policy import Choose, Policy
+from tableveil.policy import Analysis, Choose, Policy, methods_of
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.state.kinds import JobKind
@@ -40,11 +40,12 @@ def frontier_from_proto(
         hint = "Leave it out: the points of a frontier are chosen by all models."
         expected = "ALL_MODELS, because what a frontier finds is not checked a second time"
         faults.append(Fault("search.choose", "QUASI_IDENTIFIERS_ONLY", expected, hint))
-    if policy is not None and policy.microaggregation is not None:
-        hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies; or ask for releases."
-        expected = "nothing, because a frontier searches a lattice of transformations"
-        faults.append(Fault("microaggregation", "microaggregation for a frontier", expected, hint))
-    if policy is not None and policy.local_recoding is not None and policy.local_recoding.classes_of is not None:
+    for method in methods_of(policy) if policy is not None else ():
+        if Analysis.FRONTIER not in method.analyses:
+            hint = "Leave it out, and give the quasi-identifiers hierarchies; or ask for releases."
+            expected = "nothing, because a frontier searches a lattice of transformations"
+            faults.append(Fault(method.field, f"{method.called} for a frontier", expected, hint))
+    if policy is not None and policy.classes_of is not None:
         hint = "Leave it out: a frontier forms classes anew for every k and limit."
         faults.append(Fault("local_recoding.classes_of", "the classes of a release for a frontier", "nothing", hint))
     limits, found = _limits(message)

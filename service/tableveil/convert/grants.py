@@ -1,4 +1,4 @@
-"""Grants as messages."""
+"""Grants, and the rules of schemas, as messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
+from tableveil.state.schema_rules import SchemaRule
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -44,4 +45,11 @@ def grant_to_proto(grant: Grant) -> v1.Grant:
         granted_by=grant.granted_by,
         create_time=timestamp(grant.granted_at),
         suspended=grant.suspended,
+    )
+
+
+def schema_rule_to_proto(rule: SchemaRule) -> v1.SchemaRule:
+    """The message of a schema's rule."""
+    return v1.SchemaRule(
+        schema=rule.schema_name, joint_k=rule.joint_k, set_by=rule.set_by, set_time=timestamp(rule.set_at)
     )

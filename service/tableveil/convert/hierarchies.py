@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.hierarchy_rules import RULES, rule_from_proto, rule_to_proto
-from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
+from tableveil.convert.tables import table_from_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
 from tableveil.hierarchy import (
@@ -40,9 +40,8 @@ def hierarchy_from_proto(
         case "stored":
             return StoredLevels(message.stored.name, message.stored.version)
         case "table":
-            reference = message.table.table
-            columns = tuple(message.table.columns)
-            return TableLevels(reference.catalog, reference.schema or DEFAULT_SCHEMA, reference.table, columns)
+            place, columns = table_from_proto(message.table.table), tuple(message.table.columns)
+            return TableLevels(place.catalog, place.schema, place.table, columns)
         case "safe_harbor_zip":
             zips = message.safe_harbor_zip
             place = table_from_proto(zips.population)

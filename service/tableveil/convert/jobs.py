@@ -49,4 +49,5 @@ def _progress(progress: JobProgress) -> job_service_pb2.SearchProgress:
         lower_bound=progress.lower_bound,
         suppressed_share=progress.suppressed_share,
         of_records=progress.of_records,
+        recent_gain=progress.recent_gain,
     )

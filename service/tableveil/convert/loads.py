@@ -78,7 +78,7 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         delimiter=message.delimiter,
         quote=message.quote,
         header=not message.no_header,
-        null_text=message.null_text,
+        null_texts=tuple(dict.fromkeys([message.null_text, *message.null_texts])),
         quoted_nulls=message.quoted_nulls,
         encoding=message.encoding_name or (encoding or CsvEncoding.UTF_8).value,
         max_rejected=message.max_rejected,
@@ -87,6 +87,25 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         decimal_comma=message.decimal_comma,
         date_format=message.date_format,
         timestamp_format=message.timestamp_format,
+    )
+
+
+def csv_format_to_proto(how: CsvFormat) -> v1.CsvFormat:
+    """The message of a format."""
+    return v1.CsvFormat(
+        delimiter=how.delimiter,
+        quote=how.quote,
+        no_header=not how.header,
+        null_text=how.null_texts[0],
+        null_texts=how.null_texts[1:],
+        quoted_nulls=how.quoted_nulls,
+        encoding_name=how.encoding,
+        max_rejected=how.max_rejected,
+        types=how.types,
+        all_text=how.all_text,
+        decimal_comma=how.decimal_comma,
+        date_format=how.date_format,
+        timestamp_format=how.timestamp_format,
     )
 
 

@@ -1,15 +1,13 @@
-"""Aggregated columns and microaggregation between proto and domain, both directions."""
+"""The aggregations of columns between proto and domain, both directions."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import AGGREGATE_FUNCTIONS, SCALES
-from tableveil.convert.fields import from_message, to_message
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
-    Microaggregation,
     Scale,
 )
 from tableveil.v1 import policy_pb2
@@ -44,15 +42,3 @@ def aggregation_to_proto(aggregation: Aggregation) -> policy_pb2.Aggregation:
         bottom_coding=aggregation.bottom_coding,
         top_coding=aggregation.top_coding,
     )
-
-
-def microaggregation_from_proto(message: policy_pb2.Microaggregation, faults: Faults) -> Microaggregation:
-    """The clustering of the whole table; faults are added to `faults`."""
-    return from_message(Microaggregation, message, "microaggregation", faults)
-
-
-def microaggregation_to_proto(microaggregation: Microaggregation) -> policy_pb2.Microaggregation:
-    """The message for the clustering of the whole table."""
-    message = policy_pb2.Microaggregation()
-    to_message(microaggregation, message)
-    return message

@@ -25,21 +25,20 @@ from tableveil.convert.enums import (
 )
 from tableveil.convert.fields import from_message
 from tableveil.convert.game import game_from_proto
-from tableveil.convert.microaggregation import microaggregation_from_proto
+from tableveil.convert.methods import methods_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
-from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
-from tableveil.errors import Fault, InternalError
+from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, unbound
+from tableveil.errors import Fault, InternalError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
     Documentation,
     IfExists,
-    LocalRecoding,
     Policy,
     PrivacyModel,
-    RecordLevel,
+    ReleaseGuards,
     ReleaseKind,
     ReleaseTarget,
     SearchOptions,
@@ -80,12 +79,16 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     """
     faults = Faults()
     _check_unknown_fields(message, faults)
-    too_many = False
+    unreadable = False
     for name, field, entries in _entries(message):
         if entries > _MOST[name]:
             faults.add(field, f"{entries:,} entries", f"at most {_MOST[name]:,}")
-            too_many = True
-    if too_many:
+            unreadable = True
+    for field, reference in _other_tables(message):
+        if reference.load:
+            faults.add(f"{field}.load", shortened(reference.load), UNBOUND)
+            unreadable = True
+    if unreadable:
         return None, faults.all()
     policy = _Reader(faults, before_upload).policy(message)
     converted = not faults
@@ -126,6 +129,15 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
         yield "order.values", f"attributes[{i}].order.values", len(attribute.order.values)
 
 
+def _other_tables(message: policy_pb2.Policy) -> Iterator[tuple[str, policy_pb2.TableReference]]:
+    """The paths and references of all tables but the source."""
+    yield "population.table", message.population.table
+    for i, attribute in enumerate(message.attributes):
+        path = f"attributes[{i}].hierarchy"
+        yield f"{path}.table.table", attribute.hierarchy.table.table
+        yield f"{path}.safe_harbor_zip.population", attribute.hierarchy.safe_harbor_zip.population
+
+
 class _Reader:
     """Reads each part of the policy, and puts a placeholder where a part cannot be read."""
 
@@ -136,7 +148,8 @@ class _Reader:
     def policy(self, message: policy_pb2.Policy) -> Policy:
         default_role = self._faults.enum_or_none(message.default_role, ROLES, "default_role")
         return Policy(
-            source=table_from_proto(message.source),
+            source=unbound(message.source),
+            source_load=self._faults.load(message.source.load, "source.load") if message.source.load else None,
             source_query=message.source_query,
             no_person_digests=message.no_person_digests,
             record_column=message.record_column,
@@ -166,24 +179,9 @@ class _Reader:
                 population_from_proto(message.population, self._faults) if message.HasField("population") else None
             ),
             game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
-            record_level=(
-                RecordLevel(message.record_level.adversary_knows_method) if message.HasField("record_level") else None
-            ),
-            local_recoding=(
-                self._local_recoding(message.local_recoding) if message.HasField("local_recoding") else None
-            ),
-            microaggregation=(
-                microaggregation_from_proto(message.microaggregation, self._faults)
-                if message.HasField("microaggregation")
-                else None
-            ),
             documentation=from_message(Documentation, message.documentation, "documentation", self._faults),
+            **methods_from_proto(message, self._faults),
         )
-
-    def _local_recoding(self, message: policy_pb2.LocalRecoding) -> LocalRecoding:
-        name, field = message.classes_of, "local_recoding.classes_of"
-        classes_of = self._faults.release(name, field) if name else None
-        return LocalRecoding(tuple(sorted(message.most_levels.items())), classes_of)
 
     def _person(self, message: policy_pb2.Policy) -> str | None:
         match message.WhichOneof("person"):
@@ -252,6 +250,7 @@ class _Reader:
             class_id=message.class_id,
             together_with=self._together_with(message.together_with),
             left_behind=self._faults.enum_or_none(message.left_behind, LEFT_BEHIND, "release.left_behind"),
+            guards=from_message(ReleaseGuards, message.guards, "release.guards", self._faults),
         )
 
     def _together_with(self, names: Sequence[str]) -> tuple[int, ...]:

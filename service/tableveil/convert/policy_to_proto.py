@@ -15,8 +15,8 @@ from tableveil.convert.enums import (
 )
 from tableveil.convert.fields import to_message
 from tableveil.convert.game import game_to_proto
-from tableveil.convert.microaggregation import microaggregation_to_proto
-from tableveil.convert.names import release_name
+from tableveil.convert.methods import methods_to_proto
+from tableveil.convert.names import load_name, release_name
 from tableveil.convert.population import population_to_proto
 from tableveil.convert.privacy import privacy_to_proto
 from tableveil.convert.quality import quality_to_proto
@@ -26,6 +26,7 @@ from tableveil.policy import (
     Choose,
     Documentation,
     Policy,
+    ReleaseGuards,
     ReleaseTarget,
     SearchOptions,
     Strategy,
@@ -51,15 +52,9 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         population=None if policy.population is None else population_to_proto(policy.population),
         game=None if policy.game is None else game_to_proto(policy.game),
     )
-    if policy.record_level is not None:
-        message.record_level.adversary_knows_method = policy.record_level.adversary_knows_method
-    if policy.local_recoding is not None:
-        message.local_recoding.SetInParent()
-        message.local_recoding.most_levels.update(dict(policy.local_recoding.most_levels))
-        if policy.local_recoding.classes_of is not None:
-            message.local_recoding.classes_of = release_name(policy.local_recoding.classes_of)
-    if policy.microaggregation is not None:
-        message.microaggregation.CopyFrom(microaggregation_to_proto(policy.microaggregation))
+    if policy.source_load is not None:
+        message.source.load = load_name(policy.source_load)
+    methods_to_proto(policy, message)
     if policy.person_column is None:
         message.rows_are_people = True
     else:
@@ -89,7 +84,7 @@ def _search(options: SearchOptions) -> policy_pb2.Search:
 
 
 def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
-    return policy_pb2.ReleaseTarget(
+    message = policy_pb2.ReleaseTarget(
         schema=target.schema,
         name=target.name,
         kind=RELEASE_KINDS.to_proto(target.kind),
@@ -101,3 +96,6 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         together_with=[release_name(number) for number in target.together_with],
         left_behind=LEFT_BEHIND.to_proto(target.left_behind),
     )
+    if target.guards != ReleaseGuards():
+        to_message(target.guards, message.guards)
+    return message

@@ -11,18 +11,21 @@ from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
-from tableveil.release import JointFigures
+from tableveil.lifecycle import JointFigures
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
+from tableveil.state.matches import Match
 from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Audience, Proof, Release
+from tableveil.state.releases import Proof, Release
+from tableveil.state.seen import Audience
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 _PUBLIC = FieldMask(
     paths=[
         *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after"),
+        "risk_by_size",
         *("current", "state", "withdraw_time", "warehouse"),
     ]
 )
@@ -74,10 +77,13 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         decision_time=timestamp(release.decision.at if release.decision else None),
         decision_note=release.decision.note if release.decision else "",
         publications=map(_publication, release.publications),
+        matches=map(_match, release.matches),
         warehouse=release.warehouse,
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     if release.audience is Audience.PUBLIC:
+        # The shares that people have of classes are evidence.
+        message.risk_after.CopyFrom(message.risk_by_size)
         public = release_service_pb2.Release()
         _PUBLIC.MergeMessage(message, public)
         return public
@@ -99,6 +105,7 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         proof=_proof(found.proof, found.score),
         risk_before=_risk(found.risk_before),
         risk_after=_risk(found.risk_after),
+        risk_by_size=_risk(found.risk_by_size),
         policy=policy_from_json(found.policy) if with_policy else None,
         warnings=found.warnings,
         source_fingerprint=found.source_fingerprint,
@@ -130,6 +137,11 @@ def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
 def _publication(found: Publication) -> release_service_pb2.Publication:
     times = {"request_time": timestamp(found.requested_at), "publish_time": timestamp(found.published_at)}
     return copied(found, release_service_pb2.Publication, **times)
+
+
+def _match(found: Match) -> release_service_pb2.ReleaseMatch:
+    names = {"release": release_name(found.release), "other": release_name(found.other)}
+    return release_service_pb2.ReleaseMatch(**names, finding=found.finding)
 
 
 def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:

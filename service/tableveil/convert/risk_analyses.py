@@ -16,6 +16,7 @@ from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.kinds import JobKind
 from tableveil.state.risk_analyses import RiskAnalysis
+from tableveil.state.seen import Audience
 from tableveil.v1 import risk_service_pb2
 
 
@@ -56,8 +57,8 @@ def _thresholds(message: risk_service_pb2.RiskRequest, faults: Faults) -> tuple[
 
 
 def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnalysis:
-    """The message for a risk analysis."""
-    return result_to_proto(
+    """The message for a risk analysis; reviewers are not told a source query, which may have values in it."""
+    message = result_to_proto(
         JobKind.RISK_ANALYSIS,
         analysis,
         risk_service_pb2.RiskAnalysis,
@@ -65,3 +66,6 @@ def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnaly
         proposals=[copied(subset, risk_service_pb2.ProposedQuasiIdentifiers) for subset in analysis.proposals],
         request=json_format.Parse(analysis.request, risk_service_pb2.RiskRequest()),
     )
+    if analysis.audience is not Audience.OWNER:
+        message.request.ClearField("source_query")
+    return message

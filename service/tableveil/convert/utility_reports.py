@@ -8,6 +8,7 @@ from tableveil.convert.canonical import canonical_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.names import release_name, release_number
 from tableveil.state.kinds import JobKind
+from tableveil.state.seen import Audience
 from tableveil.state.utility_reports import Stored
 from tableveil.v1 import utility_service_pb2
 
@@ -22,8 +23,8 @@ def utility_request_from_proto(message: utility_service_pb2.UtilityRequest) -> t
 
 
 def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport:
-    """The message for a utility report."""
-    return result_to_proto(
+    """The message for a utility report; reviewers are not told how the source spreads over its values."""
+    message = result_to_proto(
         JobKind.UTILITY_REPORT,
         stored,
         utility_service_pb2.UtilityReport,
@@ -33,3 +34,10 @@ def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport
         notes=stored.report.notes,
         request=json_format.Parse(stored.request, utility_service_pb2.UtilityRequest()),
     )
+    if stored.audience is not Audience.OWNER:
+        for column in message.columns:
+            # Beside those of the release, sums and counts tell the values of suppressed people.
+            before = utility_service_pb2.Spread(records=column.before.records, distinct=column.before.distinct)
+            column.before.CopyFrom(before)
+        message.notes.append("How the source spreads over its values is told to its stewards alone.")
+    return message

@@ -23,7 +23,7 @@ from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.client.formats import ExportFormat
 from tableveil.client.token import DEMO
-from tableveil.demo.discharges import create_discharges
+from tableveil.demo.discharges import create_discharges, create_zip_codes
 from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, REPORT, TABLE, clear
 from tableveil.demo.visits import create_visits
 from tableveil.document import read_policy
@@ -99,6 +99,7 @@ def _generate(database: Path, rows: int, seed: int) -> None:
     with duckdb.connect(str(database)) as connection:
         create_discharges(connection, TABLE, rows, seed)
         create_visits(connection, seed)
+        create_zip_codes(connection)
 
 
 @contextmanager

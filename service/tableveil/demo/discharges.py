@@ -153,6 +153,12 @@ def create_discharges(connection: duckdb.DuckDBPyConnection, table: str, rows: i
     connection.from_arrow(reader).create(exp.to_table(table, dialect="duckdb").sql("duckdb", identify=True))
 
 
+def create_zip_codes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Creates the table `zip_codes`: each one's people, which Safe Harbor asks for."""
+    people = pa.array([round(1000 * zip_code.population) for zip_code in ZIP_CODES])
+    connection.from_arrow(pa.table({"zip": _ZIP_CODE_TEXTS, "population": people})).create("zip_codes")
+
+
 def _chunk(start: int, seed: int) -> pa.RecordBatch:
     """The `CHUNK_ROWS` rows from row `start` on; they depend only on `start` and `seed`."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(start,)))

@@ -24,6 +24,7 @@ TABLES = {
     TABLE,
     "visits",
     "visits_later",
+    "zip_codes",
     *(
         f"{TABLE}_released{part}"
         for part in ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")

@@ -1,9 +1,10 @@
 """Reads a policy document into the proto message by walking the message's descriptor, and reports every fault.
 
 The rules are the same for YAML and JSON. A scalar is a text until its field gives it a type, quoted or not. `null` and
-nothing are a missing field. An enum's value goes by its short name in any case (`QUASI_IDENTIFIER`). At most one member
-of a oneof may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are
-boundaries of intervals.
+nothing are a missing field. A field goes by its name, also as proto JSON has it (`personColumn`), an enum's value by
+its own or by its short name in any case (`ROLE_QUASI_IDENTIFIER`, `quasi_identifier`). At most one member of a oneof
+may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are boundaries
+of intervals.
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ LIST_FORMS = {
     policy_pb2.Boundaries.DESCRIPTOR.full_name: "values",
 }
 """Messages that a document may write as a list: the list of this field."""
+
+_FIELDS_OF_NAMES = {
+    policy_pb2.TableReference.DESCRIPTOR.full_name: ("catalog", "schema", "table"),
+    policy_pb2.ReleaseTarget.DESCRIPTOR.full_name: ("schema", "name"),
+}
+"""The fields that a name with dots stands for elsewhere."""
 
 _PARSERS: dict[Syntax, Callable[[str], Node]] = {"yaml": parse_yaml, "json": parse_json}
 _SYNTAXES: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
@@ -145,16 +152,17 @@ class _Walk:
         descriptor = _descriptor(message)
         seen: set[str] = set()
         for name, child in node.entries:
-            below = _below(path, name)
+            field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
+            below = _below(path, field.name if field is not None else name)
             if isinstance(child, Refused):
                 self.refuse(below, child)
-            elif name not in descriptor.fields_by_name:
+            elif field is None:
                 self.refuse(below, _unknown(name, descriptor))
-            elif name in seen:
+            elif field.name in seen:
                 self.refuse(below, Refused("the field more than once", "each field once"))
             elif child is not None:
-                self._field(message, descriptor.fields_by_name[name], child, below)
-            seen.add(name)
+                self._field(message, field, child, below)
+            seen.add(field.name if field is not None else name)
 
     def _field(self, message: Message, field: FieldDescriptor, node: Node, path: str) -> None:
         if field.containing_oneof is not None:
@@ -216,7 +224,8 @@ class _Walk:
             self.refuse(path, node)
         else:
             names = ", ".join(message.DESCRIPTOR.fields_by_name) or "none"
-            self.refuse(path, Refused(_kind(node), f"a mapping with the fields {names}{' or a list' if form else ''}"))
+            expected = f"a mapping with the fields {names}{' or a list' if form else ''}"
+            self.refuse(path, Refused(_kind(node), expected, _in_parts(message, node)))
 
     def _scalar(self, field: FieldDescriptor, node: Node, path: str) -> str | int | float | bool | None:
         if isinstance(node, str):
@@ -229,6 +238,16 @@ class _Walk:
             return value
         self.refuse(path, value)
         return None
+
+
+def _in_parts(message: Message, node: Node) -> str:
+    """The mapping that is meant by a name with dots, such as `lake.clinic.visits`."""
+    fields = _FIELDS_OF_NAMES.get(message.DESCRIPTOR.full_name, ())
+    parts = node.split(".", max(len(fields) - 1, 0)) if isinstance(node, str) else []
+    if not parts or not fields or not all(parts):
+        return ""
+    written = ", ".join(f"{field}: {shortened(part)}" for field, part in zip(fields[-len(parts) :], parts, strict=True))
+    return f"Write {{{written}}}."
 
 
 def _descriptor(message: Message) -> Descriptor:

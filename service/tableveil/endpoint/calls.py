@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import sys
 import threading
 import time
 import uuid
@@ -11,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyarrow import flight
 
 from tableveil.audit import REFUSED, Recorder, Refused, without_port
 from tableveil.endpoint.credentials import CREDENTIALS
+from tableveil.endpoint.front import Passages
 from tableveil.endpoint.readers import Reader, Readers
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import (
@@ -22,11 +25,14 @@ from tableveil.errors import (
     CancelledError,
     DeniedError,
     InternalError,
+    InvalidError,
+    NotFoundError,
     TableveilError,
     UnauthenticatedError,
 )
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import Credentials
+from tableveil.metrics import Metrics
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 
@@ -35,18 +41,31 @@ logger = logging.getLogger("tableveil.endpoint")
 SECONDS_OF_CONNECTION = 60.0
 """How long a connection counts after its last call: nothing tells when it is closed."""
 
-_ERRORS: dict[type[TableveilError], tuple[type[flight.FlightError], str]] = {
+
+class UnsupportedError(InvalidError):
+    """A command that an endpoint does not answer."""
+
+
+_ERRORS: dict[type[TableveilError], tuple[type[Exception], str]] = {
     UnauthenticatedError: (flight.FlightUnauthenticatedError, "UNAUTHENTICATED"),
     DeniedError: (flight.FlightUnauthorizedError, "PERMISSION_DENIED"),
     BusyError: (flight.FlightUnavailableError, "UNAVAILABLE"),
     CancelledError: (flight.FlightCancelledError, "CANCELLED"),
     InternalError: (flight.FlightInternalError, "INTERNAL"),
+    UnsupportedError: (pa.ArrowNotImplementedError, "UNIMPLEMENTED"),
+    InvalidError: (pa.ArrowInvalid, "INVALID_ARGUMENT"),
+    NotFoundError: (pa.ArrowKeyError, "NOT_FOUND"),
     TableveilError: (flight.FlightServerError, "UNKNOWN"),
 }
-"""The error of Flight, and its status. Flight has none for what is invalid or not there.
+"""The error of pyarrow, and its status. Flight itself has none for what is invalid, unsupported or not there.
 
-pyarrow would send the traceback of any other error to the client.
+pyarrow sends the traceback of errors that are not Flight's to the client, with as many lines as `hide_tracebacks` lets.
 """
+
+
+def hide_tracebacks() -> None:
+    """Lets no traceback name a line: those that pyarrow sends would tell where the endpoint is installed."""
+    sys.tracebacklimit = 0
 
 
 @dataclass(slots=True)
@@ -67,8 +86,12 @@ class Call:
 class Calls:
     """Lets calls in. Used from any thread."""
 
-    def __init__(self, readers: Readers, recorder: Recorder, limits: UseLimits) -> None:
+    def __init__(
+        self, readers: Readers, recorder: Recorder, limits: UseLimits, metrics: Metrics, passages: Passages
+    ) -> None:
         self._readers = readers
+        self._passages = passages
+        self._metrics = metrics
         self._recorder = recorder
         self._limits = limits
         self._use = FairUse(Limits(calls_per_second=limits.calls_per_principal))
@@ -81,13 +104,16 @@ class Calls:
 
         A failure in the block becomes an error of Flight.
         """
-        peer = _peer(context)
+        seen: str = context.peer()
+        peer = self._passages.peer(seen)
         call = Call(method, peer, Credentials(None, (), peer), Reader("", "", frozenset()))
+        self._metrics.call_began()
         try:
             call.credentials = _credentials(context, peer)
             call.reader = self._readers.reader(call.credentials)
             self._use.count_call(call.reader.principal)
             self._count_connection(call.reader.principal, peer)
+            self._passages.known(seen)
             yield call
         except GeneratorExit:
             self._end(call, "CANCELLED", "CANCELLED")
@@ -108,19 +134,13 @@ class Calls:
             except BusyError as error:
                 raise flight.FlightUnavailableError(error.message) from None
 
-    def require_accepted(self, call: Call) -> None:
-        """Raises `TableveilError` if the caller would not be let in any more: the token was revoked, or expired.
-
-        The service is asked no more often than by new calls.
-        """
-        self._readers.reader(call.credentials)
-
     def begin(self, call: Call) -> None:
         """Records that rows are about to be read; `BusyError` if that cannot be written."""
         self._recorder.record(self._entry(call, AuditEvent.BEGIN, "", ""))
         call.begun = True
 
     def _end(self, call: Call, code: str, reason: str) -> None:
+        self._metrics.call_ended(call.method, code, time.monotonic() - call.began)
         name = call.reader.principal
         if call.begun:
             self._recorder.record_end(self._entry(call, AuditEvent.END, code, reason))
@@ -159,11 +179,6 @@ class Calls:
             seconds=time.monotonic() - call.began if ended else None,
             count=call.rows if ended else None,
         )
-
-
-def _peer(context: flight.ServerCallContext) -> str:
-    peer: str = context.peer()
-    return peer
 
 
 def _credentials(context: flight.ServerCallContext, peer: str) -> Credentials:

@@ -10,14 +10,19 @@ from typing import Any
 from tableveil.audit import Recorder
 from tableveil.endpoint.calls import Calls
 from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignIn
-from tableveil.endpoint.flight_server import FlightSql
+from tableveil.endpoint.flight_server import METHODS, FlightSql
+from tableveil.endpoint.front import Front, Passages
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
 from tableveil.endpoint.settings import EndpointSettings
+from tableveil.endpoint.standing import Standing
 from tableveil.errors import BusyError
-from tableveil.server.tls import TlsFiles
+from tableveil.metrics import Metrics
+from tableveil.serving.metrics import listen_for_metrics
+from tableveil.serving.tls import TlsFiles
+from tableveil.serving.version import installed_version
 from tableveil.tls import read_authorities, read_pair
 
 logger = logging.getLogger("tableveil.endpoint")
@@ -41,12 +46,28 @@ class Endpoint:
             opened.callback(processes.close)
             published = Published(settings.published, processes)
             known = service() if service else opened.enter_context(_remote(settings))
-            calls = Calls(Readers(known, published.stamp), recorder, settings.use)
-            self._flight = _listening(settings, calls, published, processes)
+            readers = Readers(known, published.stamp)
+            standing = Standing(readers)
+            opened.callback(standing.close)
+            metrics = Metrics(METHODS, installed_version())
+            self._readers, self._closing = readers, False
+            passages = self._passages = Passages()
+            calls = Calls(readers, recorder, settings.use, metrics, passages)
+            self._flight = _flight(settings, calls, published, processes, standing)
+            host = settings.listening.addresses[0].rpartition(":")[0]
+            self._front = _listening(settings, self._flight, passages)
+            self.metrics_address = None
+            if settings.metrics_address:
+                metrics.watch("tableveil_ready", "Whether queries can be answered.", lambda: self._is_ready(settings))
+                metrics.watch("tableveil_running_queries", "Queries that run.", lambda: processes.running)
+                metrics.watch("tableveil_queries_limit", "Queries that may run at once.", lambda: settings.use.queries)
+                self.metrics_address = listen_for_metrics(
+                    settings.metrics_address, metrics, lambda: self._is_ready(settings)
+                )
+                opened.callback(self.metrics_address.close)
             self._processes = processes
             self._opened = opened.pop_all()
-        host = settings.listening.addresses[0].rpartition(":")[0]
-        self.address = f"{host}:{self._flight.port}"
+        self.address = f"{host}:{self._front.port}"
         scheme = "grpc+tls" if settings.listening.tls else "grpc"
         self.uri = f"{scheme}://{self.address}"
 
@@ -55,10 +76,16 @@ class Endpoint:
         """How many queries run."""
         return self._processes.running
 
+    def _is_ready(self, settings: EndpointSettings) -> bool:
+        """Whether the endpoint takes calls, the directory is there, and the service answers."""
+        return not self._closing and settings.published.is_dir() and self._readers.answers()
+
     def close(self) -> None:
         """Ends the queries that run, and then the rest."""
+        self._closing = True
         self._opened.close()
         self._flight.shutdown()
+        self._front.close()
 
 
 def _remote(settings: EndpointSettings) -> RemoteService:
@@ -71,17 +98,25 @@ def _remote(settings: EndpointSettings) -> RemoteService:
     )
 
 
-def _listening(settings: EndpointSettings, calls: Calls, published: Published, processes: QueryProcesses) -> FlightSql:
-    listening = settings.listening
-    address, tls = listening.addresses[0], listening.tls
+def _flight(
+    settings: EndpointSettings, calls: Calls, published: Published, processes: QueryProcesses, standing: Standing
+) -> FlightSql:
+    tls = settings.listening.tls
     transport: dict[str, Any] = {"middleware": {CREDENTIALS: CredentialFactory()}}
     if tls is None or tls.client_ca is None:
         # With it, Flight would not tell the name in a client's certificate.
         transport["auth_handler"] = SignIn()
+    transport |= {"location": f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0", **_tls(tls)}
+    return FlightSql(calls, published, processes, Places(settings.use), standing, settings, transport)
+
+
+def _listening(settings: EndpointSettings, inner: FlightSql, passages: Passages) -> Front:
+    address = settings.listening.addresses[0]
+    host, _, port = address.rpartition(":")
     try:
-        transport |= {"location": f"grpc{'+tls' * (tls is not None)}://{address}", **_tls(tls)}
-        return FlightSql(calls, published, processes, Places(settings.use), settings.limits, transport)
+        return Front(host, int(port), inner.port, passages)
     except OSError:
+        inner.shutdown()
         found, expected = f"{address}, where the endpoint cannot listen", "an address of this machine that is free"
         raise BusyError.of("ADDRESS_IN_USE", "address", found, expected) from None
 

@@ -20,22 +20,29 @@ from pyarrow import flight
 
 from tableveil.backend import folded
 from tableveil.control import Control
-from tableveil.endpoint.calls import Call, Calls
+from tableveil.endpoint.calls import Call, Calls, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published, PublishedTable
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.schemas import Schemas
-from tableveil.endpoint.settings import QueryLimits
+from tableveil.endpoint.settings import EndpointSettings
+from tableveil.endpoint.standing import Standing, Watched
 from tableveil.endpoint.statement import MOST_CHARACTERS
-from tableveil.errors import BusyError, InvalidError
+from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
 LARGEST_PARAMETERS = 2**20
 """Bytes of bound parameters: they travel in handles."""
 
+_DAMAGED = (pa.ArrowException, ValueError, TypeError, KeyError, NotImplementedError, OSError)
+"""The errors of pyarrow for messages that are not Arrow's, or are of parts that it does not read."""
+
 _LARGEST_COMMAND = 8 * MOST_CHARACTERS + 2 * LARGEST_PARAMETERS
+
+_SESSION_CLOSED = b"\x08\x01"
+"""Flight's CloseSessionResult, whose status is CLOSED; Flight SQL's messages do not have it."""
 
 _MESSAGES: dict[str, type[Message]] = {
     cast(Any, message).DESCRIPTOR.full_name: message
@@ -45,6 +52,12 @@ _MESSAGES: dict[str, type[Message]] = {
         *(sql.ActionCreatePreparedStatementRequest, sql.ActionClosePreparedStatementRequest),
     )
 }
+
+METHODS = (
+    *(message.__name__ for message in (*COMMANDS, sql.CommandStatementQuery, sql.TicketStatementQuery)),
+    *("CommandPreparedStatementQuery", "CreatePreparedStatement", "ClosePreparedStatement", "CloseSession"),
+)
+"""The names of what is asked for, as the audit and the metrics have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,26 @@ class _CallControl(Control):
         return super().must_stop
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A process that was asked about a statement, and what may end it."""
+
+    process: QueryProcess
+    control: Control
+    watched: Watched
+
+    def answer(self) -> dict[str, Any]:
+        """Its next answer; raises the error by which it ended."""
+        try:
+            return self.process.answer()
+        except Ended:
+            raise self.ended() from None
+
+    def ended(self) -> TableveilError:
+        """The error by which it ended."""
+        return self.watched.refusal or self.process.ended(self.control)
+
+
 class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """Listens from the start."""
 
@@ -95,14 +128,17 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         published: Published,
         processes: QueryProcesses,
         places: Places,
-        limits: QueryLimits,
+        standing: Standing,
+        settings: EndpointSettings,
         transport: Mapping[str, Any],
     ) -> None:
         self._calls = calls
         self._published = published
         self._processes = processes
         self._places = places
-        self._limits = limits
+        self._standing = standing
+        self._limits = settings.limits
+        self._lenient = settings.lenient
         self._schemas = Schemas()
         super().__init__(**transport)
 
@@ -140,20 +176,21 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     raise _unknown("a ticket of this endpoint")
                 return flight.RecordBatchStream(self._metadata(command, call))
             statement = Statement.of(command.statement_handle)
-            process, control = opened.enter_context(self._asked(statement, call, context, rows=True))
-            call.releases = tuple(_answer(process, control)["releases"])
+            asked = opened.enter_context(self._asked(statement, call, context, rows=True))
+            call.releases = tuple(asked.answer()["releases"])
+            asked.answer()
             self._calls.begin(call)
             try:
-                reader = process.batches()
+                reader = asked.process.batches()
             except Ended:
-                raise process.ended(control) from None
-            rows = self._rows(process, control, reader, call, opened.pop_all())
+                raise asked.ended() from None
+            rows = self._rows(asked, reader, call, opened.pop_all())
             # From here on the generator ends the call, also if nobody ever asks it for rows.
             next(rows)
             return flight.GeneratorStream(reader.schema, rows)
 
     def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> Iterator[bytes]:
-        """Prepares a statement, or forgets it, which takes nothing."""
+        """Prepares a statement; or forgets it, or ends a session, which take nothing."""
         request = _command(action.body.to_pybytes() if action.body else b"")
         with self._calls.passed(context, action.type) as call:
             match action.type, request:
@@ -170,14 +207,17 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     return iter([_packed(result)])
                 case "ClosePreparedStatement", sql.ActionClosePreparedStatementRequest():
                     return iter([])
+                case "CloseSession", _:
+                    return iter([_SESSION_CLOSED])
                 case _:
-                    raise _unknown("CreatePreparedStatement or ClosePreparedStatement")
+                    raise _unknown("CreatePreparedStatement, ClosePreparedStatement or CloseSession")
 
     def list_actions(self, context: flight.ServerCallContext) -> list[tuple[str, str]]:
         """The actions."""
         return [
             ("CreatePreparedStatement", "Checks a statement, and gives a handle for it."),
             ("ClosePreparedStatement", "Forgets a handle."),
+            ("CloseSession", "Ends a session, of which nothing is kept."),
         ]
 
     def list_flights(self, context: flight.ServerCallContext, criteria: bytes) -> Iterator[flight.FlightInfo]:
@@ -203,7 +243,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 hint = "An endpoint is read only."
                 raise InvalidError.of("COMMAND_INVALID", "command", "a change", "parameters of a SELECT", hint)
             statement = Statement.of(command.prepared_statement_handle)
-            bound = Statement(statement.query, encoded(_parameters(reader)))
+            bound = Statement(statement.query, _parameters(reader))
             result = sql.DoPutPreparedStatementResult(prepared_statement_handle=bound.handle)
             writer.write(pa.py_buffer(result.SerializeToString()))
 
@@ -217,8 +257,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         tables = self._published.tables(call.reader.releases)
         key = (statement, [(table.release, table.schema, table.name) for table in tables])
         if (known := self._schemas.get(key)) is None:
-            with self._asked(statement, call, context, rows=False) as (process, control):
-                known = _answer(process, control)
+            with self._asked(statement, call, context, rows=False) as asked:
+                known = asked.answer()
             self._schemas.keep(key, known)
         call.releases = tuple(known["releases"])
         return schema_from(known["schema"]) if known["schema"] else None, known["parameters"]
@@ -226,16 +266,19 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
     @contextmanager
     def _asked(
         self, statement: Statement, call: Call, context: flight.ServerCallContext, *, rows: bool
-    ) -> Iterator[tuple[QueryProcess, Control]]:
+    ) -> Iterator[_Asked]:
         """A process that was asked about the statement, and holds a place while the block runs."""
         control = _CallControl(context)
         control.limit(time.monotonic() + self._limits.seconds)
-        with self._places.taken(call.reader.principal, control):
+        with (
+            self._standing.watched(call.credentials, control) as watched,
+            self._places.taken(call.reader.principal, control),
+        ):
             control.limit(time.monotonic() + self._limits.seconds)
             tables = self._published.tables(call.reader.releases)
             process = self._processes.open(self._request(statement, tables, rows=rows), control)
             try:
-                yield process, control
+                yield _Asked(process, control, watched)
             finally:
                 self._processes.release(process)
 
@@ -245,18 +288,19 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             "parameters": statement.parameters,
             "tables": [(folded(table.schema), folded(table.name), table.release) for table in tables],
             "files": {table.release: str(self._published.file(table.release)) for table in tables},
+            "lenient": self._lenient,
             "rows": rows,
         }
 
     def _rows(
-        self, process: QueryProcess, control: Control, reader: pa.RecordBatchReader, call: Call, opened: ExitStack
+        self, asked: _Asked, reader: pa.RecordBatchReader, call: Call, opened: ExitStack
     ) -> Generator[pa.RecordBatch | None, None, None]:
         with opened:
             yield None
             call.rows, size = 0, 0
             try:
                 for batch in reader:
-                    self._calls.require_accepted(call)
+                    asked.watched.require_accepted()
                     size += batch.nbytes
                     if size > self._limits.result:
                         found = f"more than {self._limits.result:,} bytes of rows"
@@ -264,15 +308,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     call.rows += batch.num_rows
                     yield batch
             except (pa.ArrowInvalid, OSError):
-                raise process.ended(control) from None
-            _answer(process, control)
-
-
-def _answer(process: QueryProcess, control: Control) -> dict[str, Any]:
-    try:
-        return process.answer()
-    except Ended:
-        raise process.ended(control) from None
+                raise asked.ended() from None
+            asked.answer()
 
 
 def _command(data: bytes | None) -> Message | None:
@@ -302,22 +339,23 @@ def _info(schema: pa.Schema, descriptor: flight.FlightDescriptor, ticket: bytes)
     return flight.FlightInfo(schema, descriptor, [flight.FlightEndpoint(ticket, [])], -1, -1)
 
 
-def _parameters(reader: flight.MetadataRecordBatchReader) -> pa.Table:
+def _parameters(reader: flight.MetadataRecordBatchReader) -> str:
+    """The parameters that a client sends, encoded."""
     batches, size = [], 0
-    for chunk in reader:
-        try:
+    try:
+        for chunk in reader:
             # Arrow trusts the offsets that it is sent.
             chunk.data.validate(full=True)
-        except pa.ArrowInvalid:
-            damaged, whole = "values that cannot be read", "whole values of Arrow"
-            raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
-        batches.append(chunk.data)
-        size += chunk.data.nbytes
-        if size > LARGEST_PARAMETERS:
-            found = f"more than {LARGEST_PARAMETERS:,} bytes"
-            raise InvalidError.of("PARAMETERS_INVALID", "parameters", found, "one row of parameters")
-    return pa.Table.from_batches(batches, reader.schema)
+            batches.append(chunk.data)
+            size += chunk.data.nbytes
+            if size > LARGEST_PARAMETERS:
+                found = f"more than {LARGEST_PARAMETERS:,} bytes"
+                raise InvalidError.of("PARAMETERS_INVALID", "parameters", found, "one row of parameters")
+        return encoded(pa.Table.from_batches(batches, reader.schema))
+    except _DAMAGED:
+        damaged, whole = "values that cannot be read", "whole values of Arrow"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
 
 
-def _unknown(expected: str) -> InvalidError:
-    return InvalidError.of("COMMAND_INVALID", "command", "one that this endpoint does not answer", expected)
+def _unknown(expected: str) -> UnsupportedError:
+    return UnsupportedError.of("COMMAND_INVALID", "command", "one that this endpoint does not answer", expected)

@@ -6,18 +6,18 @@ import logging
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.parsers.duckdb import DuckDBParser
+
+from tableveil.answers import MACROS
 
 # It would write statements of analysts into the log.
 logging.getLogger("sqlglot").disabled = True
 
 
 class AnalystSql(DuckDB):
-    """DuckDB's SQL, whose functions stay as they are written.
+    """DuckDB's SQL, in which a call is a name and its arguments, except where it has words among them.
 
-    sqlglot has classes of its own for many functions, and writes some of them in another way. Here a call is a name and
-    its arguments, except where it has words among them.
+    sqlglot has classes of its own for many functions.
     """
 
     class Parser(DuckDBParser):  # noqa: D106
@@ -25,10 +25,6 @@ class AnalystSql(DuckDB):
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: DuckDBParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT")
         }
-
-    class Generator(DuckDBGenerator):  # noqa: D106
-        # Otherwise string_agg(DISTINCT x, ',') would become one of pairs.
-        MULTI_ARG_DISTINCT = True
 
 
 _AGGREGATES = """
@@ -74,9 +70,15 @@ FUNCTIONS = frozenset(f"{_AGGREGATES} {_WINDOWS} {_NUMBERS} {_TEXTS} {_TIMES} {_
 None reads a file, a setting, the catalog, or a statement that it is given. None makes rows.
 """
 
+ANSWERS = frozenset(macro.name for macro in MACROS if not macro.makes_rows)
+"""Functions of labels, which the process of a query makes itself."""
+
+ROWS_OF_LABELS = frozenset(macro.name for macro in MACROS if macro.makes_rows)
+"""The functions that may stand in FROM."""
+
 _NODES = """
 Add Alias All And Anonymous Any Array Between BitwiseAnd BitwiseNot BitwiseOr Boolean Bracket CTE Case Cast Coalesce
-Column Cube CurrentDate CurrentTimestamp DPipe DataType DataTypeParam Distinct Div EQ Escape Except Exists Extract
+Column Cube CurrentDate CurrentTimestamp DPipe DataType DataTypeParam Distinct Div Dot EQ Escape Except Exists Extract
 Filter From GT GTE Group GroupingSets Having ILike Identifier If IgnoreNulls In IntDiv Intersect Interval Is Join LT LTE
 Lateral Like Limit LimitOptions Literal Mod Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Offset Or Order Ordered Paren
 Placeholder Pow Qualify RegexpLike RespectNulls Rollup Select SimilarTo Slice Star Sub Subquery Table TableAlias

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tableveil.control import Control
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import BusyError, CancelledError
-from tableveil.runtime.turns import Turns
+from tableveil.fair_use.turns import Turns
 
 _SECONDS_BETWEEN_LOOKS = 0.1
 

@@ -3,8 +3,9 @@
 A statement may take time and memory that DuckDB neither counts nor gives up: in binding, in making long texts. The
 process limits itself, and ends at once when the endpoint closes the pipe.
 
-All of them are copies of one process, `python -m tableveil.endpoint.query_process N`: it reads from the socket with the
-number N, and opens nothing itself.
+All of them are copies of one process, `python -m tableveil.endpoint.query_process N DIRECTORY`: it reads from the
+socket with the number N, and opens nothing itself. Once the endpoint is gone, killed or not, it removes the directory
+into which queries spilled.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import base64
 import gc
 import os
 import resource
+import shutil
 import signal
 import socket
 import sys
@@ -26,8 +28,10 @@ from typing import Any, BinaryIO
 import duckdb
 import pyarrow as pa
 
+from tableveil.answers import MACROS
 from tableveil.backend import arrow_type, cleared
 from tableveil.endpoint import second_opinion
+from tableveil.endpoint.looked import LookInFiles
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.statement import Checked, alias_of, check
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
@@ -47,6 +51,9 @@ FAILED = 1
 
 UNCOUNTED = 1.5
 """How much more memory a process may have than its database: that does not count everything."""
+
+HINT = "tableveil.hint"
+"""The key of the hint in the metadata of a schema."""
 
 _DEEPEST_CALLS = 5_000
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -75,6 +82,7 @@ def main() -> None:
         while True:
             settings, pipes, _, _ = socket.recv_fds(endpoint, 65_536, 3)
             if not settings:
+                shutil.rmtree(sys.argv[2], ignore_errors=True)
                 return
             requests, results, exit_code = pipes
             # The process may end before its pipe is noted.
@@ -127,6 +135,7 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(";".join(macro.created() for macro in MACROS))
     # They stay open: closing a pipe waits for the thread that reads it.
     pipe, answers = os.fdopen(requests, "rb"), os.fdopen(results, "wb", buffering=0)
     request = receive(pipe)
@@ -159,13 +168,20 @@ def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Messa
 
 
 def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: BinaryIO) -> Message:
-    """Writes the account of the statement, and then its rows if they are wanted."""
-    checked = check(request["statement"], {(schema, name): number for schema, name, number in request["tables"]})
-    for number in sorted(checked.releases):
+    """Writes the account of the statement; if its rows are wanted, that they begin, and then these."""
+
+    def attach(number: int) -> str:
         _attach(connection, alias_of(number), request["files"][str(number)])
+        return alias_of(number)
+
+    tables = {(schema, name): number for schema, name, number in request["tables"]}
+    look = LookInFiles(connection, attach)
+    checked = check(request["statement"], tables, look, lenient=request["lenient"])
+    for number in sorted(checked.releases):
+        look.attach(number)
     _lock(connection)
     second_opinion.require_same(connection, checked)
-    values = _values(request["parameters"], checked.parameters) if request["parameters"] else None
+    values = _values(connection, request["parameters"], checked.parameters) if request["parameters"] else None
     account = {"releases": sorted(checked.releases), "parameters": checked.parameters}
     if checked.parameters and values is None:
         if request["rows"]:
@@ -173,12 +189,14 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         # Their types are unknown, and so are those of the result.
         return {**account, "schema": None}
     if not request["rows"]:
-        return {**account, "schema": _base64(_schema(connection, checked, values))}
+        return {**account, "schema": _base64(_hinted(_schema(connection, checked, values), checked))}
+    # It may take long until the rows begin.
+    send(answers, {**account, "schema": None})
     reader = _reader(connection, checked, values)
     _base64(reader.schema)
-    send(answers, {**account, "schema": None})
+    send(answers, {"rows": 0})
     rows = 0
-    with pa.ipc.new_stream(answers, reader.schema) as stream:
+    with pa.ipc.new_stream(answers, _hinted(reader.schema, checked)) as stream:
         error: TableveilError | None = None
         try:
             for batch in reader:
@@ -208,6 +226,11 @@ def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: lis
     return _columns(_query(connection, checked.text, values))
 
 
+def _hinted(schema: pa.Schema, checked: Checked) -> pa.Schema:
+    """The schema, which tells what to write if the statement takes labels for values."""
+    return schema.with_metadata({HINT: checked.hint}) if checked.hint else schema
+
+
 def _columns(query: duckdb.DuckDBPyRelation) -> pa.Schema:
     # With no rows, columns of one name get other names.
     fields = zip(query.columns, query.limit(0).to_arrow_reader().schema, strict=True)
@@ -227,7 +250,7 @@ def _query(
         (f"CAST({place} AS {to})" if to != type_ else place) + f" AS {_quoted(name)}"
         for place, name, type_, to in zip(places, found.columns, types, wanted, strict=True)
     )
-    return connection.sql(f"SELECT {columns} FROM ({text}) AS result({', '.join(places)})", params=values)
+    return connection.sql(f"SELECT {columns} FROM (\n{text}\n) AS result({', '.join(places)})", params=values)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -257,19 +280,25 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET GLOBAL lock_configuration = true")
 
 
-def _values(encoded: str, expected: int) -> list[Any]:
+def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int) -> list[Any]:
     try:
         found = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
         found.validate(full=True)
-        values = [column.to_pylist() for column in found.columns]
-    except (pa.ArrowException, ValueError, OverflowError, OSError):
-        damaged, whole = "values that cannot be read", "whole values of Arrow"
+        rows, columns = found.num_rows, found.num_columns
+        values = [value for column in found.columns for value in column.to_pylist()] if rows == 1 else []
+        if values and columns == expected:
+            connection.execute(f"SELECT {', '.join('?' * columns)}", values).fetchall()
+    except MemoryError:
+        raise
+    except Exception:
+        # pyarrow, Python and DuckDB have many errors for values of types that they do not convert.
+        damaged, whole = "values that cannot be read", "whole values of Arrow, of types that DuckDB has"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
-    if found.num_rows != 1 or found.num_columns != expected:
-        rows = f"{found.num_rows} rows of {found.num_columns} parameters"
-        raise InvalidError.of("PARAMETERS_INVALID", "parameters", rows, f"one row of {expected}")
-    return [value for (value,) in values]
+    if rows != 1 or columns != expected:
+        told = f"{rows} rows of {columns} parameters"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", told, f"one row of {expected}")
+    return values
 
 
 def _told(error: Exception, request: Message) -> TableveilError:

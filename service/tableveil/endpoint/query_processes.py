@@ -104,10 +104,10 @@ class QueryProcesses:
         ours, theirs = socket.socketpair()
         # With the modules found where this process finds them.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-P", "-m", "tableveil.endpoint.query_process", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "tableveil.endpoint.query_process"]
         with theirs:
             process = subprocess.Popen(
-                command,
+                [*command, str(theirs.fileno()), str(self._spilled.path)],
                 pass_fds=[theirs.fileno()],
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -222,10 +222,8 @@ def schema_from(encoded: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
 
 
-def encoded(parameters: pa.Table | None) -> str | None:
+def encoded(parameters: pa.Table) -> str:
     """Parameters for a request."""
-    if parameters is None:
-        return None
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, parameters.schema) as stream:
         stream.write_table(parameters)

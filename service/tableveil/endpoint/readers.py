@@ -86,6 +86,14 @@ class Readers:
         self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._strangers = threading.BoundedSemaphore(STRANGERS_AT_ONCE)
 
+    def answers(self) -> bool:
+        """Whether the service answers the endpoint: it is asked about nobody."""
+        try:
+            self._service.reader(Credentials(None, (), ""))
+        except TableveilError:
+            return False
+        return True
+
     def reader(self, credentials: Credentials) -> Reader:
         """The reader by these credentials, and what it may read now.
 

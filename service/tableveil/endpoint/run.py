@@ -6,11 +6,12 @@ import logging
 import os
 import threading
 
+from tableveil.endpoint.calls import hide_tracebacks
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.settings import EndpointSettings
-from tableveil.server.log import configure_log
-from tableveil.server.run import on_signals
-from tableveil.server.version import installed_version
+from tableveil.serving.log import configure_log
+from tableveil.serving.signals import on_signals
+from tableveil.serving.version import installed_version
 
 logger = logging.getLogger("tableveil.endpoint")
 
@@ -28,6 +29,7 @@ def run_endpoint(settings: EndpointSettings) -> None:
     """
     configure_log(settings.log_format)
     os.umask(0o077)
+    hide_tracebacks()
     stop = threading.Event()
     with on_signals(stop):
         endpoint = Endpoint(settings)

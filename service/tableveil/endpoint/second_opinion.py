@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import FUNCTIONS
+from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, ROWS_OF_LABELS
 from tableveil.endpoint.statement import Checked, alias_of
 from tableveil.errors import InvalidError
 
@@ -21,39 +21,134 @@ _OWN_NAMES = frozenset(
 """Functions that DuckDB's parser makes of operators and keywords, beside those that have signs as names."""
 
 
+_ALLOWED = frozenset(
+    {
+        *("BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR"),
+        *("PARAMETER", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"),
+        *("ASCENDING", "BASE_TABLE", "DESCENDING", "DISTINCT_MODIFIER", "EMPTY", "EXPRESSION_LIST", "JOIN"),
+        *("LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_DEFAULT", "ORDER_MODIFIER", "RECURSIVE_CTE_NODE"),
+        *("SELECT_NODE", "SET_OPERATION_NODE", "TABLE_FUNCTION"),
+    }
+)
+"""The kinds of expressions and of parts of a query that a statement may have in DuckDB's tree."""
+
+_KEYWORDS = frozenset(
+    {
+        *("current_catalog", "current_role", "current_schema", "current_user", "session_user", "user"),
+        *("current_time", "localtime", "localtimestamp"),
+    }
+)
+"""Functions that are called without parentheses, which the parser takes for columns; none of them is allowed."""
+
+_PLACES = frozenset({"query_location", "query_location_length"})
+_NAMES_OF_COMMON = frozenset({"cte_name", "key"})
+_NAMES_OF_TABLE = frozenset({"qualified_name", "catalog_name", "schema_name", "table_name", "alias"})
+
+
 def require_same(connection: duckdb.DuckDBPyConnection, checked: Checked) -> None:
     """Refuses a text in which DuckDB finds other tables or functions than the check allows.
+
+    Only names of tables may differ from those in the text that was written: the rest is what DuckDB reads in it.
 
     Raises:
         InvalidError: it does, or it cannot read the text.
     """
-    (found,) = connection.execute("SELECT json_serialize_sql(?)", [checked.text]).fetchall()[0]
-    tree = json.loads(found)
-    if tree["error"] or len(tree["statements"]) != 1:
-        raise _refused(str(tree.get("error_message", "another number of statements")).splitlines()[0][:300])
+    statement = _parsed(connection, checked.text)
     releases = {alias_of(release) for release in checked.releases}
-    waiting: list[Any] = [tree["statements"]]
+    waiting: list[Any] = [statement]
     while waiting:
         node = waiting.pop()
         if isinstance(node, list):
             waiting += node
         elif isinstance(node, dict):
-            _look(node, releases)
+            _require_allowed(node, releases)
             waiting += node.values()
+    if not _agree(_parsed(connection, checked.written), statement):
+        raise _refused("names that can be read in two ways")
 
 
-def _look(node: dict[str, Any], releases: set[str]) -> None:
+def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
+    """DuckDB's tree of the only statement in a text."""
+    ((serialized,),) = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchall()
+    try:
+        tree = json.loads(serialized)
+    except ValueError:
+        # It writes some constants, such as those of type BIT, in a way that is no JSON.
+        raise _refused("a constant that cannot be described") from None
+    if tree["error"] or len(tree["statements"]) != 1:
+        raise _refused(str(tree.get("error_message", "another number of statements")).splitlines()[0][:300])
+    statement: dict[str, Any] = tree["statements"][0]
+    return statement
+
+
+def _agree(written: dict[str, Any], statement: dict[str, Any]) -> bool:
+    """Whether two trees differ only in names of tables, in bounds after labels, and in places in the text."""
+    waiting: list[tuple[Any, Any]] = [(written, statement)]
+    while waiting:
+        one, other = waiting.pop()
+        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+            if one.get("type") == "BASE_TABLE":
+                if not _is_renamed(one, other):
+                    return False
+                waiting += [(one[key], other[key]) for key in one.keys() - _PLACES - _NAMES_OF_TABLE]
+            elif one.get("type") == "COLUMN_REF":
+                names, others = one["column_names"], other["column_names"]
+                # The first of four names is that of a catalog.
+                if len(names) != len(others) or names[-3:] != others[-3:]:
+                    return False
+            else:
+                waiting += [(one[key], other[key]) for key in one.keys() - _PLACES - _NAMES_OF_COMMON - {"arguments"}]
+                if "arguments" in one:
+                    waiting.append((one["arguments"], _as_written(other, len(one["arguments"]))))
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            waiting += zip(one, other, strict=True)
+        elif one != other:
+            return False
+    return True
+
+
+def _as_written(call: dict[str, Any], arguments: int) -> Any:
+    """The arguments of a call without the bounds that the check has put after a label."""
+    found = call["arguments"]
+    added = found[1:3]
+    is_completed = (
+        folded(call["function_name"]) in ANSWERS | ROWS_OF_LABELS
+        and len(found) == arguments + len(added) == arguments + 2
+        and all(not one["name"] and one["expression"]["type"] == "COLUMN_REF" for one in added)
+    )
+    return [found[0], *found[3:]] if is_completed else found
+
+
+def _is_renamed(written: dict[str, Any], table: dict[str, Any]) -> bool:
+    """Whether it is the table that was written, under its new name."""
+    path, name = table["qualified_name"]["path"], written["qualified_name"]["path"][-1]
+    if len(path) == 1:
+        return bool(table["alias"] == (written["alias"] or name)) or not (table["alias"] or written["alias"])
+    return bool(path[-1] == name and table["alias"] == written["alias"])
+
+
+def _require_allowed(node: dict[str, Any], releases: set[str]) -> None:
     kind = node.get("class") or node.get("type")
+    if isinstance(kind, str) and kind not in _ALLOWED:
+        raise _refused(kind.replace("_", " "))
     if kind == "BASE_TABLE":
         path = node["qualified_name"]["path"]
         is_common = len(path) == 1 and path[0].startswith("common_")
         if not is_common and (len(path) != 3 or path[0] not in releases):
             raise _refused("a table of no release")
-    elif kind in ("TABLE_FUNCTION", "SHOW_REF", "PIVOT", "COLUMN_DATA"):
-        raise _refused("rows of no table")
+    elif kind == "COLUMN_REF":
+        names = node["column_names"]
+        if len(names) == 1 and folded(names[0]) in _KEYWORDS:
+            raise _refused(f"the function {names[0]}")
+    elif kind == "TABLE_FUNCTION":
+        name = folded(node["function"]["function_name"])
+        if name not in ROWS_OF_LABELS:
+            raise _refused(f"the table function {name}")
     elif kind in ("FUNCTION", "WINDOW"):
         name = folded(node["function_name"])
-        if name not in FUNCTIONS and name not in _OWN_NAMES and any(letter.isalnum() for letter in name):
+        known = FUNCTIONS | ANSWERS | ROWS_OF_LABELS | _OWN_NAMES
+        elsewhere = name in ANSWERS | ROWS_OF_LABELS and bool(node["schema"] or node["catalog"])
+        if elsewhere or (name not in known and any(letter.isalnum() for letter in name)):
             raise _refused(f"the function {name}")
 
 

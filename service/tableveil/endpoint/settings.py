@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.server.address import Listening
-from tableveil.server.settings import LogFormat
+from tableveil.serving.address import Listening, check_metrics_address
+from tableveil.serving.settings import LogFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class EndpointSettings:
     """The options of `tableveil endpoint`.
 
     `published` is a directory of files of releases. `service` is the address of the service, and the files after it are
-    those by which the endpoint proves who it is, and knows the service.
+    those by which the endpoint proves who it is, and knows the service. `lenient` endpoints answer statements that take
+    labels for values.
     """
 
     published: Path
@@ -53,6 +54,8 @@ class EndpointSettings:
     limits: QueryLimits = QueryLimits()
     use: UseLimits = UseLimits()
     log_format: LogFormat = LogFormat.CONSOLE
+    metrics_address: str | None = None
+    lenient: bool = False
 
     def check(self) -> None:
         """Raises `InvalidError` for what can be known before the endpoint listens."""
@@ -65,3 +68,5 @@ class EndpointSettings:
             fault = Fault("address", ", ".join(map(shortened, self.listening.addresses)), "one host:port")
             raise InvalidError.about("ADDRESS_INVALID", "the address is invalid", [fault])
         self.listening.check()
+        if self.metrics_address:
+            check_metrics_address(self.metrics_address, self.listening.allow_remote)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from tableveil.endpoint.grammar import FUNCTIONS
-from tableveil.server.version import installed_version
+from tableveil.serving.version import installed_version
 
 _CASE_INSENSITIVE = 1
 _NULLS_AT_END = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -12,7 +12,10 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import FUNCTIONS, NODES, TYPES, AnalystSql
+from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, NODES, ROWS_OF_LABELS, TYPES, AnalystSql
+from tableveil.endpoint.labels_read import LabelsRead
+from tableveil.endpoint.meanings import Look, ReleaseTable
+from tableveil.endpoint.misuses import edited, hint_of, refused
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
 CATALOG = "releases"
@@ -30,6 +33,7 @@ MOST_TOKENS = 20_000
 _FIELD = "statement"
 _EXPECTED = "one SELECT, which may have EXPLAIN or DESCRIBE before it"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
+_TABLE = re.compile(r"\bTABLE\s*\Z", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_]+")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 _PARTS_OF_TABLES = {"this", "db", "catalog", "alias", "joins", "sample", "laterals"}
@@ -42,13 +46,17 @@ Tables = Mapping[tuple[str, str], int]
 class Checked:
     """The text for DuckDB, in which each table has the alias of its release, and what the text takes.
 
-    `described` is the statement before it that asks only about it: EXPLAIN, EXPLAIN ANALYZE, DESCRIBE, or nothing.
+    It is the text `written` with other names of tables, and with bounds after labels that functions of labels take, so
+    that DuckDB reads the rest as it would read what was written. `described` is the statement before it that asks only
+    about it: EXPLAIN, EXPLAIN ANALYZE, DESCRIBE, or nothing. `hint` is what to write where labels are taken for values.
     """
 
     text: str
+    written: str
     described: str
     releases: frozenset[int]
     parameters: int
+    hint: str = ""
 
 
 def alias_of(release: int) -> str:
@@ -56,11 +64,13 @@ def alias_of(release: int) -> str:
     return f"releases_{release}"
 
 
-def check(text: str, tables: Tables) -> Checked:
+def check(text: str, tables: Tables, look: Look | None = None, *, lenient: bool = False) -> Checked:
     """Reads a statement, and names in full the tables that it reads.
 
+    Without `look` it knows no labels. `lenient` lets statements pass that take labels for values.
+
     Raises:
-        InvalidError: it is no single SELECT, or has a part that is not allowed.
+        InvalidError: it is no single SELECT, has a part that is not allowed, or takes labels for values.
         NotFoundError: there is no such table among these.
     """
     if len(text) > MOST_CHARACTERS:
@@ -71,25 +81,38 @@ def check(text: str, tables: Tables) -> Checked:
     if max(depths, default=0) > MOST_BRACKETS:
         raise _too_deep()
     try:
-        described, rest = _without_description(text)
-        tree = _parsed(rest)
-        resolver = _Resolver(tables)
+        described, written = _without_description(text)
+        tree = _parsed(written)
+        resolver = _Resolver(tables, written)
         resolver.resolve(tree, {})
         _require_allowed(tree)
-        rendered = tree.sql(AnalystSql, identify=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
+        hint = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ""
     except RecursionError:
         raise _too_deep() from None
-    except sqlglot.UnsupportedError as error:
-        raise _refused(shortened(str(error).splitlines()[0]), "another way to say it") from None
     names = [placeholder.name for placeholder in tree.find_all(exp.Placeholder)]
     # Each ? is a parameter of its own; $1 is the same one wherever it stands.
     parameters = sum(not name.isdecimal() for name in names) + len({name for name in names if name.isdecimal()})
-    return Checked(rendered, described, frozenset(resolver.releases), parameters)
+    return Checked(resolver.text(), written, described, frozenset(resolver.releases), parameters, hint)
+
+
+def _with_bounds(tree: exp.Query, resolver: _Resolver, look: Look, *, lenient: bool) -> str:
+    """Completes calls of functions of labels; the hint if labels are taken for values."""
+    labels = LabelsRead(resolver.written, resolver.read, look)
+    labels.read(tree)
+    for start, end, text in labels.edits:
+        resolver.edits[start] = (end, text)
+    if labels.misuses and not lenient:
+        raise refused(labels.misuses, resolver.written)
+    return hint_of(labels.misuses, resolver.written) if labels.misuses else ""
 
 
 def _without_description(text: str) -> tuple[str, str]:
     """The word that asks about the statement, and the statement: sqlglot does not look into most of EXPLAIN."""
     tokens = _tokens(text)
+    # Comments and semicolons around it would end the statement that it becomes a part of.
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    text = text[: tokens[-1].end + 1] if tokens else ""
     first = tokens[0].text.upper() if tokens else ""
     rest = text[tokens[0].end + 1 :] if tokens else ""
     if first == "EXPLAIN":
@@ -132,11 +155,20 @@ class _Resolver:
     """Gives each table the alias of its release, and each common table expression a name that no catalog has.
 
     So a name that is taken for one of a common table expression cannot be read as one of the database's own views.
+    `read` are the tables by the identities of their nodes. `edits` are the new names by the first character of the old
+    ones, with the character after these.
     """
 
     tables: Tables
+    written: str
     releases: set[int] = field(default_factory=set)
+    read: dict[int, ReleaseTable] = field(default_factory=dict)
+    edits: dict[int, tuple[int, str]] = field(default_factory=dict)
     common: int = 0
+
+    def text(self) -> str:
+        """The text with the new names."""
+        return edited(self.written, ((start, end, name) for start, (end, name) in self.edits.items()))
 
     def resolve(self, node: exp.Expr, known: Mapping[str, str]) -> None:
         """Resolves the names below a node, where these common table expressions are known by new names."""
@@ -147,7 +179,7 @@ class _Resolver:
             self._resolve_table(node, known)
         elif isinstance(node, exp.Column) and node.args.get("catalog"):
             number = self._number(node.args["catalog"], node.args["db"], node.args["table"])
-            node.set("catalog", exp.to_identifier(alias_of(number), quoted=True))
+            self._edit([node.args["catalog"]], alias_of(number))
         for child in list(node.iter_expressions()):
             if child is not with_:
                 self.resolve(child, known)
@@ -159,25 +191,37 @@ class _Resolver:
             inside = {**known, written: name} if with_.recursive else known
             self.resolve(common.this, inside)
             known = {**known, written: name}
-            common.args["alias"].set("this", exp.to_identifier(name, quoted=True))
+            self._edit([common.args["alias"].this], name)
         return known
 
     def _resolve_table(self, node: exp.Table, known: Mapping[str, str]) -> None:
         name, schema, catalog = node.this, node.args.get("db"), node.args.get("catalog")
+        if isinstance(name, exp.Anonymous) and folded(name.name) in ROWS_OF_LABELS and not (schema or catalog):
+            return
         if not isinstance(name, exp.Identifier):
             kind = name.name if isinstance(name, exp.Anonymous) else name.key
             raise _refused(f"the table function {shortened(str(kind))}", "tables of releases")
         if schema is None and folded(name.this) in known:
-            if not node.alias:
-                alias = node.args.get("alias") or exp.TableAlias()
-                alias.set("this", name)
-                node.set("alias", alias)
-            node.set("this", exp.to_identifier(known[folded(name.this)], quoted=True))
+            start = int(name.meta.get("start", 0))
+            # TABLE takes a name without an alias.
+            takes_alias = not node.alias and not _TABLE.search(self.written, 0, start)
+            alias = f" AS {_quoted(name.this)}" if takes_alias else ""
+            self._edit([name], known[folded(name.this)], alias)
             return
         number = self._number(catalog, schema, name)
         self.releases.add(number)
-        node.set("db", schema or exp.to_identifier(DEFAULT_SCHEMA))
-        node.set("catalog", exp.to_identifier(alias_of(number)))
+        self.read[id(node)] = ReleaseTable(number, schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
+        path = (alias_of(number), schema.name if schema is not None else DEFAULT_SCHEMA, name.name)
+        self._edit([part for part in (catalog, schema, name) if part is not None], ".".join(map(_quoted, path)))
+
+    def _edit(self, written: Sequence[exp.Expr], name: str, alias: str = "") -> None:
+        """Writes a name in the place of these identifiers."""
+        try:
+            start, end = int(written[0].meta["start"]), int(written[-1].meta["end"]) + 1
+        except (KeyError, AttributeError):
+            raise _refused("a name in a place where none is expected", _EXPECTED) from None
+        if self.edits.setdefault(start, (end, name + alias)) != (end, name + alias):
+            raise _refused("a name that can be read in two ways", _EXPECTED)
 
     def _number(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> int:
         path = [part.name for part in (catalog, schema, name) if part is not None]
@@ -198,10 +242,10 @@ def _require_allowed(tree: exp.Expr) -> None:
             raise _refused(f"{node.key.upper()}", "parts of SELECT that only compute")
         if isinstance(node, exp.Anonymous):
             name = folded(node.name)
-            if name not in FUNCTIONS:
-                hint = nearest(name, FUNCTIONS) or ""
+            known = ROWS_OF_LABELS if isinstance(node.parent, exp.Table) else FUNCTIONS | ANSWERS
+            if name not in known:
+                hint = nearest(name, known) or ""
                 raise _refused(f"the function {shortened(name)}", "a function that only computes", hint)
-            node.set("this", name)
         elif isinstance(node, exp.DataType):
             if node.this not in TYPES:
                 raise _refused(f"the type {shortened(node.sql(AnalystSql))}", "a type of values")
@@ -218,8 +262,23 @@ def _require_allowed(tree: exp.Expr) -> None:
             parts = {part for part, value in node.args.items() if value}
             if more := parts - _PARTS_OF_TABLES:
                 raise _refused(f"{', '.join(sorted(more)).upper()} of a table", "a table as it is")
+        elif isinstance(node, exp.Dot):
+            if not (_is_answer(node.this) and isinstance(node.expression, exp.Identifier)):
+                raise _refused(
+                    "a part of a value", "parts of what functions of labels answer, such as (tv_mean(age)).low"
+                )
         elif isinstance(node, exp.Lateral) and not isinstance(node.this, exp.Subquery):
             raise _refused("a table function", "tables of releases")
+
+
+def _is_answer(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Anonymous) and folded(node.name) in ANSWERS
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _refused(found: str, expected: str, hint: str = "") -> InvalidError:

@@ -1,5 +1,6 @@
-"""Limits for each principal, so that none takes the whole server: calls a second, open streams, loads."""
+"""Limits for each principal, so that none takes the whole server, and places that strangers cannot keep."""
 
 from tableveil.fair_use.fair_use import FairUse, Held, Limits
+from tableveil.fair_use.places import Places
 
-__all__ = ["FairUse", "Held", "Limits"]
+__all__ = ["FairUse", "Held", "Limits", "Places"]

@@ -15,6 +15,9 @@ from tableveil.errors import BusyError
 SECONDS_OF_BURST = 5
 """A principal who was quiet may make the calls of so many seconds at once."""
 
+MOMENT_SECONDS = 0.25
+"""How long a call waits for those of its principal that end in a moment, before it is told to come back."""
+
 _MOST_KNOWN = 1000
 """Principals who are remembered although they have not called lately."""
 
@@ -24,6 +27,14 @@ class Held(Enum):
 
     STREAM = "open streams"
     LOAD = "running loads"
+    CALL = "calls at once"
+    BYTES = "bytes of messages at once"
+    LARGE = "large requests at once"
+
+    @property
+    def ends_soon(self) -> bool:
+        """Whether it is held for a moment as a rule, so that it is worth waiting for."""
+        return self in (Held.CALL, Held.BYTES, Held.LARGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +44,19 @@ class Limits:
     calls_per_second: int = 200
     streams: int = 32
     loads: int = 2
+    calls: int = 12
+    bytes: int = 32 * 2**20
+    large: int = 2
 
     def of(self, held: Held) -> int:
         """How many of these a principal may hold."""
-        return self.streams if held is Held.STREAM else self.loads
+        return {
+            Held.STREAM: self.streams,
+            Held.LOAD: self.loads,
+            Held.CALL: self.calls,
+            Held.BYTES: self.bytes,
+            Held.LARGE: self.large,
+        }[held]
 
 
 @dataclass(slots=True)
@@ -53,7 +73,7 @@ class FairUse:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._most_calls = limits.calls_per_second * SECONDS_OF_BURST
         self._buckets: dict[str, _Bucket] = {}
         self._held: Counter[tuple[str, Held]] = Counter()
@@ -71,21 +91,35 @@ class FairUse:
         raise error
 
     @contextmanager
-    def holding(self, principal: str, held: Held) -> Iterator[None]:
-        """Holds one while the block runs; `BusyError` if the principal holds as many as allowed."""
+    def holding(self, principal: str, held: Held, number: int = 1) -> Iterator[Callable[[int], None]]:
+        """Holds so many while the block runs; `BusyError` if the principal would hold more than allowed.
+
+        The block gets a function that gives back all but so many of them.
+        """
         key, most = (principal, held), self._limits.of(held)
+        patience = MOMENT_SECONDS if held.ends_soon else 0
         with self._lock:
-            if self._held[key] >= most:
-                found = f"{most} {held.value} of one principal, as many as the server takes"
-                raise BusyError.of("TOO_MANY_CALLS", held.value, found, "a free place", "End one of them first.")
-            self._held[key] += 1
+            if not self._lock.wait_for(lambda: self._held[key] + number <= most, patience):
+                raise _too_many(held, most)
+            self._held[key] += number
+        keeps = number
+
+        def keep(only: int) -> None:
+            nonlocal keeps
+            self._give_back(key, keeps - only)
+            keeps = only
+
         try:
-            yield
+            yield keep
         finally:
-            with self._lock:
-                self._held[key] -= 1
-                if not self._held[key]:
-                    del self._held[key]
+            self._give_back(key, keeps)
+
+    def _give_back(self, key: tuple[str, Held], number: int) -> None:
+        with self._lock:
+            self._held[key] -= number
+            if not self._held[key]:
+                del self._held[key]
+            self._lock.notify_all()
 
     def _bucket(self, principal: str) -> _Bucket:
         """The principal's calls as of now."""
@@ -100,3 +134,12 @@ class FairUse:
         bucket.calls += (now - bucket.at) * self._limits.calls_per_second
         bucket.calls, bucket.at = min(bucket.calls, self._most_calls), now
         return bucket
+
+
+def _too_many(held: Held, most: int) -> BusyError:
+    found = f"{most:,} {held.value} of one principal, as many as the server takes"
+    if not held.ends_soon:
+        return BusyError.of("TOO_MANY_CALLS", held.value, found, "a free place", "End one of them first.")
+    error = BusyError.of("RATE_LIMITED", held.value, found, "fewer calls at once", "Wait a moment.")
+    error.retry_seconds = MOMENT_SECONDS
+    return error

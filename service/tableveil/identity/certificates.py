@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
+from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated, is_name
 
 NAME_KINDS = ("dns", "uri", "email", "ip")
 """The kinds of subject alternative names. A name is looked up with its kind: an authority that vouches for addresses of
@@ -48,7 +48,7 @@ def _faults(entries: Iterable[str], found: dict[str, str]) -> Iterator[Fault]:
     for entry in entries:
         name, _, principal = entry.rpartition("=")
         kind, _, value = name.partition(":")
-        if kind not in NAME_KINDS or not value or not NAME.fullmatch(principal):
+        if kind not in NAME_KINDS or not value or not is_name(principal):
             expected = f"{', '.join(NAME_KINDS)} or the like: a kind of name, a name and a principal, as in {_EXAMPLE}"
             yield Fault("certificate_principal", shortened(entry), expected)
         elif found.setdefault(name, principal) != principal:

@@ -7,8 +7,9 @@ from typing import Any, TypeGuard
 
 import jwt
 
+from tableveil.errors import is_shown
 from tableveil.identity.json_web_keys import KeySet
-from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
+from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated, is_name
 
 PREFIX = "oidc:"
 """Begins the names of these principals and groups: a provider's user called admin is not the server's admin."""
@@ -41,7 +42,7 @@ class JsonWebTokens:
         """The principal that the token names; see `Authenticator`."""
         claims = self._claims(credentials.bearer or "")
         name, groups = claims.get(self._provider.name_claim), claims.get(self._provider.groups_claim, [])
-        if not isinstance(name, str) or not NAME.fullmatch(PREFIX + name) or not name:
+        if not isinstance(name, str) or not is_name(PREFIX + name) or not name:
             raise Unauthenticated("JWT without a usable name")
         if isinstance(groups, str):
             groups = [groups]
@@ -80,4 +81,4 @@ class JsonWebTokens:
 
 def _is_group(found: object) -> TypeGuard[str]:
     # Names of groups may have spaces.
-    return isinstance(found, str) and bool(found) and found.isprintable()
+    return isinstance(found, str) and bool(found) and is_shown(found)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-NAME = re.compile(r"[!-~\u00a1-\U0010ffff]{1,200}")
-"""Names of principals: 1 to 200 printable characters, none of them a space."""
+from tableveil.errors import is_shown
+
+LONGEST_NAME = 200
+
+
+def is_name(text: str) -> bool:
+    """Whether a principal may have this name: 1 to 200 characters that show, none of them a space."""
+    return 0 < len(text) <= LONGEST_NAME and " " not in text and is_shown(text)
 
 
 class AuthenticatedBy(StrEnum):

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from tableveil.backend import Database, Ledger
 from tableveil.errors import InvalidError, NotFoundError, TableveilError, shortened
-from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
+from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated, is_name
 from tableveil.identity.secret import digest_of, is_well_formed, new_secret
 from tableveil.state import tokens as store
 from tableveil.state.audit_entries import note_offline
@@ -174,8 +174,8 @@ class Tokens:
 
 def _check(principal: str, label: str, lifetime: timedelta | None) -> None:
     for field, text in (("principal", principal), ("label", label)):
-        if not NAME.fullmatch(text):
-            expected = "1 to 200 printable characters, none of them a space"
+        if not is_name(text):
+            expected = "1 to 200 characters that show, none of them a space"
             raise InvalidError.of("TOKEN_INVALID", field, shortened(text), expected)
     if lifetime is not None and not timedelta(0) < lifetime <= LONGEST_LIFETIME:
         expected = f"more than 0, and at most {LONGEST_LIFETIME.days} days"

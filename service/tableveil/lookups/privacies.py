@@ -10,6 +10,7 @@ from tableveil.policy import TableReference
 from tableveil.source.tables import find_table
 from tableveil.state import table_privacy as store
 from tableveil.state.jobs import now
+from tableveil.state.loads import LOADS
 from tableveil.state.table_privacy import TablePrivacy
 
 
@@ -26,6 +27,12 @@ class Privacies:
         with self._database.session() as session:
             named, _ = find_table(session, table, "table")
             return None if named is None else store.find(session.ledger, named)
+
+    def table_of_load(self, number: int) -> TableReference | None:
+        """The table of a load; None if the caller sees no such load."""
+        with self._database.ledger() as ledger:
+            load = LOADS.find(ledger, number)
+        return None if load is None else TableReference("", load.schema, load.table)
 
     def get(self, table: TableReference, version: int = 0) -> TablePrivacy:
         """A version of a table's privacy, the newest one if 0; `NotFoundError` if there is none."""

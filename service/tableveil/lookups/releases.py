@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from tableveil.backend import Database, folded
 from tableveil.errors import NotFoundError, nearest, shortened
+from tableveil.lifecycle import JointFigures, joint_figures, require_public
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
-from tableveil.release import JointFigures, joint_figures, require_public
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
 from tableveil.state.releases import RELEASES, Release

@@ -10,8 +10,8 @@ from sqlglot import exp
 from tableveil.backend import Database, Ledger, Session, column, number, table, text
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
-from tableveil.release import JointFigures, joint_figures, place_of
-from tableveil.release.row_checksum import stands, written_checksum
+from tableveil.lifecycle import JointFigures, joint_figures, place_of
+from tableveil.lifecycle.row_checksum import stands, written_checksum
 from tableveil.source import find_source, fingerprint
 from tableveil.source.tables import find_table
 from tableveil.state import release_risks, reports
@@ -19,9 +19,9 @@ from tableveil.state.classifications import CLASSIFICATIONS, Classification
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
 from tableveil.state.release_objects import ObjectKind
-from tableveil.state.releases import Audience, Release, ReleaseState, earlier_of_target, seen_among
+from tableveil.state.releases import Release, ReleaseState, earlier_of_target, seen_among
 from tableveil.state.reports import MadeReport
-from tableveil.state.seen import Seen, results, waiting
+from tableveil.state.seen import Audience, Seen, results, waiting
 from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
 
 MOST_EXAMPLES = 4

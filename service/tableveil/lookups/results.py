@@ -14,6 +14,7 @@ from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.kinds import KINDS, JobKind, StoredKind
 from tableveil.state.risk_analyses import RiskAnalysis
+from tableveil.state.seen import UNHIDDEN, Condition
 
 Result = TypeVar("Result")
 
@@ -35,10 +36,10 @@ class Results(Generic[Result]):
             raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._stored.noun}")
         return found
 
-    def page(self, before: int | None, size: int) -> list[Result]:
-        """The next `size` results with numbers below `before`, newest first."""
+    def page(self, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Result]:
+        """The next `size` results with numbers below `before` that meet a condition, newest first."""
         with self._database.ledger() as ledger:
-            return self._stored.results.page(ledger, before, size)
+            return self._stored.results.page(ledger, before, size, only)
 
 
 class RiskAnalyses(Results[RiskAnalysis]):

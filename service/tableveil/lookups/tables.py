@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.backend import Database, catalog
+from tableveil.backend import Database, catalog, folded
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
@@ -31,10 +31,17 @@ class Tables:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def page(self, after: tuple[str, str], size: int) -> list[ListedTable]:
-        """The next `size` tables and views after (schema, name), by schema and name; start with ("", "")."""
+    def page(self, after: tuple[str, str], size: int, schema: str = "") -> list[ListedTable]:
+        """The next `size` tables and views after (schema, name), by schema and name; start with ("", "").
+
+        They are those of a schema, if it is named.
+        """
         with self._database.session() as session, session.transaction():
-            users = [found for found in listed(session) if found.schema.lower() != STATE_SCHEMA]
+            users = [
+                found
+                for found in listed(session)
+                if found.schema.lower() != STATE_SCHEMA and (not schema or folded(found.schema) == folded(schema))
+            ]
             page = [found for found in users if (found.schema, found.name) > after][:size]
             columns = catalog.columns(session, page)
             return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -202,14 +203,28 @@ def _policies(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
 
 
 def _named(policy: Policy) -> Mapping[str, object]:
-    """The policy as nested values by name, with its attributes by their columns."""
+    """The policy as nested values by name: its attributes by their columns, its models by their kinds and columns."""
     document = MessageToDict(policy, preserving_proto_field_name=True)
     document["attributes"] = {one.get("column", ""): one for one in document.get("attributes", [])}
+    document["privacy_models"] = dict(_models(document.get("privacy_models", [])))
     return document
 
 
+def _models(models: Sequence[Mapping[str, Mapping[str, object]]]) -> Iterator[tuple[str, object]]:
+    """Each model by a name that does not change when another one is inserted before it."""
+    times: Counter[str] = Counter()
+    for model in models:
+        ((kind, parameters),) = model.items()
+        name = f"{kind} of {parameters['column']}" if "column" in parameters else kind
+        times[name] += 1
+        yield name if times[name] == 1 else f"{name} ({times[name]})", parameters or "given"
+
+
 def _fields(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not value and path:
+        # An empty message is an option that is chosen: local recoding, for example.
+        yield path, "given"
+    elif isinstance(value, Mapping):
         for name, part in value.items():
             yield from _fields(part, f"{path}.{name}" if path else str(name))
     elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):

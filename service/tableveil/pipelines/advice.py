@@ -18,8 +18,13 @@ from tableveil.policy import Choose, ClassificationModel, Policy, looking_at_val
 from tableveil.search import Candidate, Problem, SearchOutcome, search
 from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Unmet, single_changes
 
+MOST_CHECKS = 1_000
+MOST_COUNTED = 200_000_000
+LEAST_CHECKS = 20
+"""Advice takes so many checks at most, and fewer where there are many combinations to count in each."""
+
 SHARE_OF_SEARCHES = 0.5
-"""The share of a column's time for the search with a limit of its level; the rest is for other remedies."""
+"""The share of a column's checks for the search with a limit of its level; the rest is for other remedies."""
 
 MOST_REMEDIES = 2
 """The most offered changes, each of which suffices."""
@@ -41,9 +46,10 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Tries other policies on the counted source, for so many `seconds` in all.
+    """Tries other policies on the counted source, by so many `checks` in all.
 
-    `problem` is the one that was searched and `best` the choice; `problem_of` gives the problem for a policy.
+    `problem` is the one that was searched and `best` the choice; `problem_of` gives the problem for a policy. The clock
+    of `control` counts checks, so that equal jobs give equal advice.
     """
 
     counted: Counted
@@ -51,7 +57,16 @@ class Advice:
     best: Candidate
     problem_of: ProblemOf
     control: Control
-    seconds: float
+    checks: float
+
+    def erased(self) -> Iterator[str]:
+        """The warnings about erased columns, without the search for what would keep some of them."""
+        for position in erased_columns(self.problem, self.best):
+            remedy = (
+                self._without_remedy(position)
+                or "tableveil show --advice, or a dry run, tells what would keep some of it."
+            )
+            yield f"{says_nothing(self.counted.policy.quasi_identifiers[position].column)} {remedy}"
 
     def warnings(self) -> Iterator[str]:
         """Warnings in whole sentences, for the owner.
@@ -59,7 +74,7 @@ class Advice:
         Raises:
             CancelledError: `control` was cancelled.
         """
-        deadline = self.control.now() + self.seconds
+        deadline = self.control.now() + self.checks
         erased = erased_columns(self.problem, self.best)
         blindly = chosen_blindly(self.counted.policy)
         left = len(erased) + (blindly is not None)
@@ -77,14 +92,14 @@ class Advice:
         """The warning about choosing by quasi-identifiers only, where sensitive values take part."""
         policy = chosen_blindly(self.counted.policy)
         if policy is not None:
-            yield self._choosing_blindly(policy, self.seconds)
+            yield self._choosing_blindly(policy, self.checks)
 
-    def _choosing_blindly(self, policy: Policy, seconds: float) -> str:
-        tried = self._tried(policy, seconds)
+    def _choosing_blindly(self, policy: Policy, checks: float) -> str:
+        tried = self._tried(policy, checks)
         if tried is None or tried.found.best is None:
             # A transformation that meets the policy meets this one.
-            return "The cost of choosing by quasi-identifiers only was not found out in time."
-        surely = "" if tried.found.complete else " found in time"
+            return f"The cost of choosing by quasi-identifiers only was not found out in {self.checks:,.0f} checks."
+        surely = "" if tried.found.complete else " found"
         if tried.best is None:
             fields = ", ".join(one.field for one in tried.unmet)
             return (
@@ -97,29 +112,34 @@ class Advice:
 
     # --- erased columns ---
 
-    def _remedy(self, position: int, seconds: float) -> str:
+    def _remedy(self, position: int, checks: float) -> str:
         """The cheapest change that keeps something of a column: a limit of its level, alone or with one more change."""
-        policy = self.counted.policy
-        if policy.search.levels:
-            return "search.levels gives its level."
+        if none := self._without_remedy(position):
+            return none
         levels = self._telling_levels(position)
-        if not levels:
-            return "Its levels are limited to those, or all other values are suppressed."
-        deadline = self.control.now() + seconds
+        deadline = self.control.now() + checks
         for left, level in zip(range(len(levels), 0, -1), levels, strict=True):
             remedy = self._limited(position, level, (deadline - self.control.now()) / left)
             if remedy:
                 return f"Feasible would be {remedy}, instead of a score of {self.best.score:.4g}."
         return "No limit of its level was found that would keep some of it, alone or with one other change."
 
-    def _limited(self, position: int, level: int, seconds: float) -> str:
+    def _without_remedy(self, position: int) -> str:
+        """The reason why no change of a level would keep something of a column; empty if one may."""
+        if self.counted.policy.search.levels:
+            return "search.levels gives its level."
+        if not self._telling_levels(position):
+            return "Its levels are limited to those, or all other values are suppressed."
+        return ""
+
+    def _limited(self, position: int, level: int, checks: float) -> str:
         """A remedy for a column with that limit of its level; empty if none was found."""
-        policy, deadline = self.counted.policy, self.control.now() + seconds
+        policy, deadline = self.counted.policy, self.control.now() + checks
         i = policy.attributes.index(policy.quasi_identifiers[position])
         limit = Change(f"attributes[{i}].maximum_level", str(level))
         attribute = replace(policy.attributes[i], maximum_level=level)
         policy = replace(policy, attributes=(*policy.attributes[:i], attribute, *policy.attributes[i + 1 :]))
-        kept = self._keeping(position, policy, seconds * SHARE_OF_SEARCHES)
+        kept = self._keeping(position, policy, checks * SHARE_OF_SEARCHES)
         if kept is not None:
             return _offered(kept.score, (limit,))
         offered = []
@@ -141,29 +161,29 @@ class Advice:
             if len(np.unique(levels.groups[level][counts > 0])) > 1
         ]
 
-    def _less(self, policy: Policy, seconds: float) -> Iterator[tuple[Change, Policy]]:
+    def _less(self, policy: Policy, checks: float) -> Iterator[tuple[Change, Policy]]:
         tops = [levels.top for levels in self.problem.counter.levels]
-        questions = LatticeQuestions(self.problem_of, self.control, seconds)
+        questions = LatticeQuestions(self.problem_of, self.control, checks)
         return single_changes(policy, tops, self.problem.counter.records, questions)
 
-    def _keeping(self, position: int, policy: Policy, seconds: float) -> Candidate | None:
+    def _keeping(self, position: int, policy: Policy, checks: float) -> Candidate | None:
         """The best for a policy, if it keeps something of a column."""
-        tried = self._tried(policy, seconds)
+        tried = self._tried(policy, checks)
         if tried is None or tried.best is None or position in erased_columns(tried.problem, tried.best):
             return None
         return tried.best
 
     # --- searching ---
 
-    def _tried(self, policy: Policy, seconds: float) -> Tried | None:
-        """The best for a policy, found in so many seconds; None if there is no time or nothing to search."""
-        problem = self.problem_of(policy) if seconds > 0 else None
+    def _tried(self, policy: Policy, checks: float) -> Tried | None:
+        """The best for a policy, found in so many checks; None if none is left or there is nothing to search."""
+        problem = self.problem_of(policy) if checks > 0 else None
         if problem is None:
             return None
         base, counter = self.counted.base, problem.counter
         # Bounds may depend on the number of suppressible records.
         problem = replace(problem, quality=quality_for(policy, base, counter, problem.suppressible))
-        found = search(problem, replace(policy.search, time_limit_seconds=Decimal(seconds)), self.control)
+        found = search(problem, replace(policy.search, time_limit_seconds=Decimal(checks)), self.control)
         if found.best is None:
             return Tried(problem, found, ())
         judging = judging_models(policy)
@@ -171,6 +191,11 @@ class Advice:
             policy, problem, found.best, judging, lambda model: privacy_for((model,), policy, base, counter)
         )
         return Tried(problem, found, tuple(unmet))
+
+
+def checks_for(combinations: int) -> float:
+    """The checks that advice may take on a source of so many combinations of values."""
+    return min(MOST_CHECKS, max(LEAST_CHECKS, MOST_COUNTED // max(combinations, 1)))
 
 
 def erased_columns(problem: Problem, best: Candidate) -> list[int]:

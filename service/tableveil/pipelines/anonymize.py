@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
+from tableveil.disclosure import check_disclosure
+from tableveil.errors import depending_on
+from tableveil.lifecycle import Evidence, check_existing, check_guards, check_ledger, publish
+from tableveil.loading import check_bound
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
@@ -15,13 +20,30 @@ from tableveil.pipelines.read import FoundHierarchies, check_request, read_dicti
 from tableveil.pipelines.record_level import RecordLevel
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import Policy, TableReference, early_warnings
-from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_existing, check_ledger, publish
+from tableveil.policy import (
+    AGGREGATED_COLUMNS,
+    FULL_DOMAIN,
+    LOCAL_RECODING,
+    MICROAGGREGATION,
+    RECORD_LEVEL,
+    Policy,
+    TableReference,
+    early_warnings,
+)
+from tableveil.release import ReleasePlan
 from tableveil.source import Source, population_fingerprint
-from tableveil.source.tables import recorded
+from tableveil.state import schema_rules
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
+
+_METHODS: Mapping[str, Method[Any]] = {
+    FULL_DOMAIN.name: FullDomain(),
+    AGGREGATED_COLUMNS.name: FullDomain(),
+    LOCAL_RECODING.name: LocalRecodingMethod(),
+    RECORD_LEVEL.name: RecordLevel(),
+    MICROAGGREGATION.name: Microaggregation(),
+}
 
 
 def anonymize(job: JobContext, policy: Policy) -> int:
@@ -30,11 +52,16 @@ def anonymize(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was written.
     """
-    needs_approval = job.needs_approval(job.rows.scope(policy.release.schema))
+    schema = job.rows.scope(policy.release.schema)
     job.report.phase(JobPhase.READING)
     plan, evidence = solved(job, *resolve_fully(job.rows, policy, store=True))
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
-    return publish(job.database, job.rows, plan, evidence, verifying, needs_approval=needs_approval)
+    with depending_on(plan.together_with):
+        return publish(
+            *(job.database, job.rows, plan, evidence, verifying),
+            needs_approval=job.needs_approval(schema),
+            unless_safe=schema_rules.asks_for_joint_k(job.session.ledger, schema),
+        )
 
 
 def solved(
@@ -49,13 +76,17 @@ def solved(
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies, job.policy_of)
+        check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)
         report.phase(JobPhase.COUNTING)
-        counts = method.count(job, dictionaries.policy, dictionaries)
+        judged_with = dictionaries.earlier.known.releases if dictionaries.earlier is not None else ()
+        with depending_on(judged_with):
+            counts = method.count(job, dictionaries.policy, dictionaries)
         of_population = population_fingerprint(session, source, fingerprint_key(session.ledger))
     report.phase(JobPhase.SEARCHING)
-    solution = method.solve(job, counts)
-    report.phase(JobPhase.WRITING)
-    check_disclosure(session, solution.plan)
+    with depending_on(judged_with):
+        solution = method.solve(job, counts)
+        report.phase(JobPhase.WRITING)
+        check_disclosure(session, solution.plan)
     return solution.plan, Evidence(
         job=job.number,
         document=job.document,
@@ -73,8 +104,11 @@ def solved(
         elapsed=report.elapsed,
         phases=report.seconds,
         guarantees=solution.guarantees,
+        risk_before=solution.risk_before,
+        risk_after=solution.risk_after,
         costs=solution.costs,
         alternatives=solution.alternatives,
+        policy_of=job.policy_of,
     )
 
 
@@ -84,9 +118,10 @@ def release_work(policy: Policy, document: str) -> Work:
     def admit(session: WarehouseSession) -> TableReference:
         source, resolved, faults = check_request(session, policy)
         found = fitting(source, faults)
+        check_bound(session, policy, found.reference)
         check_existing(session, resolved.release)
         check_ledger(session, resolved, found, None)
-        return recorded(session, [found.reference])[0]
+        return session.recorded(found.reference)
 
     work = policy_work(JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy))
     return replace(work, admit=admit, released=policy, warnings=tuple(early_warnings(policy)))
@@ -94,10 +129,4 @@ def release_work(policy: Policy, document: str) -> Work:
 
 def method_of(policy: Policy) -> Method[Any]:
     """The method that a policy asks for."""
-    if policy.record_level is not None:
-        return RecordLevel(policy.record_level)
-    if policy.microaggregation is not None:
-        return Microaggregation(policy.microaggregation)
-    if policy.local_recoding is not None:
-        return LocalRecodingMethod()
-    return FullDomain()
+    return _METHODS[policy.method.name]

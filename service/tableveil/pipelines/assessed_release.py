@@ -10,6 +10,7 @@ from tableveil.backend import Session
 from tableveil.counting import class_size_histogram
 from tableveil.dictionary import listed_levels
 from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, Nearest, shortened
+from tableveil.features.class_labels import check_as_written
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.pipelines.full_domain import chosen_plan
@@ -17,8 +18,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.pipelines.read import Counted, Dictionaries, FoundHierarchies, dictionaries_of
 from tableveil.pipelines.released_rows import PolicyOf, current_release, other_source, rows_of
-from tableveil.policy import Policy, Role
-from tableveil.release.class_labels import check_as_written
+from tableveil.policy import Analysis, Policy, Recoded, Role
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.risk import ClassSizes
@@ -90,13 +90,11 @@ def count_again(session: Session, assessed: Assessed, source: Source, policy: Po
 
 def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable | Dictionaries:
     """Reads the release's input again, and counts it if the release can be rebuilt: a local recoding cannot."""
-    clustering = assessed.policy.microaggregation
-    if clustering is None and assessed.policy.local_recoding is None:
+    recoded = assessed.policy.method.recoded
+    if recoded is Recoded.BY_VALUE:
         return count_again(session, assessed, assessed.source, assessed.as_released)
     read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
-    if clustering is None:
-        return read
-    return clusterable(session, assessed.policy, clustering, read)
+    return clusterable(session, assessed.policy, read) if recoded is Recoded.CLUSTERS else read
 
 
 def written_rows(session: Session, assessed: Assessed) -> Source:
@@ -151,21 +149,18 @@ def _rebuilt_classes(job: JobContext, assessed: Assessed, counted: Counted) -> R
 
 
 def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
-    if policy.record_level is not None:
+    method, analyses = policy.method, policy.method.analyses
+    if Analysis.CLASSIFICATION not in analyses:
         found = f"releases/{request.release}, whose records have levels of their own"
         hint = "Combinations of values that it suppresses have no levels by which they could be released."
         yield Fault("release", found, "a release of one transformation", hint)
+    elif request.choose_inside_folds and Analysis.CLASSIFICATION_INSIDE_FOLDS not in analyses:
+        found = f"true for releases/{request.release}, of {method.name}"
+        yield Fault("choose_inside_folds", found, "false: records of other folds fit several of its classes, or none")
     if policy.release.left_behind is not None:
         found = f"releases/{request.release}, which was judged together with earlier ones"
         hint = "The ledger may have changed, by which its records were suppressed."
         yield Fault("release", found, "a release that was judged alone", hint)
-    if policy.local_recoding is not None and request.choose_inside_folds:
-        found = f"true for releases/{request.release}, of local recoding"
-        yield Fault("choose_inside_folds", found, "false: records of other folds fit several classes, or none")
-    if policy.microaggregation is not None and request.choose_inside_folds:
-        found = f"true for releases/{request.release}, of clusters of the whole table"
-        expected = "false: clusters are of the records that they were formed of, and have no place for others"
-        yield Fault("choose_inside_folds", found, expected)
 
 
 def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:

@@ -13,6 +13,11 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
 from tableveil.errors import ConflictError, Fault, shortened
+from tableveil.features.figures import check_figures, write_figures
+from tableveil.features.paired import Paired, pair
+from tableveil.features.sampled import NULL_NAME, Labels, Sample, draw_sample, labels_of
+from tableveil.features.unpaired import set_beside
+from tableveil.lifecycle import writing
 from tableveil.pipelines.assessed_release import (
     Assessed,
     check_unchanged,
@@ -29,11 +34,6 @@ from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import TableReference
-from tableveil.release import writing
-from tableveil.release.figures import check_figures, write_figures
-from tableveil.release.paired import Paired, pair
-from tableveil.release.sampled import NULL_NAME, Labels, Sample, draw_sample, labels_of
-from tableveil.release.unpaired import set_beside
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.classifications import CLASSIFICATIONS

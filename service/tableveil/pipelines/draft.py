@@ -10,11 +10,13 @@ from tableveil.control import Control, Stopped
 from tableveil.counting import count_frequencies
 from tableveil.drafting import (
     ColumnDraft,
+    ColumnFacts,
     Figures,
     PolicyDraft,
     columns_to_measure,
     draft_columns,
     draft_policy,
+    guess_role,
 )
 from tableveil.errors import CancelledError
 from tableveil.pipelines.risk_measures import proposed_among
@@ -25,6 +27,7 @@ from tableveil.source.collectible import check_collectible
 from tableveil.source.drafted import column_facts
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
+from tableveil.source.recurring import columns_numbering_people
 
 LARGEST_SUBSET = 2
 
@@ -56,21 +59,39 @@ class Drafts:
 
 
 def _draft(session: WarehouseSession, table: TableReference, query: str) -> PolicyDraft:
-    figures, unmeasured = None, ""
     with session.transaction():
         source, _, faults = find_source(session, table, query, "table")
         if source is None:
             raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
         if source.query is not None:
             take_snapshot(session.embedded, source)
-        columns = draft_columns(column_facts(session, source.rows))
-        if columns[0].facts.rows > MOST_ROWS_MEASURED:
-            unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
-        else:
-            figures = _measured(session, source, columns)
-    warehouse = "" if session.embedded is session else session.catalog
-    draft = draft_policy(source.reference, columns, figures, unmeasured, warehouse)
+        return draft_of(session, source, query)
+
+
+def draft_of(session: WarehouseSession, source: Source, query: str) -> PolicyDraft:
+    """A draft for a source that was found; call it in a transaction, after the snapshot of its query."""
+    figures, unmeasured = None, ""
+    columns = draft_columns(_with_people(session, source, column_facts(session, source.rows)))
+    if columns[0].facts.rows > MOST_ROWS_MEASURED:
+        unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
+    else:
+        figures = _measured(session, source, columns)
+    draft = draft_policy(source.reference, columns, figures, unmeasured, session.warehouse)
     return replace(draft, source_query=query)
+
+
+def _with_people(session: WarehouseSession, source: Source, facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    """The facts, and which columns number people of whom some have several rows."""
+    decide = {one.name for one in facts if guess_role(one).role in (None, Role.QUASI_IDENTIFIER)}
+    estimated = {one.name: one.distinct for one in facts}
+    found = columns_numbering_people(session, source, facts[0].rows, decide, estimated)
+    by_name = {one.column: one for one in found}
+    return [
+        replace(one, agreeing=by_name[one.name].agreeing, constancy=by_name[one.name].constancy)
+        if one.name in by_name
+        else one
+        for one in facts
+    ]
 
 
 def _measured(session: WarehouseSession, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:

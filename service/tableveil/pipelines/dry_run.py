@@ -5,23 +5,29 @@ In a warehouse nothing is written: the figures are those of the search.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, TableveilError
+from tableveil.errors import Fault, TableveilError, depending_on
+from tableveil.lifecycle import check_existing, check_guards, check_ledger, check_target, labels_of, named, rehearse
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import Policy, ReleaseKind, early_warnings
-from tableveil.release import ReleasePlan, check_existing, check_ledger, check_target, rehearse
+from tableveil.policy import Policy, ReleaseGuards, ReleaseKind, early_warnings
+from tableveil.release import ReleasePlan
 from tableveil.source import Fingerprint, resolve_source
 from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state import schema_rules
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobPhase
+from tableveil.state.joint_texts import JointText
 from tableveil.state.kinds import JobKind
+from tableveil.state.releases import Release
+
+_REFUSED = "A release would be refused"
 
 
 def run_dry_run(job: JobContext, policy: Policy) -> int:
@@ -30,20 +36,49 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was stored.
     """
+    release, refusals = rehearsed(replace(job, advises=True), policy)
+    warnings = (*release.warnings, *(refusal.text for refusal in refusals))
+    return store_result(job, DRY_RUNS, lambda number: DryRun.of(release, number, refusals), warnings)
+
+
+def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText, ...]]:
+    """The release that the policy makes, which was taken back, and why it would be refused at the moment.
+
+    Raises:
+        TableveilError: the policy makes none.
+    """
     session, report = job.rows, job.report
     report.phase(JobPhase.READING)
     found, resolved, faults = resolve_source(session, policy)
     source = fitting(found, faults)
     private = replace(
-        resolved.release, schema=STATE_SCHEMA, name=f"dry_run_of_job_{job.number}", kind=ReleaseKind.TABLE
+        resolved.release,
+        schema=STATE_SCHEMA,
+        name=f"dry_run_of_job_{job.number}",
+        kind=ReleaseKind.TABLE,
+        guards=ReleaseGuards(),
     )
-    rehearsed = replace(resolved, release=private, repeat_reason="a dry run")
-    plan, evidence = solved(job, source, rehearsed, hierarchies_of(session, resolved))
-    refusals = tuple(_refusals(session, resolved, plan, evidence.fingerprint))
-    release = rehearse(job.database, session, plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
-    return store_result(
-        job, DRY_RUNS, lambda number: DryRun.of(release, number, refusals), warnings=(*release.warnings, *refusals)
+    unguarded = replace(resolved, release=private, repeat_reason="a dry run")
+    plan, evidence = solved(job, source, unguarded, hierarchies_of(session, resolved))
+    with depending_on(plan.together_with):
+        release, repeated = rehearse(job.database, session, plan, evidence, lambda: report.phase(JobPhase.VERIFYING))
+    target = check_target(session, resolved, plan.source) if resolved.release.name else []
+    # A schema that the caller may not write reads as if it were missing, and so does its rule.
+    is_ruled = resolved.release.name and not target
+    if repeated and is_ruled and schema_rules.asks_for_joint_k(session.ledger, session.scope(resolved.release.schema)):
+        waits = would_wait(repeated, counted=session.traits.transactional)
+        release = replace(release, warnings=(waits.text, *release.warnings), joint=(waits, *release.joint))
+    return release, tuple(_refusals(session, resolved, plan, evidence.fingerprint, release, target))
+
+
+def would_wait(repeated: Sequence[int], *, counted: bool) -> JointText:
+    """The warning that a release would wait for approval by the rule of its schema, or may if nobody counted."""
+    would, unless = ("would", "") if counted else ("may", ", unless all share joint classes of k")
+    text = (
+        f"A release by a reason {would} wait for approval: its schema has the rule joint_k, and it repeats people of "
+        f"{named(repeated)}{unless}."
     )
+    return JointText(text, tuple(repeated))
 
 
 def dry_run_work(policy: Policy, document: str) -> Work:
@@ -52,19 +87,26 @@ def dry_run_work(policy: Policy, document: str) -> Work:
     return replace(work, released=policy, rehearsed=True, warnings=tuple(early_warnings(policy)))
 
 
-def _refusals(session: WarehouseSession, policy: Policy, plan: ReleasePlan, fingerprint: Fingerprint) -> Iterator[str]:
-    """The reasons why a release would be refused at the moment, whatever its rows are."""
-    target = check_target(session, policy, plan.source) if policy.release.name else []
+def _refusals(
+    session: WarehouseSession,
+    policy: Policy,
+    plan: ReleasePlan,
+    fingerprint: Fingerprint,
+    release: Release,
+    target: Sequence[Fault],
+) -> Iterator[JointText]:
+    """The reasons why the release would be refused at the moment, although its rows meet the policy.
+
+    Each has the releases that it depends on. `target` are the faults of the target.
+    """
     checks: list[Callable[[], object]] = [lambda: check_ledger(session, policy, plan.source, fingerprint)]
     if policy.release.name and not target:
         checks.append(lambda: check_existing(session, policy.release))
-    for fault in (*target, *(fault for check in checks for fault in _faults(check))):
-        yield f"A release would be refused: {fault}"
-
-
-def _faults(check: Callable[[], object]) -> tuple[Fault, ...]:
-    try:
-        check()
-    except TableveilError as error:
-        return error.faults
-    return ()
+        checks.append(lambda: check_guards(session, policy.release, release.records, labels_of(release.attributes)))
+    for fault in target:
+        yield JointText(f"{_REFUSED}: {fault}", ())
+    for check in checks:
+        try:
+            check()
+        except TableveilError as error:
+            yield from (JointText(f"{_REFUSED}: {fault}", error.releases) for fault in error.faults)

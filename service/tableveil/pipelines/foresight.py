@@ -6,15 +6,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+from tableveil.disclosure import check_disclosure
+from tableveil.disclosure.determined import check_effective_k
+from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
-from tableveil.pipelines.anonymize import method_of
-from tableveil.pipelines.full_domain import FullDomain, advice_of, plan_of, search_of
+from tableveil.pipelines.dry_run import would_wait
+from tableveil.pipelines.full_domain import advice_of, plan_of, search_of
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.read import Counted, check_enough, count_classes, read_dictionaries, resolve_fully
+from tableveil.pipelines.read import (
+    Counted,
+    Dictionaries,
+    check_enough,
+    count_classes,
+    read_dictionaries,
+    resolve_fully,
+)
 from tableveil.pipelines.relaxing import MOST_SECONDS
-from tableveil.policy import Policy, early_warnings
-from tableveil.release import check_disclosure, write
-from tableveil.release.disclosure import check_effective_k
+from tableveil.policy import Policy, Recoded, early_warnings
+from tableveil.source import Fingerprint, Source
+from tableveil.state import schema_rules
 from tableveil.state.jobs import JobPhase
 
 
@@ -27,14 +37,26 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
     with job.rows.transaction():
-        _, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
+        mark, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
+        waits = tuple(_waits(job, policy, source, mark, read))
         policy = read.policy
+        check_guards(job.rows, policy.release, read.records + read.set_aside)
         check_enough(policy, read)
-        full_domain = isinstance(method_of(policy), FullDomain)
-        foreseen = full_domain and (read.lattice.size == 1 or chosen_blindly(policy) is not None)
+        by_value = policy.method.recoded is Recoded.BY_VALUE
+        foreseen = by_value and (read.lattice.size == 1 or chosen_blindly(policy) is not None)
         counted = count_classes(job.rows, policy, read) if foreseen else None
     told = _foreseen(job, counted) if counted is not None else ()
-    return (*early_warnings(policy), *read.warnings, *told)
+    return (*waits, *early_warnings(policy), *read.warnings, *told)
+
+
+def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, read: Dictionaries) -> Iterator[str]:
+    """The warning that the release may wait for approval by the rule of its schema."""
+    session = job.rows
+    if schema_rules.asks_for_joint_k(session.ledger, session.scope(policy.release.schema)):
+        together = read.earlier.known.releases if read.earlier is not None else ()
+        repeated = repeated_by_reason(session, policy, source, mark, together)
+        if repeated:
+            yield would_wait(repeated, counted=False).text
 
 
 def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
@@ -47,7 +69,7 @@ def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
     if counted.lattice.size == 1:
         plan = plan_of(counted, problem, found.best)
         check_disclosure(job.rows, plan)
-        write.stage(job.rows, plan)
+        plan.recoding.stage(job.rows, plan)
         yield from check_effective_k(job.rows, plan).warnings
     if found.complete:
         yield from advice_of(job, counted, problem, found.best).blindly()

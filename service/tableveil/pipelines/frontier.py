@@ -11,18 +11,17 @@ from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_frontier import local_points
-from tableveil.pipelines.local_problem import by_sum, seconds_for_incumbent
+from tableveil.pipelines.local_problem import by_sum, seconds_for_incumbent, seconds_of
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
-from tableveil.policy import Policy, SuppressedRecords
+from tableveil.policy import LOCAL_RECODING, Policy, SuppressedRecords
 from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
-from tableveil.source.tables import recorded
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.jobs import JobPhase
@@ -50,7 +49,8 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
         counts = count_classes(session, policy, read)
-    if policy.local_recoding is not None:
+    local = policy.method is LOCAL_RECODING
+    if local:
         check_one_meaning(session.embedded, policy, counts.dictionaries, counts.lattice, "local_recoding")
     report.phase(JobPhase.SEARCHING)
     started, base = job.control.now(), counts.base
@@ -58,7 +58,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     suppressible = tuple(
         replace(policy, suppression_limit=limit).suppressible(counter.records) for limit in grid.suppression_limits
     )
-    searched = policy if policy.local_recoding is None else by_sum(policy)
+    searched = by_sum(policy) if local else policy
     problem = FrontierProblem(
         lattice=counts.lattice,
         counter=counter,
@@ -69,7 +69,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     )
     limit = policy.search.time_limit_seconds
     seconds = None if limit is None else float(limit)
-    if policy.local_recoding is None:
+    if not local:
         found = frontier(problem, job.control, seconds, report.on_progress)
         points = tuple(
             _point(k, suppression_limit, point)
@@ -78,18 +78,15 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         )
     else:
         found = frontier(problem, job.control, seconds_for_incumbent(policy), report.on_progress)
-        job.control.limit(None if seconds is None else started + seconds)
-        try:
+        with job.control.searching(started + seconds_of(policy)):
             points = local_points(job, grid, counts, counter, problem.rules, found)
-        finally:
-            job.control.limit(None)
 
     def result(number: int) -> frontiers.Frontier:
         return frontiers.Frontier(
             number=number,
             job=job.number,
             created_at=jobs.now(),
-            source=recorded(session, [source.reference])[0],
+            source=session.recorded(source.reference),
             source_fingerprint=mark,
             records=counter.records,
             quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),

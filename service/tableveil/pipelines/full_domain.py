@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tableveil.aggregation.aggregates import aggregate, all_same
-from tableveil.classes import ClassCounter
+from tableveil.classes import ClassCounter, Effort
 from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError
 from tableveil.pipelines import together
-from tableveil.pipelines.advice import Advice, says_nothing
-from tableveil.pipelines.guarantees import guarantees_of
+from tableveil.pipelines.advice import Advice, checks_for, says_nothing
+from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.people import people_warnings
+from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
-from tableveil.pipelines.relaxing import MOST_SECONDS, chosen_by_all, problem_of, relaxed
+from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import ReleasePlan
+from tableveil.release.by_value import ByValue
 from tableveil.release.plan import Aggregated
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import Explanation, explain
@@ -31,9 +32,6 @@ from tableveil.state.releases import Proof, RunnerUp, Searched
 SHARE_FOR_EXPLAINING = 0.1
 LEAST_SECONDS_FOR_EXPLAINING = 1.0
 """With a time limit, the explanation may take this share of it, but at least so long."""
-
-SHARE_FOR_ADVICE = 0.2
-"""With a time limit, advice may take this share of it: a client that limits the search does not wait as long again."""
 
 
 class FullDomain:
@@ -52,9 +50,12 @@ class FullDomain:
         _check_judged(job, problem, found, best, counts)
         proof = _proof(problem, found)
         explanation = _explain(job, problem, best, counts.policy)
-        advice = tuple(advice_of(job, counts, problem, best).warnings())
+        advice = advice_of(job, counts, problem, best)
+        advised = tuple(advice.warnings() if job.advises else advice.erased())
         plan = plan_of(counts, problem, best)
-        released = plan.classes.selected(plan.kept)
+        facts, released = facts_for(plan.policy, counts.base, problem.counter), plan.classes.selected(plan.kept)
+        before = classes_before(counts.base, problem.counter)
+        risk_before, risk_after = people_risks(plan.policy, facts, before, released, joint=plan.earlier is not None)
         return Solution(
             plan=plan,
             score=best.score,
@@ -65,13 +66,15 @@ class FullDomain:
             chosen_by=choosing_models(counts.policy),
             explanation=explanation,
             sizes_before=counts.sizes_before,
-            guarantees=guarantees_of(counts.policy, counts.base, problem.counter, plan),
+            guarantees=guarantees_of(counts.policy, counts.base, problem.counter, before, plan),
             warnings=(
-                *_warnings(plan, found),
-                *people_warnings(plan.policy, facts_for(plan.policy, counts.base, problem.counter), released),
-                *advice,
+                *_warnings(plan, found, "A request to keep the best" if job.control.keeps_best else "The time limit"),
+                *people_warnings(plan.policy, facts, released),
+                *advised,
                 *together.account(job, counts, problem, best, plan),
             ),
+            risk_before=risk_before,
+            risk_after=risk_after,
         )
 
 
@@ -106,7 +109,7 @@ def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, coun
     policy = counted.policy
     why = why_infeasible(problem)
     less = relaxed(job, policy, problem, counted.base, proven=found.complete)
-    binding = together.binding_releases(job.session, counted, problem, why)
+    binding = together.binding_releases(counted, problem, why)
     return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less, tuple(binding))
 
 
@@ -131,14 +134,16 @@ def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy)
     limit = policy.search.time_limit_seconds
     # A client that limits the search does not want to wait for its explanation instead.
     seconds = None if limit is None else max(float(limit) * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)
+    if job.control.keeps_best:
+        seconds = LEAST_SECONDS_FOR_EXPLAINING
     return explain(problem, best.transformation, job.control, seconds)
 
 
 def advice_of(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Advice:
     """Advice about a choice."""
-    others, limit = problem_of(job.session, problem, counted.base), counted.policy.search.time_limit_seconds
-    seconds = MOST_SECONDS if limit is None else min(float(limit) * SHARE_FOR_ADVICE, MOST_SECONDS)
-    return Advice(counted, problem, best, others, job.control, seconds)
+    effort = Effort()
+    others = problem_of(job.session, problem, counted.base, effort)
+    return Advice(counted, problem, best, others, job.control.on(effort), checks_for(counted.base.histogram.rows))
 
 
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
@@ -177,30 +182,31 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
         policy=counted.policy,
         source=counted.source,
         dictionaries=counted.dictionaries,
-        transformation=best.transformation,
+        recoding=ByValue(best.transformation, Aggregated(base.aggregated, tuple(aggregates))),
         classes=classes,
         kept=problem.privacy.releasable(classes),
         records=problem.counter.records,
         sensitive=base.sensitive,
-        aggregated=Aggregated(base.aggregated, tuple(aggregates)) if base.aggregated else None,
         people=base.people,
         earlier=base.earlier,
     )
 
 
-def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
+def _warnings(plan: ReleasePlan, found: SearchOutcome, by: str) -> tuple[str, ...]:
+    """`by` tells who ended the search, if it did not end by itself."""
     warnings = list(policy_warnings(plan.policy))
     if plan.kept_records == 0:
         warnings.append("All records are suppressed: the release is empty.")
-    elif plan.aggregated is not None:
+    else:
+        aggregated = plan.recoding.aggregated
         warnings += [
             says_nothing(dictionary.attribute.column, "aggregate")
-            for dictionary, aggregates in zip(plan.aggregated.dictionaries, plan.aggregated.aggregates, strict=True)
+            for dictionary, aggregates in zip(aggregated.dictionaries, aggregated.aggregates, strict=True)
             if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
         ]
     if not found.complete:
         warnings.append(
-            "The time limit ended the search: a transformation whose score is up to "
+            f"{by} ended the search: a transformation whose score is up to "
             f"{found.gap:.6g} lower may exist (proven bound {found.lower_bound:.6g})."
         )
     return tuple(warnings)

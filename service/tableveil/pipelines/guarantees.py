@@ -15,21 +15,25 @@ LARGEST_BEFORE = 2_000_000
 
 
 def guarantees_of(
-    policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
+    policy: Policy,
+    base: BaseHistogram,
+    counter: ClassCounter,
+    before: EquivalenceClasses | None,
+    plan: ReleasePlan,
 ) -> tuple[Guarantee, ...]:
-    """The guarantees of the classes at level 0, if they are not too many, and of the released classes and pool.
-
-    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns, too.
-    """
+    """The guarantees of the source's own classes, if they are given, and of the released classes and pool."""
     facts = facts_for(policy, base, counter)
     after = plan.classes.selected(plan.kept)
     if policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records:
         after = with_pool(after, suppressed_pool(counter, plan.classes, plan.kept))
-    return guarantees(facts, policy.privacy_models, classes_before(base, counter), after)
+    return guarantees(facts, policy.privacy_models, before, after)
 
 
 def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceClasses | None:
-    """The source's own classes; None if they are too many, or if its people are separated by more."""
+    """The source's own classes; None if they are too many, or if its people are separated by more.
+
+    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns, too.
+    """
     most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
     if most > LARGEST_BEFORE or base.aggregated or base.earlier is not None:
         return None

@@ -82,8 +82,7 @@ def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequ
         Change(level_field(attribute.column), str(level))
         for attribute, level in zip(policy.quasi_identifiers, levels, strict=True)
     )
-    # Local recoding has no levels that could be given.
-    relaxations = [Relaxation(changes, nearest=False)] if policy.local_recoding is None else []
+    relaxations = [Relaxation(changes, nearest=False)] if "levels" in policy.method.search else []
     fault = Fault(
         TIME_LIMIT,
         f"{policy.search.time_limit_seconds}, in which no transformation that meets the policy was found",
@@ -95,7 +94,7 @@ def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequ
 
 def _stay_together(policy: Policy) -> Iterator[Fault]:
     """Some records of a combination could be a class or be suppressed without the others: nobody looked for that."""
-    if policy.local_recoding is not None and any(isinstance(model, SensitiveModel) for model in policy.privacy_models):
+    if policy.has_own_levels and any(isinstance(model, SensitiveModel) for model in policy.privacy_models):
         yield Fault(
             "local_recoding",
             "records with equal values, which are in one class or all suppressed",

@@ -19,7 +19,8 @@ class JobContext:
 
     `session` belongs to the job alone and stops when `control` says so. If the rows are in a warehouse, `elsewhere` is
     the job's session there. `document` is the request as JSON. Releases into the schemas `approval` wait for it.
-    `policy_of` reads the policies of earlier releases, where some are judged together with the job's.
+    `policy_of` reads the policies of earlier releases, where some are judged together with the job's. A job that
+    `advises` searches for what other policies would give.
     """
 
     number: int
@@ -31,6 +32,7 @@ class JobContext:
     approval: frozenset[str] = frozenset()
     elsewhere: WarehouseSession | None = None
     policy_of: PolicyOf | None = None
+    advises: bool = False
 
     @property
     def rows(self) -> WarehouseSession:

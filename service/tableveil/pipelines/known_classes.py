@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from tableveil.backend import Session
 from tableveil.dictionary import Dictionary
 from tableveil.errors import Fault, InvalidError, TableveilError, shortened
+from tableveil.features.class_labels import Label, class_labels, meanings
 from tableveil.lattice import Lattice
+from tableveil.lifecycle import require_public
 from tableveil.local_recoding import KnownClasses
 from tableveil.pipelines.released_rows import current_release
 from tableveil.policy import AttributePolicy, Policy
-from tableveil.release import require_public
-from tableveil.release.class_labels import Label, class_labels, meanings
 from tableveil.state.releases import RELEASES
 
 FIELD = "local_recoding.classes_of"
@@ -23,7 +23,7 @@ FIELD = "local_recoding.classes_of"
 
 def check_known_classes(session: Session, policy: Policy) -> list[Fault]:
     """The faults of the release whose classes are used again, as the caller sees it."""
-    number = None if policy.local_recoding is None else policy.local_recoding.classes_of
+    number = policy.classes_of
     if number is None:
         return []
     try:

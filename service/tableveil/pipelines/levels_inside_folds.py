@@ -12,13 +12,13 @@ from sqlglot import exp
 from tableveil.backend import Session, column, table
 from tableveil.classification.model import Chosen
 from tableveil.errors import InfeasibleError
+from tableveil.features.paired import Paired, pair
+from tableveil.features.sampled import Sample, draw_sample
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again
 from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
 from tableveil.policy import TableReference
-from tableveil.release.paired import Paired, pair
-from tableveil.release.sampled import Sample, draw_sample
 from tableveil.source import Source
 
 TRAINING = "training_records"

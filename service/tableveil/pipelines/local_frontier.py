@@ -16,7 +16,7 @@ from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalRecoding, recode
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of
+from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of, seconds_of
 from tableveil.pipelines.own_levels import own_losses
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
@@ -73,29 +73,44 @@ class _Reached:
     lower_bound: float | None
 
 
-def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding) -> Iterator[Alternative]:
+def seconds_for_alternatives(policy: Policy, combinations: int) -> float:
+    """The part of the time limit that `alternatives` may take."""
+    if not _asked(policy, combinations):
+        return 0.0
+    return min(seconds_of(policy) * SHARE_FOR_ALTERNATIVES, MOST_SECONDS_FOR_ALTERNATIVES)
+
+
+def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding, deadline: float) -> Iterator[Alternative]:
     """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
 
-    There are none if some models only judge what is chosen, because nothing asks them here; and none for a table so
-    large that nothing is found in a short time.
+    There are none if some models only judge what is chosen, because nothing asks them here; none for a table so
+    large that nothing is found in a short time; and none once the deadline has come, or the best is to be kept.
 
     Raises:
         CancelledError: the job was cancelled.
     """
-    policy = source.counts.policy
-    k, limit, seconds = k_of(policy), policy.suppression_limit, policy.search.time_limit_seconds
-    asked = [with_k(policy, (k + 1) // 2)] if k is not None and k > 2 else []
-    if limit < 1:
-        asked.append(replace(policy, suppression_limit=min(limit + MORE_SUPPRESSED, Decimal(1))))
-    if judging_models(policy) or len(source.rows.combinations.records) > LARGEST_BY_CELL:
-        asked = []
-    share = MOST_SECONDS_FOR_ALTERNATIVES if seconds is None else float(seconds) * SHARE_FOR_ALTERNATIVES
+    policy, combinations = source.counts.policy, len(source.rows.combinations.records)
+    asked = _asked(policy, combinations)
     control = job.control.part(1.0)
-    control.limit(control.now() + min(share, MOST_SECONDS_FOR_ALTERNATIVES))
+    began = control.now()
+    control.limit(min(began + seconds_for_alternatives(policy, combinations), deadline))
     for done, other in enumerate(asked):
+        # A part of the work cannot be stopped: another one needs time that is surely left.
+        if control.now() + (control.now() - began) / max(done, 1) > deadline or job.control.keeps_best:
+            return
         reached = source.reached(other, control.part(1 / (len(asked) - done)), found.classes, bounded=False)
         if reached is not None:
             yield Alternative(k_of(other), other.suppression_limit, reached.score, reached.suppressed)
+
+
+def _asked(policy: Policy, combinations: int) -> list[Policy]:
+    if judging_models(policy) or combinations > LARGEST_BY_CELL:
+        return []
+    k, limit = k_of(policy), policy.suppression_limit
+    asked = [with_k(policy, (k + 1) // 2)] if k is not None and k > 2 else []
+    if limit < 1:
+        asked.append(replace(policy, suppression_limit=min(limit + MORE_SUPPRESSED, Decimal(1))))
+    return asked
 
 
 def local_points(

@@ -37,18 +37,25 @@ from tableveil.policy import (
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Classification
 from tableveil.quality.aggregate import Aggregation
-from tableveil.release.plan import OwnLevels
+from tableveil.release.by_combination import ByCombination
 from tableveil.search import may_be_kept
+
+DEFAULT_SECONDS = 120.0
+"""The time limit of a policy that has none."""
 
 SHARE_FOR_INCUMBENT = 0.2
 MOST_SECONDS_FOR_INCUMBENT = 10.0
 
 
+def seconds_of(policy: Policy) -> float:
+    """The time limit of the search, which is never without one: on a large table it would improve for hours."""
+    limit = policy.search.time_limit_seconds
+    return DEFAULT_SECONDS if limit is None else float(limit)
+
+
 def seconds_for_incumbent(policy: Policy) -> float:
     """The time in which transformations are searched first: nothing worse than the best of them is returned."""
-    limit = policy.search.time_limit_seconds
-    share = MOST_SECONDS_FOR_INCUMBENT if limit is None else float(limit) * SHARE_FOR_INCUMBENT
-    return min(share, MOST_SECONDS_FOR_INCUMBENT)
+    return min(seconds_of(policy) * SHARE_FOR_INCUMBENT, MOST_SECONDS_FOR_INCUMBENT)
 
 
 def problem_of(policy: Policy, counts: Counted, counter: ClassCounter, rows: CombinationRows) -> LocalProblem:
@@ -118,13 +125,13 @@ def partition_of(
     return np.where(inside & kept[number], number, SUPPRESSED).astype(np.int64)
 
 
-def own_levels_of(combinations: Combinations, found: LocalRecoding) -> OwnLevels:
+def own_levels_of(combinations: Combinations, found: LocalRecoding) -> ByCombination:
     """The levels of every combination."""
     transformations, index = np.unique(found.levels, axis=0, return_inverse=True)
     inside = found.classes != SUPPRESSED
     chosen = np.full(len(found.classes), SUPPRESSED)
     chosen[inside] = index.reshape(-1)[found.classes[inside]]
-    return OwnLevels(combinations, tuple(tuple(map(int, levels)) for levels in transformations), chosen)
+    return ByCombination(combinations, tuple(tuple(map(int, levels)) for levels in transformations), chosen)
 
 
 def by_sum(policy: Policy) -> Policy:

@@ -24,7 +24,7 @@ from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.known_classes import known_classes
-from tableveil.pipelines.local_frontier import LocalSource, alternatives
+from tableveil.pipelines.local_frontier import LocalSource, alternatives, seconds_for_alternatives
 from tableveil.pipelines.local_problem import (
     all_of,
     by_sum,
@@ -34,10 +34,11 @@ from tableveil.pipelines.local_problem import (
     problem_of,
     score_of,
     seconds_for_incumbent,
+    seconds_of,
     shows_suppressed,
 )
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
-from tableveil.pipelines.people import people_warnings
+from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
@@ -52,7 +53,7 @@ from tableveil.policy import (
 from tableveil.privacy import ReleaseRule, suppressed_pool, with_pool
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
-from tableveil.release.plan import OwnLevels
+from tableveil.release.by_combination import ByCombination
 from tableveil.search import Problem, SearchOutcome, search, why_infeasible
 from tableveil.state.release_costs import CostPart
 from tableveil.state.releases import Proof
@@ -63,7 +64,7 @@ class LocalRecodingMethod:
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
         """The combinations of values."""
-        return count_classes(job.session, policy, read)
+        return count_classes(job.rows, policy, read)
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The cheapest partition that is found."""
@@ -73,44 +74,48 @@ class LocalRecodingMethod:
         rows = combination_rows(job.session, counts.base)
         problem = problem_of(counts.policy, counts, counter, rows)
         whole = _whole(counts, counter)
-        limit = counts.policy.search.time_limit_seconds
-        try:
-            if limit is not None:
-                job.control.limit(started + float(limit))
+        deadline = started + seconds_of(counts.policy)
+        reserved = seconds_for_alternatives(counts.policy, len(rows.combinations.records))
+        with job.control.searching(deadline - reserved):
             found = _found(job, counts, whole, rows, problem)
-        finally:
-            job.control.limit(None)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, found)
         of_people = tuple(people_warnings(counts.policy, facts, released))
+        before = classes_before(counts.base, counter)
+        risk_before, risk_after = people_risks(counts.policy, facts, before, released)
+        ended = _ended(job, counts.policy, found)
         pool = None
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
         _check_judged(job, counts, whole, found, released, pool)
         if pool is not None:
             released = with_pool(released, pool)
-        plan = plan_of(counts, own_levels_of(rows.combinations, found))
-        losses = own_losses(_own(plan), plan.records)
+        own = own_levels_of(rows.combinations, found)
+        plan = plan_of(counts, own)
+        losses = own_losses(own, plan.records)
         score, scored = score_of(counts, counter, problem, found, losses)
         return Solution(
             plan=plan,
             score=score,
             parts=(),
-            proof=_proof(problem, found, score, job.control.now() - started, len(rows.combinations.records)),
+            proof=_proof(
+                problem,
+                replace(found, account=found.account + ended),
+                score,
+                job.control.now() - started,
+                len(rows.combinations.records),
+            ),
             losses=losses,
             quality_model=scored,
             chosen_by=choosing_models(counts.policy),
             explanation=None,
             sizes_before=counts.sizes_before,
-            guarantees=guarantees(
-                facts,
-                counts.policy.privacy_models,
-                classes_before(counts.base, counter),
-                released,
-            ),
-            warnings=(*_warnings(plan, problem, found), *of_people),
+            guarantees=guarantees(facts, counts.policy.privacy_models, before, released),
+            warnings=(*_warnings(plan, own, problem, found, ended), *of_people),
+            risk_before=risk_before,
+            risk_after=risk_after,
             costs=tuple(_costs(plan, problem, found)),
-            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), found)),
+            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), found, deadline)),
         )
 
 
@@ -123,7 +128,7 @@ def _found(
         InfeasibleError: nothing meets the policy; the hints are those of full-domain generalization.
     """
     policy = counts.policy
-    number = policy.local_recoding.classes_of if policy.local_recoding is not None else None
+    number = policy.classes_of
     if number is None:
         return _recoded(job, counts, whole, rows, problem)
     known, known_in_all = known_classes(job.session, policy, counts.dictionaries, counts.lattice, number)
@@ -155,7 +160,8 @@ def _recoded(
     size = counts.lattice.size
 
     def progress(progress: LocalProgress) -> None:
-        job.report.on_progress(Progress(found.checked, size, progress.best_score, progress.lower_bound, None))
+        bound = progress.lower_bound if problem.costs.surrogate is None else None
+        job.report.on_progress(Progress(found.checked, size, progress.best_score, bound, None))
 
     try:
         if problem.suppressible < 0:
@@ -184,7 +190,8 @@ def _full_domain(job: JobContext, policy: Policy, whole: Problem) -> SearchOutco
     # The control of the whole job has a later deadline, which the search would replace.
     part = job.control.part(1.0)
     part.limit(part.now() + seconds_for_incumbent(policy))
-    return search(whole, policy.search, part, job.report.on_progress)
+    # No bound of transformations bounds recodings.
+    return search(whole, policy.search, part, lambda one: job.report.on_progress(replace(one, lower_bound=None)))
 
 
 def _whole(counts: Counted, counter: ClassCounter) -> Problem:
@@ -199,12 +206,6 @@ def _whole(counts: Counted, counter: ClassCounter) -> Problem:
         suppressible,
         shows_suppressed(policy),
     )
-
-
-def _own(plan: ReleasePlan) -> OwnLevels:
-    if plan.own_levels is None:
-        raise ValueError("a locally recoded release has levels of its own")
-    return plan.own_levels
 
 
 def _check_judged(
@@ -253,14 +254,26 @@ def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalRecoding) -> It
             yield CostPart("" if part.column is None else columns[part.column], label, part.records, part.share)
 
 
-def _warnings(plan: ReleasePlan, problem: LocalProblem, found: LocalRecoding) -> Iterator[str]:
+def _ended(job: JobContext, policy: Policy, found: LocalRecoding) -> str:
+    """How the search ended before nothing improved its result, as the end of a sentence; empty if it did not."""
+    if found.complete:
+        return ""
+    if job.control.keeps_best:
+        return ", ended by a request to keep the best"
+    default = "" if policy.search.time_limit_seconds is not None else "default "
+    return f", ended by the {default}time limit of {seconds_of(policy):g} s"
+
+
+def _warnings(
+    plan: ReleasePlan, own: ByCombination, problem: LocalProblem, found: LocalRecoding, ended: str
+) -> Iterator[str]:
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
         yield "All records are suppressed: the release is empty."
     else:
-        yield from map(says_nothing, erased_columns(plan, _own(plan)))
-    if not found.complete:
-        yield "The time limit ended the improvement of the classes: a longer search may lose less."
+        yield from map(says_nothing, erased_columns(plan, own))
+    if ended:
+        yield f"The improvement of the classes was{ended.removeprefix(',')}: a longer search may lose less."
     if problem.costs.surrogate is not None:
         yield f"The quality model is no sum over records: minimized was {problem.costs.surrogate}."

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tableveil.aggregation.aggregates import Aggregates, aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
@@ -22,7 +21,7 @@ from tableveil.microaggregation.error import SquaredError, squared_error
 from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, join, proves, solve, unmet_together
 from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.people import people_warnings
+from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
@@ -30,8 +29,8 @@ from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan
-from tableveil.release.aggregated import alike
-from tableveil.release.plan import Aggregated, Members
+from tableveil.release.clusters import Clusters, Members, alike
+from tableveil.release.plan import Aggregated
 from tableveil.risk import ClassSizes
 from tableveil.search.relaxing import refusal
 from tableveil.state.releases import Proof
@@ -97,15 +96,12 @@ class _Solved:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class Microaggregation:
     """See `Method`."""
 
-    options: MicroaggregationOptions
-
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Clusterable:
         """The points to cluster."""
-        return clusterable(job.session, policy, self.options, read)
+        return clusterable(job.session, policy, read)
 
     def solve(self, job: JobContext, counts: Clusterable) -> Solution:
         """Clusters, and aggregates of their values."""
@@ -114,6 +110,7 @@ class Microaggregation:
         before = cluster_classes(counts.points, before_clustering(counts.points), counts.columns)
         models, facts = counts.policy.privacy_models, Facts(counter_of(counts.points, counts.columns))
         score = _score(counts, solved)
+        risk_before, risk_after = people_risks(counts.policy, facts, before, solved.classes)
         return Solution(
             plan=_plan(counts, solved),
             score=score,
@@ -129,13 +126,15 @@ class Microaggregation:
             sizes_before=ClassSizes.of(before.counts),
             guarantees=guarantees(facts, models, before, solved.classes),
             warnings=(*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes)),
+            risk_before=risk_before,
+            risk_after=risk_after,
         )
 
 
-def clusterable(
-    session: Session, policy: Policy, options: MicroaggregationOptions, dictionaries: Dictionaries
-) -> Clusterable:
+def clusterable(session: Session, policy: Policy, dictionaries: Dictionaries) -> Clusterable:
     """Reads the input of clustering; call it in the transaction of the dictionaries."""
+    options = policy.microaggregation
+    assert options is not None, "the policy asks for microaggregation"
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
     points = read_points(
@@ -174,7 +173,7 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
     # A class of the rows has all clusters with its values. A people's share may hold of each and not of all together;
     # and one person's share of a cluster is not that of the class, which is what is told of people.
     while read.dictionaries.people is not None:
-        into = _alike(job, _plan(read, solved))
+        into = alike(job.session, _plan(read, solved))
         if into.max() + 1 == solved.found.clusters.number:
             break
         found = join(points, read.k, solved.found, into, read.columns, models, job.control)
@@ -194,11 +193,6 @@ def _measured(read: Clusterable, found: Clustered) -> _Solved:
     )
 
 
-def _alike(job: JobContext, plan: ReleasePlan) -> NDArray[np.intp]:
-    assert plan.aggregated is not None, "clusters are aggregated"
-    return alike(job.session, plan, plan.aggregated)
-
-
 def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
     points, clusters, dictionaries = read.points, solved.found.clusters, read.dictionaries
     by: list[SensitiveDictionary | PeopleDictionary] = [*read.protected]
@@ -214,13 +208,12 @@ def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
         policy=read.policy,
         source=dictionaries.source,
         dictionaries=(),
-        transformation=(),
+        recoding=Clusters(Aggregated(dictionaries.aggregated, solved.aggregates), members),
         classes=solved.classes,
         kept=np.ones(clusters.number, np.bool_),
         records=read.records,
         sensitive=dictionaries.sensitive,
         people=dictionaries.people,
-        aggregated=Aggregated(dictionaries.aggregated, solved.aggregates, members),
     )
 
 

@@ -9,32 +9,30 @@ import numpy as np
 from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.pipelines.read import Counted
 from tableveil.release import ReleasePlan
-from tableveil.release.plan import OwnLevels
+from tableveil.release.by_combination import ByCombination
 
 
-def plan_of(counted: Counted, own: OwnLevels) -> ReleasePlan:
+def plan_of(counted: Counted, own: ByCombination) -> ReleasePlan:
     """The plan of a release by these levels."""
     combinations = own.combinations
     of_source = np.flatnonzero(combinations.records)
     layout = KeyLayout.of([len(levels.groups[0]) for levels in combinations.levels])
     keys = layout.pack([codes[of_source] for codes in combinations.codes])
     finest = (0,) * len(combinations.levels)
-    highest = [max((level for level, _ in used), default=0) for used in own.records_at]
     return ReleasePlan(
         policy=counted.policy,
         source=counted.source,
         dictionaries=counted.dictionaries,
-        transformation=tuple(highest),
+        recoding=own,
         classes=EquivalenceClasses(layout, keys, combinations.records[of_source], finest),
         kept=own.kept[of_source],
         records=counted.base.records,
         sensitive=counted.base.sensitive,
         people=counted.base.people,
-        own_levels=own,
     )
 
 
-def own_losses(own: OwnLevels, records: int) -> tuple[float, ...]:
+def own_losses(own: ByCombination, records: int) -> tuple[float, ...]:
     """The loss of each quasi-identifier, each record's at its own level; 1 if it is suppressed."""
     losses = []
     for j, (levels, codes) in enumerate(zip(own.combinations.levels, own.combinations.codes, strict=True)):
@@ -48,7 +46,7 @@ def own_losses(own: OwnLevels, records: int) -> tuple[float, ...]:
     return tuple(losses)
 
 
-def erased_columns(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
+def erased_columns(plan: ReleasePlan, own: ByCombination) -> Iterator[str]:
     """The columns that have several values in the source, and one label in all released records."""
     combinations, present = own.combinations, own.combinations.records > 0
     for j, (dictionary, levels) in enumerate(zip(plan.dictionaries, combinations.levels, strict=True)):

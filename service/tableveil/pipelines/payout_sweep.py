@@ -19,7 +19,6 @@ from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
-from tableveil.source.tables import recorded
 from tableveil.state import jobs, payout_sweeps
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
@@ -58,7 +57,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             number=number,
             job=job.number,
             created_at=jobs.now(),
-            source=recorded(session, [source.reference])[0],
+            source=session.recorded(source.reference),
             source_fingerprint=mark,
             population_fingerprint=population_mark,
             records=base.records,

@@ -1,4 +1,4 @@
-"""Warnings for the owner about people who have several records in a release."""
+"""Risks and warnings for the owner where people have several records in a release."""
 
 from __future__ import annotations
 
@@ -9,7 +9,30 @@ from tableveil.classes import EquivalenceClasses
 from tableveil.errors import shortened
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts
+from tableveil.privacy.people import achieved_risk
 from tableveil.privacy.repeating import most_exposed, repeating
+from tableveil.risk import ProsecutorRisk
+
+
+def people_risks(
+    policy: Policy,
+    facts: Facts,
+    before: EquivalenceClasses | None,
+    released: EquivalenceClasses,
+    *,
+    joint: bool = False,
+) -> tuple[ProsecutorRisk | None, ProsecutorRisk | None]:
+    """The risks of the source's and of the released records; None where sizes of classes are all that is known.
+
+    The released classes may be `joint` ones.
+    """
+    if facts.people is None:
+        return None, None
+    thresholds = policy.risk_thresholds
+    return (
+        achieved_risk(before, facts, thresholds) if before is not None else None,
+        achieved_risk(released, facts, thresholds, joint=joint),
+    )
 
 
 def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) -> Iterator[str]:

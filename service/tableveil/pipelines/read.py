@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession
@@ -20,11 +20,14 @@ from tableveil.dictionary import (
     build_people,
     build_sensitive,
     listed_levels,
+    new_hierarchy,
 )
-from tableveil.errors import Fault, InfeasibleError, InvalidError, shortened
-from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, shortened
+from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
+from tableveil.lifecycle import check_existing, check_kept, check_ledger, check_target, find_earlier, named
+from tableveil.loading import check_bound
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
 from tableveil.pipelines.known_classes import check_known_classes
@@ -38,8 +41,7 @@ from tableveil.pipelines.privacy import (
     plays_in_population,
 )
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.policy import KAnonymity, Policy, Role
-from tableveil.release import check_existing, check_ledger, check_target, find_earlier, shown_releases
+from tableveil.policy import MICROAGGREGATION, KAnonymity, Policy, Role
 from tableveil.risk import ClassSizes
 from tableveil.source import (
     Fingerprint,
@@ -51,9 +53,9 @@ from tableveil.source import (
 )
 from tableveil.source.collectible import check_collectible
 from tableveil.source.people import set_aside as set_aside_of_people
-from tableveil.source.tables import recorded
+from tableveil.state.hierarchies import NewHierarchy, create_all
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import policies_of
+from tableveil.state.releases import compared_releases, policies_of
 
 
 @dataclass(slots=True)
@@ -146,9 +148,10 @@ def resolve_fully(session: WarehouseSession, policy: Policy, store: bool) -> tup
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
+    check_bound(session, policy, source.reference)
     check_existing(session, policy.release)
     # Rows that the policy writes out may come from any of the tables.
-    schemas = {read.schema for read in recorded(session, source.tables)}
+    schemas = {session.recorded(read).schema for read in source.tables}
     own_schema = schemas.pop() if len(schemas) == 1 else ""
     return source, policy, hierarchies_of(session, policy, own_schema if store else None)
 
@@ -166,11 +169,28 @@ def read_dictionaries(
     """
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger), policy.person_column)
     together_with = check_ledger(session, policy, source, mark)
+    if not together_with:
+        return mark, _judged_with(session, source, policy, hierarchies, mark, (), policy_of)
+    # A release that is listed, but not seen, reads as if it were missing.
+    with depending_on(compared_releases(session.ledger).intersection(together_with)):
+        return mark, _judged_with(session, source, policy, hierarchies, mark, together_with, policy_of)
+
+
+def _judged_with(
+    session: WarehouseSession,
+    source: Source,
+    policy: Policy,
+    hierarchies: FoundHierarchies,
+    mark: Fingerprint,
+    together_with: Sequence[int],
+    policy_of: PolicyOf | None,
+) -> Dictionaries:
     inherited = Inherited(policy)
     if together_with:
         assert policy_of is not None, "the policies of earlier releases are read"
+        check_kept(session, together_with)
         documents = policies_of(session.ledger, together_with)
-        theirs = [(shown_releases(session.embedded, [number]), policy_of(text)) for number, text in documents]
+        theirs = [(named([number]), policy_of(text)) for number, text in documents]
         if strange := list(_known_otherwise(source, policy, theirs)):
             raise _invalid(strange)
         inherited = with_earlier_models(policy, theirs)
@@ -180,7 +200,7 @@ def read_dictionaries(
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
     earlier = find_earlier(session, policy, source, together_with, found.people)
-    return mark, replace(found, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
+    return replace(found, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
 
 
 def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:
@@ -209,7 +229,7 @@ def dictionaries_of(
 
     `estimated` has numbers of different values of columns, if they are known.
     """
-    facts = check_facts(session, source, policy)
+    facts = check_facts(session, source, policy, estimated)
     faults = [*hierarchies.faults, *facts.faults]
     source = source.clustered([attribute.column for attribute in policy.aggregated])
     records = records_in(session, source) if source.complete else facts.records
@@ -254,7 +274,7 @@ def dictionaries_of(
     numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
     if numbered and policy.person_column is not None:
         # Clusters depend on the order of records that are equally near.
-        people = build_people(session, source, policy.person_column, ordered=policy.microaggregation is not None)
+        people = build_people(session, source, policy.person_column, ordered=policy.method is MICROAGGREGATION)
         of_rows += tuple(set_aside_of_people(session, source, policy.person_column)) if set_aside else ()
         by_people = columns_of_people(policy)
         of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]
@@ -309,7 +329,7 @@ def _sizes_before(session: Session, source: Source, policy: Policy, base: BaseHi
     """The sizes of the groups of the source's records with equal quasi-identifiers."""
     if not policy.aggregated:
         return ClassSizes(*class_size_histogram(session, base))
-    columns = [attribute.column for attribute in (*policy.quasi_identifiers, *policy.aggregated)]
+    columns = [attribute.column for attribute in policy.recognizing]
     return ClassSizes(*equal_records_histogram(session, source, columns))
 
 
@@ -324,17 +344,22 @@ def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
 
 def hierarchies_of(session: WarehouseSession, policy: Policy, store_in: str | None = None) -> FoundHierarchies:
     """The hierarchies of all columns that have one; with a schema to `store_in`, new rows are stored there."""
-    hierarchies = FoundHierarchies()
+    hierarchies, new = FoundHierarchies(), dict[str, NewHierarchy]()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
         if isinstance(definition, ListedHierarchy):
             name = f"{policy.source.table or 'source_query'}.{attribute.column}"
-            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store_in)
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
             hierarchies.faults.extend(faults)
             if levels is not None:
                 hierarchies.found[attribute.column] = (levels, reference)
+                if store_in is not None and not isinstance(definition, StoredLevels):
+                    new[attribute.column] = new_hierarchy(session, definition, levels, name, store_in)
         elif definition is not None:
             hierarchies.found[attribute.column] = (definition, str(definition))
+    stored = create_all(session.ledger, [*new.values()]) if new else []
+    for column, version in zip(new, stored, strict=True):
+        hierarchies.found[column] = (hierarchies.found[column][0], version.reference)
     return hierarchies
 
 

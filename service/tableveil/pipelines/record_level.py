@@ -38,7 +38,7 @@ from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
-from tableveil.release.plan import OwnLevels
+from tableveil.release.by_combination import ByCombination
 from tableveil.requests.payout_sweep import break_even_of
 from tableveil.state.releases import Proof, Searched
 
@@ -57,7 +57,7 @@ class _Solved:
     the method, whichever of them the choice is for. `optimum` is the payout of the best choice against the first.
     """
 
-    own: OwnLevels
+    own: ByCombination
     assignment: Assignment
     stakes: Stakes
     knows: bool
@@ -67,24 +67,23 @@ class _Solved:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
 class RecordLevel:
     """See `Method`."""
 
-    options: RecordLevelOptions
-
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
         """The combinations of values."""
-        return count_classes(job.session, policy, read)
+        return count_classes(job.rows, policy, read)
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The transformation that pays most for every combination of values."""
         policy = counts.policy
         check_one_meaning(job.session, policy, counts.dictionaries, counts.lattice)
-        solved = _solve(job, counts, self.options)
+        options = policy.record_level
+        assert options is not None, "the policy asks for the record level"
+        solved = _solve(job, counts, options)
         plan = plan_of(counts, solved.own)
         if plan.suppressed_records > policy.suppressible(plan.records):
-            raise _too_many_suppressed(job, counts, self.options, solved.own.combinations, plan)
+            raise _too_many_suppressed(job, counts, options, solved.own.combinations, plan)
         # The score is the part of the benefit per record that is not paid.
         most = plan.records * solved.stakes.benefit
         score = most - float(solved.own.combinations.records @ solved.assignment.payouts)
@@ -118,7 +117,7 @@ def _solve(job: JobContext, counted: Counted, options: RecordLevelOptions) -> _S
         raise uncountable(policy, error, described(policy.quality_model)) from None
     knows = options.adversary_knows_method
     return _Solved(
-        own=OwnLevels(combinations, chosen.transformations, chosen.chosen),
+        own=ByCombination(combinations, chosen.transformations, chosen.chosen, partition=False),
         assignment=chosen,
         stakes=Stakes.of(policy.stakes),
         knows=knows,
@@ -208,7 +207,7 @@ def _attacked(
     return float(combinations.records[stakes.attacked(sizes) & released].sum())
 
 
-def _warnings(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
+def _warnings(plan: ReleasePlan, own: ByCombination) -> Iterator[str]:
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
         yield "All records are suppressed: the release is empty."

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from tableveil.backend import Session
-from tableveil.classes import RememberingCounter
+from tableveil.classes import ClassCounter, Effort, RememberingCounter
 from tableveil.counting import BaseHistogram
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import InvalidError
@@ -95,9 +95,14 @@ def _tops(problem: Problem) -> list[int]:
     return [attribute.top for attribute in problem.counter.levels]
 
 
-def problem_of(session: Session, problem: Problem, base: BaseHistogram) -> ProblemOf:
-    """The problem for other policies over this source; the quality model stays that of `problem`."""
-    counter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
+def problem_of(session: Session, problem: Problem, base: BaseHistogram, effort: Effort | None = None) -> ProblemOf:
+    """The problem for other policies over this source; the quality model stays that of `problem`.
+
+    `effort` counts the checks, also of classes that are remembered.
+    """
+    counter: ClassCounter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
+    if effort is not None:
+        counter = effort.counting(counter)
     tops = _tops(problem)
 
     def of(policy: Policy) -> Problem | None:

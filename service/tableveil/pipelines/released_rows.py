@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession, scoped
 from tableveil.errors import ConflictError, Fault, NotFoundError, shortened
+from tableveil.lifecycle import place_of, require_current, require_here
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
-from tableveil.release import place_of, require_current, require_here
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.missing import MissingTable
 from tableveil.source.tables import STATE_SCHEMA
@@ -38,7 +38,7 @@ def current_release(session: WarehouseSession, number: int) -> Release:
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
     require_current(release)
-    if session.embedded is session or session.catalog != release.warehouse:
+    if session.warehouse != release.warehouse:
         require_here(release)
     return release
 

@@ -98,7 +98,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request, policy_of)
         mark = fingerprint(session, analyzed.source, fingerprint_key(session.ledger))
-        faults = check_membership(session, analyzed.source)
+        faults = check_membership(session, analyzed.source, request.person_column)
         faults += check_weights("weight_column", weight_facts(session, analyzed))
         several, misfit = check_owners(session, request, analyzed)
         if faults := [*faults, *misfit]:

@@ -16,7 +16,6 @@ from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
-from tableveil.source.tables import recorded
 
 
 def resolve_subject(
@@ -40,7 +39,7 @@ def resolve_subject(
         source, faults = _source(session, request)
         if source is None:
             raise unfit(faults)
-        shown, rows, marker = recorded(session, [source.reference])[0], source.reference, ""
+        shown, rows, marker = session.recorded(source.reference), source.reference, ""
         names, query = request.columns, source.query
     population, weight = request.population, request.weight_column
     analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query, request.person_column)

@@ -10,7 +10,7 @@ from tableveil.pipelines.read import Dictionaries
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan
-from tableveil.risk import ClassSizes
+from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.search.explain import Explanation
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.releases import Proof
@@ -34,6 +34,8 @@ class Solution:
         sizes_before: The classes of the source.
         guarantees: The strictest parameters met of every privacy model, before and after.
         warnings: For the owner, in whole sentences.
+        risk_before: The risk of the source's records where people have several; None by the sizes of classes.
+        risk_after: The risk of the released records, likewise.
         costs: The parts of the loss, if classes have levels of their own.
         alternatives: Scores that other policies would have, if the method looks for them.
     """
@@ -49,6 +51,8 @@ class Solution:
     sizes_before: ClassSizes
     guarantees: tuple[Guarantee, ...]
     warnings: tuple[str, ...]
+    risk_before: ProsecutorRisk | None = None
+    risk_after: ProsecutorRisk | None = None
     costs: tuple[CostPart, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 

@@ -8,10 +8,17 @@ from decimal import Decimal
 
 import numpy as np
 
-from tableveil.backend import Session
-from tableveil.classes import EarlierClasses, EquivalenceClasses, without_release
+from tableveil.classes import (
+    WITHOUT_ROW,
+    EarlierClasses,
+    EquivalenceClasses,
+    agreement,
+    combinations_of,
+    without_release,
+)
 from tableveil.counting import open_counter, without_earlier
-from tableveil.errors import Fault
+from tableveil.errors import Fault, shortened
+from tableveil.lifecycle import named
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import choosing_models, facts_for, privacy_for
 from tableveil.pipelines.quality import quality_for
@@ -19,11 +26,19 @@ from tableveil.pipelines.read import Counted
 from tableveil.pipelines.relaxing import seconds_for
 from tableveil.policy import Dominance, KAnonymity, LeftBehind, Policy
 from tableveil.privacy import Conjunction, LeftBehindRule, left_behind_rule, privacy_of
-from tableveil.release import ReleasePlan, shown_releases
+from tableveil.release import ReleasePlan
 from tableveil.search import Candidate, Infeasible, Problem, search
 from tableveil.state import releases
+from tableveil.state.persons import SHOWN
+from tableveil.state.release_attributes import ATTRIBUTES
 
 FIELD = "release.together_with"
+
+_KEPT = 0.25
+"""The agreement where half of the recognized kept the values by which their earlier classes were formed."""
+
+_LEAST_RECOGNIZED = 20
+"""The agreement of fewer could be an accident."""
 
 
 def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate, plan: ReleasePlan) -> Iterator[str]:
@@ -37,13 +52,14 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
         return
     known, k = earlier.known, policy.k or 1
     counted_as = "people" if known.owners is None else "records"
-    # The rows of others' releases are theirs to count.
-    seen = releases.seen_among(job.session.ledger, known.releases) >= {*known.releases}
-    of = f"of {int(known.records.sum()):,} " if seen else ""
+    listed = policy.release.together_with
+    which = "" if listed else ", which are all of these people that you could see when you submitted the job"
     yield (
-        f"Judged together with {shown_releases(job.session, known.releases)}: {known.present:,} {of}{counted_as} with "
-        f"a row there are in the source. Every joint class has at least k = {k} people. {_unjudged(policy)}"
+        f"Judged together with {named(known.releases)}: {known.present:,} of {int(known.records.sum()):,} {counted_as} "
+        f"with a row there are in the source. Every joint class has at least k = {k} people. {_unjudged(policy)} "
+        f"The promise is of these releases{which}."
     )
+    yield from _other_values(job, counted, problem, known)
     if earlier.met:
         yield f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}."
     if earlier.unjudged:
@@ -60,6 +76,36 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     if gone:
         yield f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
     yield from _costs(job, counted, problem, best)
+
+
+def _other_values(job: JobContext, counted: Counted, problem: Problem, known: EarlierClasses) -> Iterator[str]:
+    """Warns of releases whose recognized people mostly have other values now: they may be other people.
+
+    Row numbers that start anew each month recognize everybody. People of one earlier class were alike in every column
+    that the release generalized, but not to its top; so they mostly are in one of these now, on some level.
+    """
+    lattice, names = problem.lattice, [attribute.column for attribute in counted.policy.quasi_identifiers]
+    results = ATTRIBUTES.of(job.session.ledger, releases.seen_among(job.session.ledger, known.releases))
+    told = [{one.column for one in results[r] if one.level < one.top_level or one.levels} for r in known.releases]
+    found: list[list[float]] = [[] for _ in known.releases]
+    for j, name in enumerate(names):
+        for level in range(lattice.bottom[j], lattice.top[j]) if any(name in columns for columns in told) else ():
+            classes = problem.counter.classes(tuple(level if i == j else top for i, top in enumerate(lattice.top)))
+            combination, now = combinations_of(classes), classes.groups(j)
+            for r, columns in enumerate(told):
+                earlier = np.append(known.classes[:, r], WITHOUT_ROW)[combination]
+                labelled = (earlier > SHOWN) & (name in columns)
+                alike = agreement(earlier[labelled], now[labelled], classes.counts[labelled])
+                if alike is not None and classes.counts[labelled].sum() >= _LEAST_RECOGNIZED:
+                    found[r].append(alike)
+    strange = [release for release, alike in zip(known.releases, found, strict=True) if max(alike, default=1) < _KEPT]
+    if strange:
+        identifier = shortened(counted.policy.record_column or counted.policy.person_column or "")
+        yield (
+            f"People or records recognized in {named(strange)} by {identifier} mostly have other values now: "
+            "those of one earlier class are hardly more alike than any others. If it numbers rows, equal numbers are "
+            "different people, and joint classes promise nothing: name a column that stays the same."
+        )
 
 
 def _unjudged(policy: Policy) -> str:
@@ -114,7 +160,7 @@ def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | 
     return search(problem, options, job.control).best
 
 
-def binding_releases(session: Session, counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
+def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Iterator[Fault]:
     """The fault of earlier releases for which too many records would be suppressed at the most general transformation.
 
     Only k and the people left behind are judged: other models do not depend on which releases there are. Where people
@@ -138,7 +184,7 @@ def binding_releases(session: Session, counted: Counted, problem: Problem, why: 
         if others < together:
             yield Fault(
                 FIELD,
-                f"{shown_releases(session, [release])}, with which {together:,} of {why.records:,} records would have "
+                f"{named([release])}, with which {together:,} of {why.records:,} records would have "
                 f"to be suppressed at the most general transformation, and without it {others:,}",
                 f"earlier releases that leave at most {why.allowed:,} suppressed records",
                 _less(require),

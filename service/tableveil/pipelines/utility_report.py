@@ -38,7 +38,7 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
         policy = policy_of(release.policy)
         sides, compared = _compared(rows, release, policy)
         sampled = MOST_ROWS
-        if session is not rows:
+        if rows.traits.collects:
             sides, sampled = collected_sides(rows, sides, [column.name for column in compared])
         report.phase(JobPhase.COUNTING)
         columns = []

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from tableveil.backend import WarehouseSession, scoped
 from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
+from tableveil.loading import check_bound
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.source import Source, resolve_source
-from tableveil.source.tables import recorded
 from tableveil.state.kinds import JobKind
 
 
@@ -71,7 +71,8 @@ def policy_work(
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
         found = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
-        return recorded(session, [found.reference])[0]
+        check_bound(session, policy, found.reference)
+        return session.recorded(found.reference)
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]
     return Work(
@@ -80,7 +81,7 @@ def policy_work(
         admit=admit,
         run=run,
         options=options,
-        classes_of=policy.local_recoding.classes_of if policy.local_recoding is not None else None,
+        classes_of=policy.classes_of,
         population=policy.population,
         source_query=policy.source_query,
         hierarchy_tables=tuple(

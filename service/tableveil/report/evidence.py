@@ -176,6 +176,9 @@ def utility(
 
 
 def _distributions(report: UtilityReport) -> Iterator[Part]:
+    if not any(one.before.bins for one in report.columns):
+        # The notes say why.
+        return
     drawn = [one for one in report.columns if _comparable(one)][:MOST_CHARTS]
     for one in drawn:
         names = [bin_.label for bin_ in one.before.bins if bin_.HasField("label")]

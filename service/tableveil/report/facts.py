@@ -30,7 +30,7 @@ class PublicColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """The closed list; `records` are the released ones."""
+    """The closed list; `records` are the released ones, whose `risk` is that of rows as if everybody had one."""
 
     name: str
     target: str
@@ -64,7 +64,7 @@ def public_facts(release: Release, told: Told, *, name: str, state: str) -> Publ
         records=release.records - release.suppressed_records,
         suppressed=release.suppressed_records,
         handling=HANDLINGS[policy.suppressed_records.handling],
-        risk=release.risk_after,
+        risk=release.risk_by_size,
         sizes=told.sizes_after,
         method=method_of(policy),
         models=tuple(policy.privacy_models),

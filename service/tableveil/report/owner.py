@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -20,6 +20,7 @@ from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tableveil.v1.policy_pb2 import CHOOSE_QUASI_IDENTIFIERS_ONLY, Documentation
 from tableveil.v1.release_service_pb2 import (
     RELEASE_STATE_PENDING,
+    Guarantee,
     JointClasses,
     Publication,
     PublicationState,
@@ -56,7 +57,9 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
     """The report of a release or a dry run, made by a version of Tableveil."""
     release = evidence.release
     blindly = release.policy.search.choose == CHOOSE_QUASI_IDENTIFIERS_ONLY
-    situation = Situation.of(facts, by_values=not blindly, repeating=_counts_people(release))
+    situation = Situation.of(
+        facts, by_values=not blindly, repeating=_counts_people(release), achieved=release.risk_after
+    )
     sections = (
         Section("purpose", "The release: for whom, and why", tuple(_purpose(facts, release.policy.documentation))),
         Section("source", "The source in figures", tuple(source(release))),
@@ -86,7 +89,11 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
 def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
     release = evidence.release
     yield from evidence.refusals
-    yield from public.verdict(facts)
+    yield from public.verdict(
+        facts,
+        "A person who knows them takes one of a given person's with a chance of at most "
+        f"{wording.share(release.risk_after.highest)}.",
+    )
     threshold = release.policy.documentation.risk_threshold
     if threshold:
         over = release.risk_after.highest > float(Decimal(threshold))
@@ -105,11 +112,18 @@ def _verdict(facts: PublicFacts, evidence: Evidence) -> Iterator[str]:
             f"The largest open risk: a person who knows somebody's own values can be left with {reached(least.after)} "
             f"{rows} of a class, by the column {least.column} (effective k, see Columns)."
         )
+    if repeated := [one for one in release.guarantees if one.model.startswith("joint_k")]:
+        unsure = [one for one in repeated if not one.HasField("after")]
+        smallest = min((one.after for one in repeated if one.HasField("after")), default=fewest)
+        if unsure or smallest < fewest:
+            left = "as few people as nobody counted" if unsure else f"{reached(smallest)} {rows} of a joint class"
+            yield f"Readers of earlier releases of the same people can be left with {left}: see Warnings and limits."
     if overruled := [one.column for one in release.policy.attributes if one.acknowledged]:
         yield f"The policy overrules the checks of {', '.join(overruled)}: see Columns."
     if release.warnings:
         number = len(release.warnings)
         yield f"{number} warning{'s' if number > 1 else ''} to read before the decision: see Warnings and limits."
+    yield from wording.matches(release)
     yield public.NO_LAW
 
 
@@ -128,11 +142,6 @@ def _measured(release: Release) -> dict[str, tuple[str, ...]]:
         f"Effective k of {one.column}: {reached(one.after)}."
         for one in release.guarantees
         if one.model.startswith("effective_k") and one.HasField("after")
-    ]
-    effective += [
-        f"Largest share of one person in a class: {wording.share(one.after)}."
-        for one in release.guarantees
-        if one.model == "dominance" and one.HasField("after")
     ]
     journalist = [
         f"Journalist, by the population: {wording.share(1 / one.after)}."
@@ -190,26 +199,23 @@ def _risk(facts: PublicFacts, evidence: Evidence) -> Iterator[Part]:
     yield Words(
         "A prosecutor knows that a person is in the source, a journalist knows the population and wants to find "
         "anybody, a marketer tries all records. Without rows of a population the journalist's risk is at most the "
-        "prosecutor's."
+        "prosecutor's. A record's risk is the largest share that one person has of its class."
     )
     if facts.sizes and evidence.sizes_before:
         yield public.distribution((("before", evidence.sizes_before), ("after", facts.sizes)))
 
 
 def _by_people(release: Release) -> Iterator[tuple[str, str, str]]:
-    """Where people have several records: the figures that count people."""
-    found = {one.model: one for one in release.guarantees}
-    if "dominance" not in found:
+    """Where people have several records: the figure that counts people."""
+    of_people = next((one for one in release.guarantees if one.model == "k_anonymity"), None)
+    if of_people is None or not _counts_people(release):
         return
-
-    def told(model: str, shown: Callable[[float], str]) -> tuple[str, str]:
-        one = found[model]
-        before = shown(one.before) if one.HasField("before") else "not measured"
-        return before, shown(one.after) if one.HasField("after") else "not measured"
-
-    if "k_anonymity" in found:
-        yield "fewest people of a class", *told("k_anonymity", reached)
-    yield "largest share of one person in a class", *told("dominance", wording.share)
+    before = reached(of_people.before) if of_people.HasField("before") else "not measured"
+    yield (
+        "fewest people of a class",
+        before,
+        reached(of_people.after) if of_people.HasField("after") else "not measured",
+    )
 
 
 def _journalist(release: Release) -> tuple[str, str]:
@@ -278,8 +284,26 @@ def _earlier(evidence: Evidence) -> Iterator[Part]:
 
 
 def _together(evidence: Evidence) -> Iterator[Section]:
-    """The releases that it was judged together with, and how many people they tell apart; nothing for others."""
-    if not evidence.release.policy.release.left_behind:
+    """How many people earlier releases tell apart beside it: those judged together with it, or repeated by a reason."""
+    release = evidence.release
+    repeated = [one for one in release.guarantees if one.model.startswith("joint_k")]
+    if repeated:
+        rows = tuple(
+            (*_joined(one), reached(one.after) if one.HasField("after") else "not defined") for one in repeated
+        )
+        yield Section(
+            "repeated",
+            "Beside earlier releases of the same people",
+            (
+                Words(f"A reason admits it, and protects nobody: {' '.join(release.policy.repeat_reason.split())}"),
+                Grid("Smallest joint class", ("releases", "columns that join", "smallest"), rows, frozenset({2})),
+                Words(
+                    "A joint class has the same class in this release and in the earlier ones. By labels, its people "
+                    "are counted; by columns that the releases show alike, the rows that a reader can join."
+                ),
+            ),
+        )
+    if not release.policy.release.left_behind:
         return
     found = evidence.joint
     if found is None:
@@ -312,6 +336,11 @@ def _together(evidence: Evidence) -> Iterator[Section]:
             ),
         )
     yield Section("together", "Judged together with earlier releases", parts)
+
+
+def _joined(one: Guarantee) -> tuple[str, str]:
+    """The releases of a joint figure, and the columns by which their rows join."""
+    return one.model.partition("(")[2].removesuffix(")").removesuffix(", joined"), one.column or "by labels"
 
 
 def _people(number: int) -> str:

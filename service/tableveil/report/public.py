@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
@@ -44,7 +45,7 @@ def public_report(facts: PublicFacts, version: str) -> Report:
     return Report(
         title=f"Report of {facts.name}: {facts.target}",
         edition=EDITION,
-        verdict=(*verdict(facts), NO_LAW),
+        verdict=(*verdict(facts, chance(facts)), NO_LAW),
         risks=risks(situation),
         sections=(
             Section("purpose", "The release: for whom, and why", (Facts(tuple(purpose(facts))),)),
@@ -59,8 +60,8 @@ def public_report(facts: PublicFacts, version: str) -> Report:
     )
 
 
-def verdict(facts: PublicFacts) -> Iterator[str]:
-    """The result in sentences, for everybody."""
+def verdict(facts: PublicFacts, of_chance: str) -> Iterator[str]:
+    """The result in sentences, for everybody, but for the chance of picking somebody's record."""
     yield facts.state
     yield f"It has {wording.count(facts.records)} records, made on {facts.day} by {facts.method}."
     found = facts.statements
@@ -79,9 +80,19 @@ def verdict(facts: PublicFacts) -> Iterator[str]:
     else:
         yield (
             f"Every released record shares its quasi-identifiers with at least {wording.count(smallest(facts) - 1)} "
-            f"others. Where everybody has one record, a person who knows them picks the right one with a chance of at "
-            f"most {wording.share(facts.risk.highest)}."
+            f"others. {of_chance}"
         )
+
+
+def chance(facts: PublicFacts) -> str:
+    """The chance that a row of a class is a given person's, by the policy or by the sizes of classes."""
+    shares = [Decimal(model.dominance.share) for model in facts.models if model.WhichOneof("kind") == "dominance"]
+    if shares:
+        return f"Each is a given person's with a chance of at most {wording.share(min(shares))}, by dominance."
+    return (
+        "If everybody has one record, a person who knows them picks the right one with a chance of at most "
+        f"{wording.share(facts.risk.highest)}. The rows do not say whose they are."
+    )
 
 
 def smallest(facts: PublicFacts) -> int:
@@ -94,10 +105,10 @@ def risks(situation: Situation, measured: dict[str, tuple[str, ...]] | None = No
 
     `measured` are figures beyond the public ones, by risk.
     """
-    facts, more = situation.facts, measured or {}
+    more = measured or {}
     rows = (
-        _row(SINGLING_OUT, situation, (*_singling_out(facts), *more.get(SINGLING_OUT, ()))),
-        _row(LINKABILITY, situation, (*_linkability(facts), *more.get(LINKABILITY, ()))),
+        _row(SINGLING_OUT, situation, (*_singling_out(situation), *more.get(SINGLING_OUT, ()))),
+        _row(LINKABILITY, situation, (*_linkability(situation), *more.get(LINKABILITY, ()))),
         _row(INFERENCE, situation, more.get(INFERENCE, (_DIVERSITY,) * bool(situation.sensitive))),
     )
     grid = Grid("The three risks of Opinion 05/2014 (WP216)", ("risk", "holds", "measured", "open"), rows)
@@ -112,14 +123,22 @@ def _row(risk: str, situation: Situation, measured: tuple[str, ...]) -> tuple[st
     return risk, " ".join(holds), " ".join(measured) or "Nothing is measured here.", " ".join(_open(situation, risk))
 
 
-def _singling_out(facts: PublicFacts) -> Iterator[str]:
+def _singling_out(situation: Situation) -> Iterator[str]:
+    facts, achieved = situation.facts, situation.achieved
     yield f"Smallest class: {wording.count(smallest(facts))} records."
-    yield f"Highest risk: {wording.share(facts.risk.highest)}."
+    if achieved is None:
+        yield f"Highest risk, if everybody has one record: {wording.share(facts.risk.highest)}."
+    else:
+        yield f"Highest risk: {wording.share(achieved.highest)}."
     yield f"Unique records: {wording.count(facts.risk.unique_records)}."
 
 
-def _linkability(facts: PublicFacts) -> Iterator[str]:
-    yield f"Average risk of a record: {wording.share(facts.risk.average)}."
+def _linkability(situation: Situation) -> Iterator[str]:
+    achieved = situation.achieved
+    if achieved is None:
+        yield f"Average risk of a record, if everybody has one: {wording.share(situation.facts.risk.average)}."
+    else:
+        yield f"Average risk of a record: {wording.share(achieved.average)}."
 
 
 def _open(situation: Situation, risk: str) -> Iterator[str]:
@@ -175,8 +194,9 @@ def _risk(facts: PublicFacts) -> Iterator[Part]:
             for item in found.records_at_risk
         ),
     ]
-    yield Grid("Risks of the released records", ("measure", "released"), tuple(rows), frozenset({1}))
-    yield Words("Sizes of classes and risks count records: the rows do not say whose they are.")
+    caption = "Risks of the released records, if everybody has one"
+    yield Grid(caption, ("measure", "released"), tuple(rows), frozenset({1}))
+    yield Words(f"Sizes of classes and risks count records: the rows do not say whose they are. {chance(facts)}")
     if facts.sizes:
         yield distribution((("released", facts.sizes),))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tableveil.report.facts import PublicFacts
 from tableveil.report.words import column_of
+from tableveil.v1.release_service_pb2 import Risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,21 @@ class Situation:
     insensitive: tuple[str, ...]
     by_values: bool | None
     repeating: bool | None
+    achieved: Risk | None
 
     @classmethod
-    def of(cls, facts: PublicFacts, *, by_values: bool | None = None, repeating: bool | None = None) -> Situation:
+    def of(
+        cls,
+        facts: PublicFacts,
+        *,
+        by_values: bool | None = None,
+        repeating: bool | None = None,
+        achieved: Risk | None = None,
+    ) -> Situation:
         """The situation of a release.
 
-        Whether sensitive values took part in its choice, and whether people have several records, is evidence: None is
-        unknown.
+        Whether sensitive values took part in its choice, whether people have several records, and the risk that is
+        achieved for them, is evidence: None is unknown.
         """
         protected = {column_of(model) for model in facts.models} - {""}
         sensitive = tuple(column.name for column in facts.columns if column.role == "SENSITIVE")
@@ -43,6 +52,7 @@ class Situation:
             tuple(column.name for column in facts.columns if column.role == "INSENSITIVE"),
             by_values,
             repeating,
+            achieved,
         )
 
 

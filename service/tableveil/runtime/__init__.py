@@ -2,6 +2,7 @@
 
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
+from tableveil.runtime.matches import Matches
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
@@ -16,6 +17,7 @@ __all__ = [
     "JobManager",
     "JobProgress",
     "Loads",
+    "Matches",
     "Publishing",
     "QueueLimits",
     "Removals",

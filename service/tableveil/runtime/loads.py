@@ -22,12 +22,14 @@ from tableveil.errors import (
     ConflictError,
     DeniedError,
     Fault,
+    GuardedError,
     InternalError,
     InvalidError,
     NotFoundError,
     shortened,
 )
 from tableveil.loading import (
+    MOST_COLUMNS,
     CsvFormat,
     FileFormat,
     LoadDirectory,
@@ -37,6 +39,7 @@ from tableveil.loading import (
     append,
     check_names,
     check_place,
+    check_standing,
     check_types,
     create,
     csv_rows,
@@ -54,6 +57,7 @@ from tableveil.source.tables import described_table, find_schema, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now
 from tableveil.state.loads import Load, LoadMode
+from tableveil.state.seen import UNHIDDEN
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -108,10 +112,17 @@ class Stream(Protocol):
 class Loads:
     """Loads tables. May be used from any thread."""
 
-    def __init__(self, database: Database, jobs: JobManager, directories: Sequence[LoadDirectory] = ()) -> None:
+    def __init__(
+        self,
+        database: Database,
+        jobs: JobManager,
+        directories: Sequence[LoadDirectory] = (),
+        most_columns: int = MOST_COLUMNS,
+    ) -> None:
         self._database = database
         self._jobs = jobs
         self._directories = tuple(directories)
+        self._most_columns = most_columns
         self._running: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
@@ -123,18 +134,20 @@ class Loads:
             raise NotFoundError.of("LOAD_NOT_FOUND", "name", f"loads/{number}", "an existing load")
         return found
 
-    def page(self, before: int | None, size: int) -> list[Load]:
-        """The next `size` loads with numbers below `before`, newest first."""
+    def page(self, before: int | None, size: int, into: TableReference | None = None) -> list[Load]:
+        """The next `size` loads with numbers below `before`, into a table if it is named, newest first."""
+        only = UNHIDDEN if into is None else store.into(into.schema or "main", into.table)
         with self._database.ledger() as ledger:
-            return store.LOADS.page(ledger, before, size)
+            return store.LOADS.page(ledger, before, size, only)
 
     def load(self, request: LoadRequest, stream: Callable[[], Stream], control: Control) -> Loaded:
         """Loads the requested rows; `stream` opens the rows that come with the call.
 
         Raises:
             InvalidError: the rows cannot be read, or do not fit.
+            GuardedError: there are none, and they would replace some.
             ConflictError: the table exists already, an unfinished job reads the table, the request id named another
-                load, or the file was changed meanwhile.
+                load, or one whose rows were replaced or removed, or the file was changed meanwhile.
             BusyError: the disk is full.
             CancelledError: `control` says to stop.
         """
@@ -148,6 +161,9 @@ class Loads:
                 source = stream() if request.file_format is None else None
                 digest = _digest(request, source)
                 if (known := _known(session.ledger, request, target, digest)) is not None:
+                    # The answer tells of others' loads of the table.
+                    check_permitted(target)
+                    check_standing(session.ledger, known)
                     return Loaded(known, repeated=True)
                 existing = request.mode is LoadMode.APPEND or (
                     request.mode is LoadMode.REPLACE and found_place(session, target) is not None
@@ -181,8 +197,17 @@ class Loads:
             else:
                 count = create(session, target, rows.query)
             rejected = rows.rejected(session)
+            rows.check_count(count)
         if source is not None:
             _check_complete(count, source.end()[0])
+        if removed and not count:
+            raise GuardedError.of(
+                "GUARDED",
+                "rows",
+                f"none, in place of the {removed:,} of {shortened(target.table)}",
+                "at least one row",
+                "The extract may have failed. To empty a table on purpose, truncate it.",
+            )
         number = store.LOADS.next_number(session.ledger)
         load = Load(
             number,
@@ -206,18 +231,20 @@ class Loads:
     @contextmanager
     def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[Rows]:
         if stream is not None:
-            with _incoming(session, stream) as rows:
+            with _incoming(session, stream, self._most_columns) as rows:
                 yield rows
             return
         directories = [own.path for own in self._directories if session.sight.owned.has_schema(own.schema)]
         with allowed_file(request.path, directories) as path:
             if isinstance(request.file_format, CsvFormat):
-                with csv_rows(session, [path], request.file_format, self._database.spill_directory) as rows:
+                with csv_rows(
+                    session, [path], request.file_format, self._database.spill_directory, self._most_columns
+                ) as rows:
                     yield rows
             else:
                 self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
                 with reading_parquet([path]):
-                    yield parquet_rows(session, [path])
+                    yield parquet_rows(session, [path], self._most_columns)
 
     def _check_room(self, wanted: int = 0) -> None:
         check_free_space(self._database.path.parent, "database file system", wanted)
@@ -299,10 +326,10 @@ def _known(ledger: Ledger, request: LoadRequest, target: TableReference, digest:
 
 
 @contextmanager
-def _incoming(session: Session, stream: Stream) -> Iterator[Rows]:
+def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[Rows]:
     """The stream as rows. The stream's own error replaces the database's account of it."""
     # The database silently renames columns that differ from another only in case.
-    check_names(stream.reader.schema.names)
+    check_names(stream.reader.schema.names, most_columns)
     query = exp.select("*").from_(table(_INCOMING))
     # Looking at the columns must not take batches from the stream.
     with session.relation(_INCOMING, stream.reader.schema.empty_table()):

@@ -9,10 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from tableveil.backend import EVERYTHING, Database, Ledger, Session, Sight, looking, present_look
 from tableveil.control import Control
+from tableveil.control.current_job import at_hand
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
     BusyError,
@@ -26,6 +28,7 @@ from tableveil.errors import (
     TableveilError,
     shortened,
 )
+from tableveil.lifecycle import check_pending, decide, recover, require_current, withdraw
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.job import JobContext
@@ -34,7 +37,6 @@ from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
-from tableveil.release import check_pending, decide, recover, require_current, withdraw
 from tableveil.runtime.active import (
     Active,
     check_permitted,
@@ -45,12 +47,11 @@ from tableveil.runtime.active import (
     tables_read,
 )
 from tableveil.runtime.checksums import Checksums
-from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
 from tableveil.runtime.observer import Load, Nobody, Observer
-from tableveil.runtime.outcomes import from_store, interrupted
+from tableveil.runtime.outcomes import from_store, interrupted, told_jobs
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
@@ -115,6 +116,7 @@ class JobManager:
         self._publishing.start()
         self._checksums = Checksums(database)
         self._checksums.start()
+        self._followers = [self._publishing.look, self._checksums.look]
         self._workers = Workers(
             database,
             self._queue,
@@ -203,12 +205,12 @@ class JobManager:
                 session.sight.principal,
             )
             need = estimated_need(session, () if work.warehouse else reads)
-            store.insert_request(session.ledger, request, owned)
+            rights = store.insert_request(session.ledger, request, owned)
             # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
             job = Job(request, JobState.QUEUED, warnings=work.warnings)
-            self._queue.add(Active(job, work, reads, owned, need, look))
+            self._queue.add(Active(job, work, reads, owned, need, lambda: replace(look(), admitted=rights)))
         return self.get(request.number)
 
     def _warehouse_of(self, session: Session, work: Work) -> str:
@@ -230,7 +232,8 @@ class JobManager:
         """The job as it stands; `NotFoundError` if there is none that its caller may see."""
         sight = present_look()()
         active = self._queue.views([number]).get(number)
-        if active is not None and (sight.every_job or sight.principal == active.request.owner):
+        is_seen = active is not None and (sight.every_job or sight.principal == active.request.owner)
+        if active is not None and is_seen and not active.state.ended:
             return _seen(sight, active)
         with self._database.ledger() as ledger:
             found = self._find(ledger, [number] if store.exists(ledger, number) else [])
@@ -238,10 +241,10 @@ class JobManager:
             raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
         return found[number]
 
-    def page(self, before: int | None, size: int) -> list[Job]:
-        """The next `size` jobs with numbers below `before`, newest first."""
+    def page(self, before: int | None, size: int, states: Collection[JobState] = ()) -> list[Job]:
+        """The next `size` jobs with numbers below `before` in one of these states, or in any; newest first."""
         with self._database.ledger() as ledger:
-            numbers = store.page(ledger, before, size)
+            numbers = store.page(ledger, before, size, states)
             found = self._find(ledger, numbers)
         # A job that is not found was deleted meanwhile.
         return [found[number] for number in numbers if number in found]
@@ -252,6 +255,24 @@ class JobManager:
         if (queued := self._queue.cancel(number)) is not None:
             cancelled = CancelledError("CANCELLED", "the job was cancelled before it started")
             self._workers.end(queued, Failure.of(cancelled))
+        return self.get(number)
+
+    def keep_best(self, number: int) -> Job:
+        """Asks the search of a job to end with the best that it has. If it has ended already, the job goes on as it is.
+
+        Raises:
+            NotFoundError: there is no such job.
+            ConflictError: it waits, or its search has nothing yet that could be kept, or never has.
+        """
+        self.get(number)
+        if not self._queue.keep_best(number):
+            raise ConflictError.of(
+                "NOTHING_TO_KEEP",
+                "keep_best",
+                f"jobs/{number}, which has nothing yet that meets the policy",
+                "a job whose search has a best score",
+                "Watch it until it shows one, or cancel it.",
+            )
         return self.get(number)
 
     def delete(self, number: int) -> None:
@@ -304,15 +325,17 @@ class JobManager:
         """Approves or rejects a release that waits for it.
 
         Raises:
-            InvalidError: a rejection gives no reason.
+            InvalidError: it gives no reason.
             NotFoundError: there is no such release.
             ConflictError: it does not wait, the decision is by its own steward, or it cannot take its target.
             Stopped: `control` said so before it was committed.
         """
-        if not decision.approved and not says_something(decision.note):
-            raise InvalidError.of("REASON_MISSING", "note", "none", "why the release is rejected, for the ledger")
+        if not says_something(decision.note):
+            decided = "approved" if decision.approved else "rejected"
+            raise InvalidError.of("REASON_MISSING", "note", "none", f"why the release is {decided}, for the ledger")
         release = Releases(self._database).get(number)
         check_pending(release)
+        sight = present_look()()
         # An approver need not see the tables among which the objects are moved, nor the steward's job.
         with looking(lambda: EVERYTHING):
             if self.get(release.job).request.owner == decision.by:
@@ -325,7 +348,7 @@ class JobManager:
                 )
             self._check_unused(release)
             target = policy_of(release.policy).release
-            decide(self._database, number, target, decision, control, partial(self._unused, number))
+            decide(self._database, number, target, decision, control, partial(self._unused, number), sight)
         self._publishing.look()
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
@@ -374,9 +397,13 @@ class JobManager:
         checked = self._checksums.close(deadline - time.monotonic())
         return self._workers.join(deadline - time.monotonic()) and let_through and published and checked
 
+    def follow(self, look: Callable[[], None]) -> None:
+        """Calls `look` after each release from now on."""
+        self._followers.append(look)
+
     def _after_release(self) -> None:
-        self._publishing.look()
-        self._checksums.look()
+        for look in self._followers:
+            look()
 
     @contextmanager
     def _unused(self, number: int) -> Iterator[None]:
@@ -398,7 +425,7 @@ class JobManager:
             stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
             self._ended.keep(stored.values())
             found |= stored
-        return {number: _seen(ledger.sight, job) for number, job in found.items()}
+        return {job.number: _seen(ledger.sight, job) for job in told_jobs(ledger, found.values())}
 
     def _known(self, ledger: Ledger, work: Work, request_id: str, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""

@@ -14,6 +14,7 @@ from tableveil.errors import (
     ConflictError,
     DeniedError,
     Fault,
+    GuardedError,
     InfeasibleError,
     InvalidError,
     NotFoundError,
@@ -37,6 +38,7 @@ class FailureKind(StrEnum):
     INTERNAL = "INTERNAL"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     DENIED = "DENIED"
+    GUARDED = "GUARDED"
 
 
 _KINDS: dict[type[TableveilError], FailureKind] = {
@@ -48,6 +50,7 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
     CancelledError: FailureKind.CANCELLED,
     UnauthenticatedError: FailureKind.UNAUTHENTICATED,
     DeniedError: FailureKind.DENIED,
+    GuardedError: FailureKind.GUARDED,
 }
 
 
@@ -56,7 +59,10 @@ _PASSING = frozenset({"INTERRUPTED", "PERMISSION_DENIED", "WRITE_CONFLICT", "SOU
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a request or a job failed; `retry_seconds` says when a busy server may be asked again."""
+    """The reason why a request or a job failed; `retry_seconds` says when a busy server may be asked again.
+
+    Only readers of all the `releases` are told it.
+    """
 
     kind: FailureKind
     code: str
@@ -64,6 +70,7 @@ class Failure:
     faults: tuple[Fault, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
     retry_seconds: float | None = None
+    releases: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
@@ -71,7 +78,7 @@ class Failure:
         kind = _KINDS.get(type(error), FailureKind.INTERNAL)
         relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
         retry_seconds = error.retry_seconds if isinstance(error, BusyError) else None
-        return cls(kind, error.code, error.message, error.faults, relaxations, retry_seconds)
+        return cls(kind, error.code, error.message, error.faults, relaxations, retry_seconds, error.releases)
 
     @property
     def may_pass(self) -> bool:
@@ -92,12 +99,20 @@ class Failure:
             Relaxation(tuple(Change(**change) for change in relaxation["changes"]), relaxation["nearest"])
             for relaxation in stored.get("relaxations", ())
         )
-        return cls(FailureKind(stored["kind"]), stored["code"], stored["message"], faults, relaxations)
+        # Nor these.
+        releases = tuple(stored.get("releases", ()))
+        kind = FailureKind(stored["kind"])
+        return cls(kind, stored["code"], stored["message"], faults, relaxations, releases=releases)
+
+    def without_texts(self) -> Failure:
+        """The failure for those who may not see all the releases that it depends on."""
+        message = "the reason depends on releases of which you may not see all: submit it again"
+        return Failure(self.kind, self.code, message)
 
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far the search of a job is; see `tableveil.control.Progress`."""
+    """How far the search of a job is; see `tableveil.control.Progress` and `RecentGain`."""
 
     checked: int
     lattice_size: str
@@ -105,6 +120,7 @@ class JobProgress:
     lower_bound: float | None
     suppressed_share: float | None
     of_records: bool = False
+    recent_gain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

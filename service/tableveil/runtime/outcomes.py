@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
+from tableveil.backend import Ledger
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.state import jobs as store
+from tableveil.state import joint_texts
 from tableveil.state.jobs import JobState, Outcome, StoredJob
+from tableveil.state.releases import seen_among
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -72,3 +77,17 @@ def from_store(stored: StoredJob) -> Job:
         failure=Failure.from_json(outcome.failure) if outcome and outcome.failure else None,
         warnings=outcome.warnings if outcome else (),
     )
+
+
+def told_jobs(ledger: Ledger, jobs: Collection[Job]) -> Iterator[Job]:
+    """The jobs without the texts that depend on releases of which the ledger's reader may not see all."""
+    named = {number for job in jobs if job.failure is not None for number in job.failure.releases}
+    unseen = named - seen_among(ledger, named) if named else set()
+    hidden = joint_texts.hidden(ledger, [job.number for job in jobs if job.warnings and job.state.ended])
+    for job in jobs:
+        told, failure = job, job.failure
+        if failure is not None and not unseen.isdisjoint(failure.releases):
+            told = replace(told, failure=failure.without_texts())
+        if job.number in hidden:
+            told = replace(told, warnings=joint_texts.shown(job.warnings, hidden[job.number]))
+        yield told

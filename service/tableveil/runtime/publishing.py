@@ -202,11 +202,13 @@ class _Courier:
         changed = _until_free(lambda: self._record(number, failure, done))
         outcome = changed.state.lower() if failure is None else f"failed ({failure.code})"
         logger.info("releases/%d at %s: %s", number, self._name, outcome)
-        self._observer.publication_ended(self._name, changed.state if failure is None else PublicationState.FAILED)
         if failure is None:
+            self._observer.publication_ended(self._name, changed.state)
             # A release that it replaced is to be removed now.
             return 0.0
-        if not _passes(failure):
+        stays = not _passes(failure)
+        self._observer.publication_ended(self._name, PublicationState.FAILED if stays else PublicationState.WAITING)
+        if stays:
             return math.inf
         return min(2.0 ** min(changed.attempts - 1, 20), LONGEST_BACKOFF_SECONDS)
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tableveil.errors import BusyError
+from tableveil.errors import BusyError, ConflictError
+from tableveil.fair_use.turns import Turns
+from tableveil.pipelines.work import Work
 from tableveil.runtime.active import Active
 from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Job
 from tableveil.runtime.observer import Load
-from tableveil.runtime.turns import Turns
-from tableveil.state.jobs import JobState, now
+from tableveil.state.jobs import JobPhase, JobState, now
+from tableveil.state.kinds import KINDS, JobKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class JobQueue:
             if self._closed or active.granted == self._memory.total:
                 return False
             active.need = self._memory.total
+            active.control.begin_anew()
             active.job = Job(active.job.request, JobState.QUEUED)
             self._queued.add(active.owner, active.job.number, first=True)
             self._changed.notify_all()
@@ -136,6 +139,30 @@ class JobQueue:
                 return None
             self._queued.remove(number)
             return active
+
+    def keep_best(self, number: int) -> bool:
+        """Asks the search of a job to end with the best that it has; False if it has none yet.
+
+        Raises `ConflictError` if it never has any before its end.
+        """
+        with self._changed:
+            active = self._active.get(number)
+            if active is None or active.job.state.ended:
+                return True
+            if whole := _only_whole(active.work):
+                raise ConflictError.of(
+                    "NOTHING_TO_KEEP",
+                    "keep_best",
+                    f"jobs/{number}, a {whole}, which has nothing valid before it is done",
+                    "a job that searches transformations or a frontier, or recodes locally",
+                    "Wait until it has ended, or cancel it.",
+                )
+            if active.job.phase in (JobPhase.WRITING, JobPhase.VERIFYING):
+                return True
+            if not _has_best(active.job):
+                return False
+            active.control.keep_best()
+            return True
 
     def forget(self, number: int) -> None:
         """Drops a job that has ended, if it is here."""
@@ -167,3 +194,17 @@ class JobQueue:
     def _moved(self, job: Job) -> bool:
         active = self._active.get(job.number)
         return active is None or (active.job.state, active.job.phase) != (job.state, job.phase)
+
+
+def _only_whole(work: Work) -> str:
+    """The word for work that has no valid result on its way, or nothing."""
+    policy = work.released
+    if policy is None:
+        return "" if work.kind is JobKind.FRONTIER else KINDS[work.kind].noun
+    return "" if policy.method.interim else policy.method.name
+
+
+def _has_best(job: Job) -> bool:
+    """Whether the search of a job could end now; a frontier keeps all that it has."""
+    found = job.progress
+    return found is not None and (found.best_score is not None or job.request.kind is JobKind.FRONTIER)

@@ -8,6 +8,7 @@ from typing import Protocol
 from tableveil.backend import Ledger
 from tableveil.control import Progress
 from tableveil.runtime.model import JobProgress
+from tableveil.runtime.recent_gain import RecentGain
 from tableveil.state import jobs as store
 from tableveil.state.jobs import Event, JobPhase
 
@@ -31,6 +32,7 @@ class Recorder:
         self._change = change
         self._phase = JobPhase.READING
         self._stored_at = 0.0
+        self._gain = RecentGain()
 
     def phase(self, phase: JobPhase) -> None:
         """A phase begins; reading is the first."""
@@ -51,6 +53,7 @@ class Recorder:
             progress.lower_bound,
             progress.suppressed_share,
             progress.of_records,
+            self._gain.now(progress.best_score),
         )
         self._change(progress=known)
         if time.monotonic() - self._stored_at < SECONDS_BETWEEN_STORED_PROGRESS:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InternalError
+from tableveil.lifecycle import erase
 from tableveil.loading import check_place, drop_table, empty, found_place
 from tableveil.policy import TableReference
-from tableveil.release import erase
 from tableveil.runtime.loads import check_permitted, found_target
 from tableveil.runtime.manager import JobManager
 from tableveil.state.jobs import now
@@ -30,7 +30,7 @@ class Erasure:
     """The result of an erasure: `absent` persons had no rows in the table.
 
     Releases that were made of the table are `holding` some of the persons, or `untold` if they have no digests. They
-    are those that its principal sees; others are `hidden`.
+    are those that its principal sees. Whether others are `hidden` does not depend on who is in them.
     """
 
     removal: Removal
@@ -73,13 +73,12 @@ class Removals:
             removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *told)
         self._look(removal)
         with self._database.ledger() as ledger:
-            numbers = [*erased.holding, *erased.untold]
-            seen = {number: RELEASES.find(ledger, number) for number in seen_among(ledger, numbers)}
+            seen = {number: RELEASES.find(ledger, number) for number in seen_among(ledger, erased.releases)}
         holding, untold = (
             tuple(release for number in those if (release := seen.get(number)) is not None)
             for those in (erased.holding, erased.untold)
         )
-        hidden = len(holding) + len(untold) < len(numbers)
+        hidden = len(seen) < len(erased.releases)
         return Erasure(removal, erased.person_column, erased.absent, holding, untold, hidden)
 
     @contextmanager

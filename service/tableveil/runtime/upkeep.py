@@ -1,4 +1,4 @@
-"""Upkeep of the database of a running server: its state, and backups."""
+"""Upkeep of the database of a running server: its state, backups, and schemas."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tableveil.backend import Database
 from tableveil.control import Control, Stopped
-from tableveil.errors import CancelledError
-from tableveil.operate import Backup, Backups, Finding, examine_file, examine_state
+from tableveil.errors import CancelledError, InternalError
+from tableveil.operate import Backup, Backups, Finding, create_schema, examine_file, examine_state
 
 
 class Upkeep:
@@ -43,13 +43,22 @@ class Upkeep:
             file = examine_file(self.database, served=True, replaced=self._database.replaced)
             return [*file, *self._others(), *examine_state(session, self._at_work)]
 
-    def back_up(self, name: str, control: Control) -> Backup:
-        """Writes a backup; see `Backups.make`.
+    def create_schema(self, name: str, control: Control) -> None:
+        """Creates a schema; see `operate.create_schema`."""
+        with self._database.session() as session:
+            session.control = control
+            create_schema(session, name)
+            # A commit's success is no proof that anything was written.
+            if name not in session.schemas():
+                raise InternalError("NOT_CREATED", "the commit left nothing behind")
+
+    def back_up(self, name: str, keep: int | None, control: Control) -> Backup:
+        """Writes a backup, and leaves the `keep` latest ones; see `Backups.make`.
 
         Raises:
             CancelledError: `control` said so; nothing is left of it.
         """
         try:
-            return self._backups.make(name, control)
+            return self._backups.make(name, control, keep)
         except Stopped:
             raise CancelledError("CANCELLED", "the backup was given up") from None

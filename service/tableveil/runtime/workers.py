@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 
 from tableveil.backend import Database, looking
+from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.report import Report
 from tableveil.runtime.active import Active, check_permitted, no_step
-from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.runtime.observer import Observer
 from tableveil.runtime.outcomes import failure_of, interrupted

@@ -1,8 +1,8 @@
 """The gRPC server: thin servicers, one place that turns errors into statuses, and the life of the process."""
 
-from tableveil.server.address import DEFAULT_ADDRESS
 from tableveil.server.run import run_server
 from tableveil.server.server import TableveilServer
-from tableveil.server.settings import LARGEST_MESSAGE, LogFormat, Settings
+from tableveil.serving.address import DEFAULT_ADDRESS
+from tableveil.serving.settings import LARGEST_MESSAGE, LogFormat, Settings
 
 __all__ = ["DEFAULT_ADDRESS", "LARGEST_MESSAGE", "LogFormat", "Settings", "TableveilServer", "run_server"]

@@ -6,9 +6,9 @@ from functools import partial
 
 import grpc
 
-from tableveil.access import Access
+from tableveil.access import Access, SchemaRules
 from tableveil.audit import MOST_RESOURCES
-from tableveil.convert.grants import grant_to_proto, wanted_from_proto
+from tableveil.convert.grants import grant_to_proto, schema_rule_to_proto, wanted_from_proto
 from tableveil.convert.names import grant_number, release_name, release_number, token_number
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.errors import InvalidError
@@ -22,9 +22,10 @@ from tableveil.v1 import access_service_pb2_grpc
 class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, tokens: Tokens, access: Access) -> None:
+    def __init__(self, tokens: Tokens, access: Access, rules: SchemaRules) -> None:
         self._tokens = tokens
         self._access = access
+        self._rules = rules
 
     def CreateToken(  # noqa: N802
         self, request: v1.CreateTokenRequest, context: grpc.ServicerContext
@@ -74,6 +75,19 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         """Nothing: the grant is gone."""
         self._access.remove(caller(), grant_number(request.name))
         return v1.RemoveGrantResponse()
+
+    def SetSchemaRule(  # noqa: N802
+        self, request: v1.SetSchemaRuleRequest, context: grpc.ServicerContext
+    ) -> v1.SchemaRule:
+        """The rule, which counts from now on."""
+        made = self._rules.put(caller(), request.rule.schema, joint_k=request.rule.joint_k)
+        return schema_rule_to_proto(made)
+
+    def ListSchemaRules(  # noqa: N802
+        self, request: v1.ListSchemaRulesRequest, context: grpc.ServicerContext
+    ) -> v1.ListSchemaRulesResponse:
+        """All rules, of which a schema has one."""
+        return v1.ListSchemaRulesResponse(rules=map(schema_rule_to_proto, self._rules.visible(caller())))
 
     def ConfirmRestored(  # noqa: N802
         self, request: v1.ConfirmRestoredRequest, context: grpc.ServicerContext

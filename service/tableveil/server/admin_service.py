@@ -1,4 +1,4 @@
-"""The server's own state and backups over gRPC."""
+"""The server's own state, backups and schemas over gRPC."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tableveil.convert.pages import LARGEST_PAGE_SIZE
 from tableveil.convert.times import duration
 from tableveil.runtime import Upkeep
 from tableveil.server.caller import caller, control_of
-from tableveil.server.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
-from tableveil.server.version import installed_version
+from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
+from tableveil.serving.version import installed_version
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 
@@ -47,5 +47,14 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         self, request: v1.BackupDatabaseRequest, context: grpc.ServicerContext
     ) -> v1.Backup:
         """The finished backup; it ends early with the client, or with the server."""
-        backup = self._upkeep.back_up(request.name, control_of(context))
+        backup = self._upkeep.back_up(
+            request.name, request.keep if request.HasField("keep") else None, control_of(context)
+        )
         return backup_to_proto(backup)
+
+    def CreateSchema(  # noqa: N802
+        self, request: v1.CreateSchemaRequest, context: grpc.ServicerContext
+    ) -> v1.Schema:
+        """The schema that was made."""
+        self._upkeep.create_schema(request.schema, control_of(context))
+        return v1.Schema(schema=request.schema)

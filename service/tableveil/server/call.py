@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from secrets import token_hex
 
@@ -15,14 +16,18 @@ from tableveil.runtime.model import Failure
 from tableveil.server.methods import MethodAccess
 
 
+def _nothing(_: int) -> None:
+    pass
+
+
 @dataclass(slots=True)
 class Call:
     """One call. Each door fills in what it finds out; the fields below `began` are empty before.
 
     `access` is None for methods that everybody may call whom the server knows. The `request` is the first one of a
-    stream. `refusal` says why the caller is nobody: for the audit, not for the caller. A call is `allowed` once it is
-    authorized, and `begun` once that is recorded. `queried` are the tables that its queries name. The log and the audit
-    know it by its `correlation`.
+    stream; `received` is called with its bytes. `refusal` says why the caller is nobody: for the audit, not for the
+    caller. A call is `allowed` once it is authorized, and `begun` once that is recorded. `queried` are the tables that
+    its queries name. The log and the audit know it by its `correlation`.
     """
 
     method: str
@@ -32,6 +37,7 @@ class Call:
     correlation: str = field(default_factory=lambda: token_hex(8))
     principal: Principal | None = None
     refusal: str = ""
+    received: Callable[[int], None] = _nothing
     request: Message | None = None
     allowed: bool = False
     begun: bool = False

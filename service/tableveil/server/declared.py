@@ -1,11 +1,12 @@
-"""Completes the policies of requests by the declared privacy of their sources."""
+"""Completes the policies of requests by the declared privacy of their sources, and by the table of a load."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from tableveil.convert.collect import Faults
 from tableveil.convert.privacies import complete, table_privacy_to_proto
-from tableveil.convert.tables import table_from_proto
+from tableveil.convert.tables import unbound
 from tableveil.errors import Fault
 from tableveil.lookups import Privacies
 from tableveil.v1 import policy_pb2
@@ -13,6 +14,16 @@ from tableveil.v1 import policy_pb2
 
 def completed(policy: policy_pb2.Policy, privacies: Privacies) -> Callable[[Fault], Fault]:
     """Completes a policy, and returns how to tell its faults; see `complete`. A source query has no privacy."""
-    table = table_from_proto(policy.source)
+    if policy.source.load and not policy.source.table:
+        _name_table(policy, privacies)
+    table = unbound(policy.source)
     found = privacies.find(table) if table.table and not policy.source_query else None
     return complete(policy, table_privacy_to_proto(table, found)) if found else lambda fault: fault
+
+
+def _name_table(policy: policy_pb2.Policy, privacies: Privacies) -> None:
+    """Names the table of the load that the source is bound to, if the caller may see that load."""
+    number = Faults().load(policy.source.load, "source.load")
+    table = None if number is None else privacies.table_of_load(number)
+    if table is not None:
+        policy.source.schema, policy.source.table = table.schema, table.table

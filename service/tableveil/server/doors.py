@@ -24,7 +24,7 @@ from tableveil.server.failed_calls import failure_of
 from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
 from tableveil.server.open_streams import OpenStreams
 from tableveil.server.status import status_of
-from tableveil.server.tls import certificate_names
+from tableveil.serving.tls import certificate_names
 
 DELAY_SECONDS = 0.01
 DELAYED_AT_ONCE = 4

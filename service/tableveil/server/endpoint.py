@@ -14,12 +14,12 @@ from grpc_reflection.v1alpha import reflection
 
 from tableveil.runtime import JobManager
 from tableveil.server.access_service import AccessService
-from tableveil.server.address import Listening
 from tableveil.server.admin_service import AdminService
 from tableveil.server.audit_service import AuditService
 from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
 from tableveil.server.handlers import Handlers
+from tableveil.server.health import Health
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
@@ -29,20 +29,23 @@ from tableveil.server.reader_service import ReaderService
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.report_service import ReportService
 from tableveil.server.results import result_service, service_of
-from tableveil.server.settings import (
-    CHECKS_AT_ONCE,
-    FILES_FOR_CONNECTIONS,
-    LARGEST_MESSAGE,
-    LOADS_AT_ONCE,
-    REPORTS_AT_ONCE,
-    RESERVED_THREADS,
-    STREAM_IDLE_SECONDS,
-    UPLOADS_AT_ONCE,
-)
 from tableveil.server.slots import Slots
 from tableveil.server.statement_service import StatementService
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
+from tableveil.serving.address import Listening
+from tableveil.serving.settings import (
+    CHECKS_AT_ONCE,
+    FILES_FOR_CONNECTIONS,
+    LARGEST_MESSAGE,
+    LOADS_AT_ONCE,
+    MOST_CALLS,
+    REPORTS_AT_ONCE,
+    RESERVED_THREADS,
+    STREAM_IDLE_SECONDS,
+    STREAMS_PER_CONNECTION,
+    UPLOADS_AT_ONCE,
+)
 from tableveil.state.kinds import JobKind
 from tableveil.v1 import (
     access_service_pb2,
@@ -94,6 +97,10 @@ SERVICES = tuple(service.full_name for service in DESCRIPTORS)
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+    ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION),
+    # A call sends as much before its caller is let in. Otherwise gRPC lets it be more for who sends fast.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", 64 * 2**10),
     # A provider's token lists groups, up to 16 KiB. Between the two limits gRPC refuses by chance, from 8 KiB on unless
     # told otherwise.
     ("grpc.max_metadata_size", 24 * 2**10),
@@ -125,16 +132,19 @@ class Endpoint:
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
         streams = Slots(stream_limit, "open streams")
         self._idle = IdleStreams(idle_seconds)
+        self._interceptor = CallInterceptor(doors, streams, self._idle)
         server = grpc.server(
             self._threads,
-            interceptors=[CallInterceptor(doors, streams, self._idle)],
+            interceptors=[self._interceptor],
             options=(*_OPTIONS, ("grpc.max_allowed_incoming_connections", _most_connections(listening))),
+            maximum_concurrent_rpcs=MOST_CALLS,
         )
         self._server = server
         try:
             self.addresses, self.certificates = listening.bind(server)
         except BaseException:
             self._threads.shutdown()
+            self._interceptor.close()
             self._idle.close()
             raise
         handlers = Handlers(server, DESCRIPTORS)
@@ -166,31 +176,32 @@ class Endpoint:
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
             TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
-        access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
+        access_service_pb2_grpc.add_AccessServiceServicer_to_server(
+            AccessService(stores.tokens, stores.access, stores.rules), server
+        )
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
         privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)
         statement_service_pb2_grpc.add_StatementServiceServicer_to_server(StatementService(handlers, doors), server)
         self.ready = False
-        self._health = health.HealthServicer()
+        self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     def start(self) -> None:
         """Begins to answer: alive (health without a service) and ready (health of every service)."""
-        for service in SERVICES:
-            self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        self._health.set(SERVICES, health_pb2.HealthCheckResponse.SERVING)
         self.ready = True
         self._server.start()
 
     def retire(self) -> None:
         """Reports that the server is not ready for more; it is alive, and calls are still answered."""
         self.ready = False
-        for service in SERVICES:
-            self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._health.set(SERVICES, health_pb2.HealthCheckResponse.NOT_SERVING)
 
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, ends those that run after the grace, and returns whether their threads are done."""
         self._server.stop(grace_seconds).wait(grace_seconds + 1.0)
+        self._interceptor.close()
         self._idle.close()
         # A call may hang in the database; stopping must not.
         waiting = threading.Thread(target=self._threads.shutdown, daemon=True)

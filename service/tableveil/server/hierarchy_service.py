@@ -22,8 +22,8 @@ from tableveil.lookups import Hierarchies
 from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of
 from tableveil.server.row_pieces import row_pieces
-from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.server.slots import Slots
+from tableveil.serving.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
 

@@ -7,7 +7,7 @@ from tableveil.identity.by_credential import ByCredential
 from tableveil.identity.certificates import ClientCertificates, principals_of
 from tableveil.identity.json_web_keys import KeySet, source_of_keys
 from tableveil.identity.json_web_tokens import JsonWebTokens, Provider
-from tableveil.server.settings import Settings
+from tableveil.serving.settings import Settings
 
 
 class Identities:

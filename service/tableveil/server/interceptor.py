@@ -7,23 +7,34 @@ from itertools import chain
 from typing import Any
 
 import grpc
-from google.protobuf.message import DecodeError
 
-from tableveil.errors import InvalidError
 from tableveil.server.call import Call
 from tableveil.server.doors import Doors
+from tableveil.server.health_calls import HealthCalls
 from tableveil.server.idle import IdleStreams, Stream
+from tableveil.server.methods import HEALTH
+from tableveil.server.requests import read, receive
 from tableveil.server.slots import Slots
 
 
 class CallInterceptor(grpc.ServerInterceptor):
-    """Wraps the handlers of all services on the server."""
+    """Wraps the handlers of all services on the server.
+
+    Every method takes a stream, as gRPC sees it. The one message of another method gRPC would receive by itself, before
+    it hands over the call: from anybody, up to the largest message, in a thread that waits for the last byte. It
+    receives no more of a stream than its window, until the server asks for a message: of a caller who was let in.
+    """
 
     def __init__(self, doors: Doors, streams: Slots, idle: IdleStreams) -> None:
         """`streams` holds a slot for each streaming call, because it holds a thread; `idle` ends those that wait."""
         self._doors = doors
         self._streams = streams
         self._idle = idle
+        self._health = HealthCalls(doors, idle)
+
+    def close(self) -> None:
+        """Takes no more checks of the health."""
+        self._health.close()
 
     def intercept_service(
         self,
@@ -36,23 +47,23 @@ class CallInterceptor(grpc.ServerInterceptor):
             self._doors.miss(handler_call_details.method)
             return None
         method = handler_call_details.method
+        if method.startswith(HEALTH):
+            return self._health.wrapped(method, handler)
         serialize = handler.response_serializer
         if handler.unary_unary:
-            return grpc.unary_unary_rpc_method_handler(self._unary(method, handler), None, serialize)
+            return grpc.stream_unary_rpc_method_handler(self._unary(method, handler), None, serialize)
         if handler.stream_unary:
             return grpc.stream_unary_rpc_method_handler(self._upload(method, handler), None, serialize)
         if handler.stream_stream:
             return grpc.stream_stream_rpc_method_handler(self._exchange(method, handler), None, serialize)
-        if getattr(handler.unary_stream, "experimental_non_blocking", False):
-            # Watching the health holds no thread, and could not be wrapped.
-            return handler
-        return grpc.unary_stream_rpc_method_handler(self._download(method, handler), None, serialize)
+        return grpc.stream_stream_rpc_method_handler(self._download(method, handler), None, serialize)
 
     def _unary(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
-        def answer(request: bytes, context: grpc.ServicerContext) -> Any:
+        def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
             with self._doors.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
-                call.response = handler.unary_unary(self._doors.enter(call, _read(handler, request)), context)
+                request = receive(call, handler, requests, Stream(self._idle, context))
+                call.response = handler.unary_unary(self._doors.enter(call, request), context)
                 return call.response
 
         return answer
@@ -67,10 +78,11 @@ class CallInterceptor(grpc.ServerInterceptor):
 
     # The generators take the slots themselves: a generator that never starts is never finished either.
     def _download(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
-        def answer(request: bytes, context: grpc.ServicerContext) -> Iterator[Any]:
+        def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
             with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.unary_stream is not None
-                asked = self._doors.enter(call, _read(handler, request))
+                request = receive(call, handler, requests, Stream(self._idle, context))
+                asked = self._doors.enter(call, request)
                 yield from self._sent(call, handler.unary_stream(asked, context), context)
 
         return answer
@@ -102,12 +114,13 @@ class CallInterceptor(grpc.ServerInterceptor):
                 if request is None:
                     return
                 stream.moved(len(request))
-                yield _read(handler, request)
+                yield read(handler, request)
 
         received = following()
         first = next(received, None)
+        call.received(0 if first is None else first.ByteSize())
         # A client that sends nothing asks for what an empty request does.
-        self._doors.enter(call, _read(handler, b"") if first is None else first)
+        self._doors.enter(call, read(handler, b"") if first is None else first)
         return received if first is None else chain([first], received)
 
     def _sent(self, call: Call, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
@@ -118,11 +131,3 @@ class CallInterceptor(grpc.ServerInterceptor):
             with stream.waiting():
                 yield response
             stream.moved(response.ByteSize())
-
-
-def _read(handler: grpc.RpcMethodHandler[Any, Any], request: bytes) -> Any:
-    assert handler.request_deserializer is not None
-    try:
-        return handler.request_deserializer(request)
-    except DecodeError:
-        raise InvalidError("REQUEST_MALFORMED", "the request is not the message that this method takes") from None

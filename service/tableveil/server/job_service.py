@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import grpc
 
@@ -13,6 +14,7 @@ from tableveil.convert import (
     job_to_proto,
     policy_from_proto,
 )
+from tableveil.convert.enums import JOB_STATES
 from tableveil.errors import Checked
 from tableveil.lookups import Privacies
 from tableveil.runtime import JobManager
@@ -39,11 +41,12 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.CheckPolicyResponse:
         """Faults are the answer, not an error."""
         control = control_of(context)
-        told = completed(request.policy, self._privacies)
-        policy, faults = policy_from_proto(request.policy)
-        checked = Checked()
-        if policy is not None:
-            with self._checks.taken():
+        # A policy with all its hierarchies takes many times the memory of its message.
+        with self._checks.taken():
+            told = completed(request.policy, self._privacies)
+            policy, faults = policy_from_proto(request.policy)
+            checked = Checked()
+            if policy is not None:
                 checked = self._jobs.check(policy, control, rows=not faults)
         found = map(told, (*faults, *checked.faults))
         return v1.CheckPolicyResponse(faults=map(fault_to_proto, found), warnings=checked.warnings)
@@ -62,14 +65,16 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         self, request: v1.ListJobsRequest, context: grpc.ServicerContext
     ) -> v1.ListJobsResponse:
         """A page of jobs."""
-        jobs, token = page_of_numbered("jobs", request, self._jobs.page, job_to_proto)
+        page = partial(self._jobs.page, states=JOB_STATES.chosen("states", request.states))
+        jobs, token = page_of_numbered("jobs", request, page, job_to_proto)
         return v1.ListJobsResponse(jobs=jobs, next_page_token=token)
 
     def CancelJob(  # noqa: N802
         self, request: v1.CancelJobRequest, context: grpc.ServicerContext
     ) -> v1.Job:
         """The job after the request; it may take a moment to stop."""
-        return job_to_proto(self._jobs.cancel(job_number(request.name)))
+        stop = self._jobs.keep_best if request.keep_best else self._jobs.cancel
+        return job_to_proto(stop(job_number(request.name)))
 
     def WatchJob(  # noqa: N802
         self, request: v1.WatchJobRequest, context: grpc.ServicerContext

@@ -24,6 +24,7 @@ from tableveil.convert.classifications import classification_request_from_proto,
 from tableveil.convert.dry_runs import dry_run_from_proto, dry_run_to_proto
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
+from tableveil.convert.proposals import composed, proposal_request_from_proto, proposal_to_proto
 from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
 from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 from tableveil.errors import ConflictError, Fault, InvalidError
@@ -33,6 +34,7 @@ from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.pipelines.frontier import frontier_work
 from tableveil.pipelines.payout_sweep import payout_sweep_work
+from tableveil.pipelines.propose import proposal_work
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.pipelines.work import Work
@@ -47,6 +49,7 @@ from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import Job as JobMessage
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
+from tableveil.v1.proposal_service_pb2 import SubmitProposalRequest
 from tableveil.v1.risk_service_pb2 import ReadRecordRisksRequest, ReadRecordRisksResponse, SubmitRiskAnalysisRequest
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest
 
@@ -113,6 +116,11 @@ def _dry_run(request: SubmitDryRunRequest) -> Read:
     return Read(dry_run_work(policy, document) if policy else None, faults, policy)
 
 
+def _proposal(request: SubmitProposalRequest) -> Read:
+    asked, document, faults = proposal_request_from_proto(request.proposal)
+    return Read(proposal_work(asked, document, composed) if asked else None, faults)
+
+
 def _record_risks(analyses: RiskAnalyses, request: ReadRecordRisksRequest) -> Iterator[ReadRecordRisksResponse]:
     """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
     with analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
@@ -149,6 +157,10 @@ SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
     JobKind.DRY_RUN: Submission(
         *(SubmitDryRunRequest, "policy", _dry_run),
         *("POLICY_INVALID", "the policy is invalid", dry_run_to_proto),
+    ),
+    JobKind.PROPOSAL: Submission(
+        *(SubmitProposalRequest, "proposal", _proposal),
+        *("PROPOSAL_INVALID", "nothing can be proposed as asked", proposal_to_proto),
     ),
 }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 
 from tableveil.fair_use import FairUse, Held
 from tableveil.server.call import Call
+from tableveil.serving.settings import LARGE_REQUEST, LARGEST_MESSAGE
 
 _CHANGING_TABLES = {"LoadTable", "TruncateTable", "DropTable", "ErasePersons"}
 """The methods that count as loads."""
@@ -20,13 +21,26 @@ class LimitedCalls:
 
     @contextmanager
     def admitted(self, call: Call) -> Iterator[None]:
-        """Holds what the call takes while the block runs; `BusyError` if that is more than is left."""
+        """Holds what the call takes while the block runs; `BusyError` if that is more than is left.
+
+        Until the call says how large its first message is, that counts as the largest. A large request of a call that
+        is no stream waits for its turn then: what is made of it takes many times its bytes.
+        """
         assert call.principal is not None
-        name, held = call.principal.name, None
+        name, held = call.principal.name, Held.CALL
         if call.method.rpartition("/")[2] in _CHANGING_TABLES:
             held = Held.LOAD
         elif call.access is not None and call.access.is_stream:
             held = Held.STREAM
         self._use.count_call(name)
-        with self._use.holding(name, held) if held is not None else nullcontext():
+        with ExitStack() as opened:
+            opened.enter_context(self._use.holding(name, held))
+            keep = opened.enter_context(self._use.holding(name, Held.BYTES, LARGEST_MESSAGE))
+
+            def received(number: int) -> None:
+                keep(number)
+                if held is Held.CALL and number > LARGE_REQUEST:
+                    opened.enter_context(self._use.holding(name, Held.LARGE))
+
+            call.received = received
             yield

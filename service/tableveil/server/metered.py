@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC
 from pathlib import Path
 
 from tableveil.audit import Audit
-from tableveil.backend import Database
-from tableveil.errors import BusyError, InvalidError, shortened
-from tableveil.metrics import Metrics, MetricsAddress
+from tableveil.backend import Database, Ledger
+from tableveil.errors import TableveilError
+from tableveil.metrics import Metrics
 from tableveil.operate import free_bytes
 from tableveil.runtime import FailureKind, JobManager
-from tableveil.server.address import check_metrics_address
 from tableveil.server.call import Call
 from tableveil.server.endpoint import Endpoint
+from tableveil.state import backups, publications
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.publications import PublicationState
@@ -73,6 +74,16 @@ def watch_server(metrics: Metrics, database: Database, jobs: JobManager, audit: 
     metrics.watch("tableveil_disk_free_bytes", "Room beside the database.", lambda: free_bytes(file.parent))
     metrics.watch("tableveil_database_bytes", "The database and its log.", lambda: _size(file) + _size(log))
     metrics.watch("tableveil_audit_lag_entries", "Entries that the database does not have yet.", lambda: audit.lag)
+    metrics.watch(
+        "tableveil_last_backup_timestamp_seconds",
+        "When the last backup was made; not a number if none was.",
+        lambda: _in_state(database, last_backup_seconds),
+    )
+    metrics.watch(
+        "tableveil_failed_publications",
+        "Releases whose last attempt at a target failed.",
+        lambda: _in_state(database, failed_publications),
+    )
     if (certificates := endpoint.certificates) is not None:
         metrics.watch(
             "tableveil_certificate_expiry_timestamp_seconds",
@@ -81,22 +92,24 @@ def watch_server(metrics: Metrics, database: Database, jobs: JobManager, audit: 
         )
 
 
-def listen_for_metrics(address: str, metrics: Metrics, endpoint: Endpoint) -> MetricsAddress:
-    """Answers monitoring and probes at a checked address.
+def last_backup_seconds(ledger: Ledger) -> float:
+    """When the last backup was made, in seconds since 1970; not a number if none was."""
+    noted = backups.latest_first(ledger)
+    return noted[0].made_at.replace(tzinfo=UTC).timestamp() if noted else math.nan
 
-    Raises:
-        BusyError: another process listens there.
-        InvalidError: this machine cannot listen there.
-    """
+
+def failed_publications(ledger: Ledger) -> float:
+    """How many publications failed at their last attempt."""
+    return float(len(publications.failing(ledger)))
+
+
+def _in_state(database: Database, read: Callable[[Ledger], float]) -> float:
+    """A figure that the state has; not a number while the database cannot be read."""
     try:
-        return MetricsAddress(*check_metrics_address(address, allow_remote=True), metrics, lambda: endpoint.ready)
-    except OSError as error:
-        found = f"{shortened(address)}, which the system refuses: {error.strerror}"
-        if error.errno == errno.EADDRINUSE:
-            raise BusyError.of("ADDRESS_IN_USE", "metrics_address", found, "a port that is free") from None
-        raise InvalidError.of(
-            "ADDRESS_UNUSABLE", "metrics_address", found, "an address of this machine and a port one may use"
-        ) from None
+        with database.ledger() as ledger:
+            return read(ledger)
+    except TableveilError:
+        return math.nan
 
 
 def _size(path: Path) -> int:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from google.protobuf.message import Message
 
 from tableveil.convert import number_token, page_size, read_number_token
-from tableveil.server.settings import LARGEST_PAGE
+from tableveil.serving.settings import LARGEST_PAGE
 
 
 class PageRequest(Protocol):

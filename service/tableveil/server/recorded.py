@@ -15,7 +15,7 @@ from tableveil.source.query import NAMED
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 from tableveil.v1.access_pb2 import AccessRole
-from tableveil.v1.access_service_pb2 import GrantRule
+from tableveil.v1.access_service_pb2 import GrantRule, SchemaRule
 from tableveil.v1.job_service_pb2 import Job
 from tableveil.v1.policy_pb2 import Attribute, Policy, TableReference
 
@@ -119,6 +119,9 @@ def _names(found: object, path: str) -> Iterator[str]:
         case GrantRule():
             yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
             yield found.release or ".".join(filter(None, (found.schema, found.table)))
+        case SchemaRule():
+            yield f"joint_k {'on' if found.joint_k else 'off'}"
+            yield found.schema
         case Message():
             for field, value in found.ListFields():
                 if field.name in _PARTS:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import grpc
 
 from tableveil.convert import release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.convert.enums import RELEASE_STATES
 from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.lookups import Releases
@@ -16,7 +18,7 @@ from tableveil.server.caller import caller, control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
-from tableveil.state.releases import Release
+from tableveil.state.releases import Release, listed_as
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc
 
@@ -42,7 +44,9 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         if request.HasField("target"):
             standing = self._releases.standing(table_from_proto(request.target))
             return v1.ListReleasesResponse(releases=map(_without_policy, standing))
-        releases, token = page_of_numbered("releases", request, self._releases.page, _without_policy)
+        only = listed_as(RELEASE_STATES.chosen("states", request.states), request.target_schema)
+        page = partial(self._releases.page, only=only)
+        releases, token = page_of_numbered("releases", request, page, _without_policy)
         return v1.ListReleasesResponse(releases=releases, next_page_token=token)
 
     def ReadObject(  # noqa: N802

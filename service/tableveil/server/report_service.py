@@ -16,10 +16,10 @@ from tableveil.convert.enums import REPORT_AUDIENCES, REPORT_FORMATS
 from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
+from tableveil.lifecycle.row_checksum import stands
 from tableveil.lookups import Releases, Reports, Results
 from tableveil.lookups.reports import Told
 from tableveil.pages import as_pdf
-from tableveil.release.row_checksum import stands
 from tableveil.report.facts import public_facts
 from tableveil.report.html import as_html
 from tableveil.report.model import Report
@@ -27,12 +27,13 @@ from tableveil.report.owner import Evidence, owner_report
 from tableveil.report.public import public_report
 from tableveil.server.caller import caller, control_of
 from tableveil.server.slots import Slots
-from tableveil.server.version import installed_version
+from tableveil.serving.version import installed_version
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.jobs import now
 from tableveil.state.kinds import KINDS, JobKind
-from tableveil.state.releases import Audience, Release, ReleaseState
+from tableveil.state.releases import Release, ReleaseState
 from tableveil.state.reports import MadeReport, ReportAudience, ReportFormat
+from tableveil.state.seen import Audience
 from tableveil.v1 import report_service_pb2 as v1
 from tableveil.v1 import report_service_pb2_grpc
 

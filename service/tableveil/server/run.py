@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
-from tableveil.server.log import configure_log
 from tableveil.server.server import TableveilServer
-from tableveil.server.settings import STOP_LIMIT_SECONDS, Settings
-from tableveil.server.version import installed_version
+from tableveil.serving.log import configure_log
+from tableveil.serving.settings import STOP_LIMIT_SECONDS, Settings
+from tableveil.serving.signals import on_signals
+from tableveil.serving.version import installed_version
 
 logger = logging.getLogger("tableveil.server")
 
@@ -62,20 +59,3 @@ def run_server(settings: Settings) -> int:
             os._exit(code)
     logger.info("stopped")
     return code
-
-
-@contextmanager
-def on_signals(stop: threading.Event) -> Iterator[None]:
-    """While the block runs, the first signal to end sets the event, and the second one ends the process."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

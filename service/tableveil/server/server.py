@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil import backend
-from tableveil.access import Access, Role
+from tableveil.access import Access, Role, SchemaRules
 from tableveil.audit import Audit, audit_file
 from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
@@ -28,22 +28,23 @@ from tableveil.metrics import Metrics
 from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
 from tableveil.publishing.declared import declared_targets, directories_of
-from tableveil.runtime import JobManager, Loads, Publishing, QueueLimits, Removals, Retention, Upkeep
-from tableveil.server.address import check_metrics_address
+from tableveil.runtime import JobManager, Loads, Matches, Publishing, QueueLimits, Removals, Retention, Upkeep
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.grants_file import read_grants
 from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
-from tableveil.server.metered import Meter, listen_for_metrics, watch_server
+from tableveil.server.metered import Meter, watch_server
 from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.readers import Readers
 from tableveil.server.recorded import RecordedCalls
-from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
-from tableveil.server.version import installed_version
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
+from tableveil.serving.address import check_metrics_address
+from tableveil.serving.metrics import listen_for_metrics
+from tableveil.serving.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
+from tableveil.serving.version import installed_version
 from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
@@ -113,6 +114,10 @@ class TableveilServer:
             results[JobKind.RISK_ANALYSIS] = RiskAnalyses(database)
             audit = Audit(settings.audit_file or audit_file(database.path), database, settings.audit_syslog)
             opened.callback(audit.close)
+            matches = Matches(database, audit.record)
+            opened.callback(matches.close, STOP_SECONDS)
+            matches.start()
+            jobs.follow(matches.look)
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
@@ -124,8 +129,9 @@ class TableveilServer:
                 drafts=Drafts(database),
                 tokens=tokens,
                 access=access,
+                rules=SchemaRules(database, access),
                 tables=Tables(database),
-                loads=Loads(database, jobs, settings.load_directories),
+                loads=Loads(database, jobs, settings.load_directories, settings.most_columns),
                 removals=Removals(database, jobs),
                 audit=audit,
                 readers=Readers(identities, access, database),
@@ -146,12 +152,12 @@ class TableveilServer:
             watch_server(metrics, database, jobs, audit, endpoint)
             self.metrics_address = None
             if settings.metrics_address:
-                self.metrics_address = listen_for_metrics(settings.metrics_address, metrics, endpoint)
+                self.metrics_address = listen_for_metrics(settings.metrics_address, metrics, lambda: endpoint.ready)
                 opened.callback(self.metrics_address.close)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
-        self._tokens, self._doors, self._audit = tokens, doors, audit
+        self._tokens, self._doors, self._audit, self._matches = tokens, doors, audit, matches
         self._identities, self.addresses = identities, endpoint.addresses
         self._replaced = False
         if settings.allow_remote:
@@ -180,7 +186,7 @@ class TableveilServer:
         closes it; what was committed is in its log.
         """
         self._endpoint.retire()
-        jobs_ended = self._jobs.close(STOP_SECONDS)
+        jobs_ended = all([self._jobs.close(STOP_SECONDS), self._matches.close(STOP_SECONDS)])
         calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
         self._doors.close()
         self._audit.close()

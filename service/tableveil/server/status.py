@@ -29,6 +29,7 @@ _CODES = {
     FailureKind.INTERNAL: grpc.StatusCode.INTERNAL,
     FailureKind.UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
     FailureKind.DENIED: grpc.StatusCode.PERMISSION_DENIED,
+    FailureKind.GUARDED: grpc.StatusCode.FAILED_PRECONDITION,
 }
 
 _CODES_BY_REASON = {

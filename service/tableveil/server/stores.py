@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tableveil.access import Access
+from tableveil.access import Access, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
@@ -38,6 +38,7 @@ class Stores:
     drafts: Drafts
     tokens: Tokens
     access: Access
+    rules: SchemaRules
     audit: Audit
     readers: Readers
     publishing: Publishing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import grpc
 
@@ -49,7 +50,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         tables, token = page_of(
             read_table_token(request.page_token),
             request,
-            self._tables.page,
+            partial(self._tables.page, schema=request.schema),
             listed_table_to_proto,
             lambda last: table_token((last.schema, last.name)),
         )
@@ -118,5 +119,6 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         self, request: v1.ListLoadsRequest, context: grpc.ServicerContext
     ) -> v1.ListLoadsResponse:
         """A page of loads."""
-        loads, token = page_of_numbered("loads", request, self._loads.page, load_to_proto)
+        into = table_from_proto(request.table) if request.HasField("table") else None
+        loads, token = page_of_numbered("loads", request, partial(self._loads.page, into=into), load_to_proto)
         return v1.ListLoadsResponse(loads=loads, next_page_token=token)

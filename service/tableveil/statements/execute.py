@@ -14,10 +14,12 @@ from tableveil.statements.parse import parse
 from tableveil.statements.render import create_statement
 from tableveil.statements.statement import (
     CreateAnonymized,
+    CreateSchema,
     Decide,
     Grant,
     Refresh,
     SetPrivacy,
+    SetSchemaRule,
     ShowCreate,
     ShowPrivacy,
     ShowReleases,
@@ -26,8 +28,16 @@ from tableveil.statements.statement import (
     Withdraw,
 )
 from tableveil.statements.values import Places
-from tableveil.v1.access_service_pb2 import AddGrantRequest, GrantRule, ListGrantsRequest, RemoveGrantRequest
+from tableveil.v1.access_service_pb2 import (
+    AddGrantRequest,
+    GrantRule,
+    ListGrantsRequest,
+    RemoveGrantRequest,
+    SchemaRule,
+    SetSchemaRuleRequest,
+)
 from tableveil.v1.access_service_pb2 import Grant as GrantMessage
+from tableveil.v1.admin_service_pb2 import CreateSchemaRequest
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.policy_pb2 import IF_EXISTS_REPLACE, ROLE_QUASI_IDENTIFIER, Policy, TableReference
@@ -67,6 +77,8 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case Refresh(target, reason):
             name = _standing(target, call)
             policy = _policy_of(name, call)
+            # The rows that the source has now may be those of a later load.
+            policy.source.ClearField("load")
             policy.release.if_exists = IF_EXISTS_REPLACE
             policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
             return ExecuteStatementResponse(job=call(SubmitJobRequest(policy=policy, request_id=request.request_id)))
@@ -80,6 +92,11 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             return ExecuteStatementResponse(grant=call(AddGrantRequest(rule=rule)))
         case Grant(rule):
             return ExecuteStatementResponse(removed_grant=_removed(rule, call))
+        case CreateSchema(name):
+            return ExecuteStatementResponse(schema=call(CreateSchemaRequest(schema=name)))
+        case SetSchemaRule(schema, joint_k):
+            wanted = SchemaRule(schema=schema, joint_k=joint_k)
+            return ExecuteStatementResponse(schema_rule=call(SetSchemaRuleRequest(rule=wanted)))
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
         case ShowCreate(target):

@@ -15,10 +15,12 @@ from tableveil.errors import Fault, InvalidError
 from tableveil.statements.privacy import PrivacyClause
 from tableveil.statements.statement import (
     CreateAnonymized,
+    CreateSchema,
     Decide,
     Grant,
     Refresh,
     SetPrivacy,
+    SetSchemaRule,
     ShowCreate,
     ShowPrivacy,
     ShowReleases,
@@ -68,6 +70,13 @@ def _explain(tokens: Tokens) -> Statement:
 
 
 def _alter(tokens: Tokens) -> Statement:
+    if tokens.accept("SCHEMA"):
+        schema = tokens.name("a name")
+        tokens.expect("SET", "JOINT_K", "=")
+        joint_k = tokens.accept("TRUE")
+        if not joint_k:
+            tokens.expect("FALSE")
+        return SetSchemaRule(schema, joint_k)
     tokens.expect("TABLE")
     places = Places(tokens)
     places.note("source")
@@ -91,7 +100,7 @@ def _drop(tokens: Tokens) -> Statement:
 def _decide(tokens: Tokens, *, approved: bool) -> Statement:
     tokens.expect("RELEASE")
     name = f"releases/{tokens.whole_number()}"
-    return Decide(name, approved, "" if approved and not tokens.is_next(_BECAUSE) else _reason(tokens))
+    return Decide(name, approved, _reason(tokens))
 
 
 def _grant(tokens: Tokens, *, taken: bool) -> Statement:
@@ -135,6 +144,10 @@ def _show(tokens: Tokens) -> Statement:
             return shown(_table(tokens))
     tokens.expect("RELEASES")
     return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
+
+
+def _create_any(tokens: Tokens) -> Statement:
+    return CreateSchema(tokens.name("a name")) if tokens.accept("SCHEMA") else _create(tokens)
 
 
 def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
@@ -229,7 +242,8 @@ class _Options:
 def _named(tokens: Tokens, names: list[str], *fields: str) -> list[tuple[str, Node]]:
     """The names that were read last as the last of these fields."""
     if len(names) > len(fields):
-        tokens.refuse_last(f"{len(names)} names with dots between them", f"at most {'.'.join(fields)}")
+        hint = "A release is written to its source's database or warehouse." if "catalog" not in fields else ""
+        tokens.refuse_last(f"{len(names)} names with dots between them", f"at most {'.'.join(fields)}", hint)
     return list(zip(fields[-len(names) :], names, strict=True))
 
 
@@ -239,7 +253,7 @@ def invalid(faults: Sequence[Fault]) -> InvalidError:
 
 
 _STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
-    "CREATE": _create,
+    "CREATE": _create_any,
     "EXPLAIN": _explain,
     "ALTER": _alter,
     "REFRESH": _refresh,

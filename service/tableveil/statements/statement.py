@@ -68,6 +68,21 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateSchema:
+    """Makes a schema of the database."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetSchemaRule:
+    """Makes the rule of releases into a schema."""
+
+    schema: str
+    joint_k: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReleases:
     """Lists the newest releases: as many as the server likes if the limit is 0."""
 
@@ -102,6 +117,8 @@ Statement = (
     | Withdraw
     | Decide
     | Grant
+    | CreateSchema
+    | SetSchemaRule
     | ShowReleases
     | ShowCreate
     | ShowPrivacy

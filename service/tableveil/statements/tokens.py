@@ -92,9 +92,9 @@ class Tokens:
         """Raises the error that says what was found at a place."""
         raise InvalidError.of("STATEMENT_INVALID", self.place(offset), found, expected, hint)
 
-    def refuse_last(self, found: str, expected: str) -> NoReturn:
+    def refuse_last(self, found: str, expected: str, hint: str = "") -> NoReturn:
         """Raises the error about the token that was read last."""
-        self.refuse(self._tokens[self._position - 1].start, found, expected)
+        self.refuse(self._tokens[self._position - 1].start, found, expected, hint)
 
     def refuse_next(self, expected: str = "", *choices: str) -> NoReturn:
         """Raises the error about the next token; without an expectation, all that was tried there was expected."""
@@ -170,9 +170,11 @@ class Tokens:
     def select(self) -> str | list[str]:
         """Reads a SELECT up to the clause WITH (…) behind it, or the names of a table of which it selects all."""
         begin = self._position
-        if self.accept("SELECT", "*", "FROM") and self._is_name(self.peek):
+        whole = self.accept("SELECT", "*", "FROM")
+        if (whole or self.accept("FROM")) and self._is_name(self.peek):
             names = self.names("a table")
-            if self._position == len(self._tokens) or self.is_next("WITH", "("):
+            # A query may read a view, but not a table of a warehouse, which has three names.
+            if (whole or len(names) == 3) and (self._position == len(self._tokens) or self.is_next("WITH", "(")):
                 return names
         self._position = begin
         if not any(map(self.is_next, _BEGINNINGS)):

@@ -51,6 +51,15 @@ def standing(release: release_service_pb2.Release) -> str:
     return "replaced" if approved else release_service_pb2.ReleaseState.Name(release.state)[14:].lower()
 
 
+def matches(release: release_service_pb2.Release) -> list[str]:
+    """Sentences about other releases of the same people, for a reader of both."""
+    return [
+        f"{match.release} and {match.other} are of the same people, and were not judged together: the submitter of one "
+        f"could not see the other. {match.release}: {match.finding}."
+        for match in release.matches
+    ]
+
+
 def change_of_labels(
     first: release_service_pb2.AttributeResult | None, second: release_service_pb2.AttributeResult | None
 ) -> str:

@@ -20,12 +20,14 @@ from tableveil.backend.expressions import (
     table,
     text,
     try_cast,
+    united,
 )
 from tableveil.backend.file_names import file_name
 from tableveil.backend.functions import (
     in_composed_form,
     is_finite,
     listed,
+    padded,
     replaced,
     row_hash,
     rows_of_query,
@@ -44,6 +46,7 @@ from tableveil.backend.sight import (
     looking,
     present_look,
 )
+from tableveil.backend.traits import Traits
 from tableveil.backend.warehouse import Listed, Warehouse, WarehouseSession, collected, scoped
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Session",
     "Settings",
     "Sight",
+    "Traits",
     "Warehouse",
     "WarehouseSession",
     "alias",
@@ -82,6 +86,7 @@ __all__ = [
     "look_from_now_on",
     "looking",
     "number",
+    "padded",
     "parameter",
     "present_look",
     "read_only",
@@ -95,4 +100,5 @@ __all__ = [
     "text",
     "time_of_format",
     "try_cast",
+    "united",
 ]

@@ -15,9 +15,13 @@ from tableveil.errors import TableveilError
 
 @contextmanager
 def attached(session: Session, path: Path) -> Iterator[str]:
-    """A new database file with a unique name while the block runs; its log is folded into it at the end."""
+    """A new database file with a unique name while the block runs; its log is folded into it at the end.
+
+    No list of the catalog names what is in it. Lists begin a transaction in each database that they name, and a log is
+    not folded while others have one there: each job and each target lists.
+    """
     name = f"attached_{secrets.token_hex(8)}"
-    session.execute(f"ATTACH {render(text(str(path)))} AS {name}")
+    session.execute(f"ATTACH {render(text(str(path)))} AS {name} (HIDDEN true)")
     try:
         path.chmod(0o600)
         yield name

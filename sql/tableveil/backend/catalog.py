@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 OWN = "database_name = current_database() AND NOT internal"
 
+BUILT_IN_SCHEMAS = frozenset({"information_schema", "pg_catalog", "system", "temp"})
+"""Schemas and databases that DuckDB has for itself."""
+
 # All but sequences: a copy's start where the original's were.
 _DEFINITIONS = {
     "schemas": "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal",

@@ -55,6 +55,8 @@ class Database:
         # Spilled data is raw data and survives kill -9: it lives in one known, private place, swept here.
         self.spill_directory = settings.path.with_name(f".{settings.path.name}.spill")
         self._connection: duckdb.DuckDBPyConnection | None = _connect(settings, self.spill_directory)
+        # Every session would ask for it.
+        self._catalog = str(*self._connection.execute("SELECT current_database()").fetchall()[0])
         self._file = _file_at(settings.path)
         # The file's lock is ours now, so no process needs the files in the directory any more.
         self.sweep()
@@ -78,7 +80,8 @@ class Database:
             with self._making_cursor:
                 if self._connection is None:
                     raise BusyError("STOPPING", "the server is stopping and has closed its database")
-                return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file, sight)
+                given = (self._interrupter, self._trials, self._require_file, sight, self._catalog)
+                return Session(self._connection.cursor(), *given)
         except duckdb.Error as error:
             raise translated(error) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from sqlglot import exp
 
@@ -84,6 +85,11 @@ def row_number(order: Sequence[exp.Expr]) -> exp.Expr:
 def create_table(target: exp.Table, query: exp.Expr) -> exp.Create:
     """`CREATE TABLE target AS query`."""
     return exp.Create(this=target, kind="TABLE", expression=query)
+
+
+def united(queries: Sequence[exp.Query]) -> exp.Query:
+    """`query UNION ALL query …`: one statement costs less to plan than many. There must be a query."""
+    return reduce(lambda all_, one: exp.Union(this=all_, expression=one, distinct=False), queries)
 
 
 def in_order(query: exp.Query, order: Sequence[exp.Expr], shown: Sequence[exp.Expr] = (exp.Star(),)) -> exp.Select:

@@ -30,6 +30,13 @@ def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
     return _call("try_strptime", value, wanted)
 
 
+def padded(value: exp.Expr, length: int, filling: str) -> exp.Expr:
+    """The text with a filling before it, up to a length; a longer one is cut."""
+    return exp.Pad(
+        this=value, expression=exp.Literal.number(length), fill_pattern=exp.Literal.string(filling), is_left=True
+    )
+
+
 def listed(entries: exp.Expr, position: exp.Expr) -> exp.Expr:
     """The entry of a list at a position, from 1 on; NULL if there is none."""
     return _call("list_extract", entries, position)

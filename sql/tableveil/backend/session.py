@@ -23,11 +23,12 @@ from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.redacted import without_literals
 from tableveil.backend.render import render
 from tableveil.backend.sight import EVERYTHING, Sight
+from tableveil.backend.traits import EMBEDDED
 from tableveil.backend.trial import Exceeded, Trials
 from tableveil.backend.warehouse import Listed, Statement
 from tableveil.control import Control, Stopped
 from tableveil.errors import Fault
-from tableveil.policy import Policy
+from tableveil.policy import Policy, TableReference
 
 logger = logging.getLogger("tableveil.sql")
 
@@ -46,8 +47,14 @@ class Session:
         trials: Trials | None = None,
         require_file: Callable[[], None] = lambda: None,
         sight: Sight = EVERYTHING,
+        catalog: str = "",
     ) -> None:
-        """`require_file` raises an error if a commit now would be lost; names that `sight` lacks are not found."""
+        """`require_file` raises an error if a commit now would be lost; names that `sight` lacks are not found.
+
+        `catalog` is the database's name for its file, if it is known.
+        """
+        if catalog:
+            self.catalog = catalog
         self._open: duckdb.DuckDBPyConnection | None = cursor
         self._interrupter = interrupter
         self._trials = trials or Trials()
@@ -143,6 +150,14 @@ class Session:
         except duckdb.Error as error:
             raise translated(error) from None
 
+    def described_tables(self, tables: Sequence[exp.Table]) -> list[list[tuple[str, str]]]:
+        """The names and types of the columns of each table or view, in one statement."""
+        found: list[list[tuple[str, str]]] = [[] for _ in tables]
+        each = [f"SELECT {i} AS nr, * FROM (DESCRIBE {render(one)})" for i, one in enumerate(tables)]
+        for number, name, type_, *_ in self.rows(" UNION ALL ".join(each)) if each else ():
+            found[number].append((name, type_))
+        return found
+
     def noted(self, target: exp.Table) -> list[str]:
         """The columns of a table that have comments."""
         return catalog.noted(self, target)
@@ -211,6 +226,8 @@ class Session:
         """This session: its rows are in the embedded database."""
         return self
 
+    traits = EMBEDDED
+    warehouse = ""
     hashes = ""
     versions: Mapping[str, str] = MappingProxyType({})
     most_collected: int | None = None
@@ -259,6 +276,10 @@ class Session:
     def scope(self, schema: str) -> str:
         """The schema itself."""
         return schema
+
+    def recorded(self, found: TableReference) -> TableReference:
+        """The table itself."""
+        return found
 
     def unsupported(self, policy: Policy) -> list[Fault]:
         """Nothing."""

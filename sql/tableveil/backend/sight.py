@@ -45,7 +45,8 @@ class Sight:
     Tables, and the evidence made of them, are seen where they are `owned`; releases also where they are `reviewed`,
     without values, or `published`, as their public objects alone. Results of other jobs, and the rows of releases that
     wait for approval, are also seen where releases are `judged`. Jobs are the principal's own unless `every_job` is
-    seen.
+    seen. Matches of releases that are seen are told if both are, or if `every_match` is. Work that was admitted keeps
+    the `admitted` rights of then, by which it compares releases.
     """
 
     principal: str = ""
@@ -54,6 +55,13 @@ class Sight:
     judged: Scopes = Scopes()
     published: Scopes = Scopes()
     every_job: bool = False
+    every_match: bool = False
+    admitted: Scopes | None = None
+
+    @property
+    def compared(self) -> Scopes:
+        """The parts of which releases are compared with a new one: what was owned at admission, or is owned now."""
+        return self.owned if self.admitted is None else self.admitted
 
 
 EVERYTHING = Sight(owned=ALL, every_job=True)

@@ -19,9 +19,10 @@ from sqlglot import exp
 
 from tableveil.backend.expressions import table
 from tableveil.backend.sight import Sight
+from tableveil.backend.traits import Traits
 from tableveil.control import Control
 from tableveil.errors import Fault
-from tableveil.policy import Policy
+from tableveil.policy import Policy, TableReference
 
 if TYPE_CHECKING:
     from tableveil.backend.session import Ledger, Session
@@ -69,6 +70,14 @@ class WarehouseSession(Protocol):
         """The first part of every full name: the name of the database's file, or of the warehouse."""
 
     @property
+    def traits(self) -> Traits:
+        """How its engine differs from others."""
+
+    @property
+    def warehouse(self) -> str:
+        """The name of the warehouse; empty for the embedded database."""
+
+    @property
     def versions(self) -> Mapping[str, str]:
         """The versions of the engine and of its client, for the evidence; the embedded database's is there anyway."""
 
@@ -97,6 +106,9 @@ class WarehouseSession(Protocol):
 
     def described(self, query: Statement) -> list[tuple[str, str]]:
         """The names and types of a query's columns, in the common vocabulary."""
+
+    def described_tables(self, tables: Sequence[exp.Table]) -> list[list[tuple[str, str]]]:
+        """The names and types of the columns of each table or view."""
 
     def noted(self, target: exp.Table) -> list[str]:
         """The columns of a table about which more is noted than names and types: comments, or what a model knows."""
@@ -133,6 +145,9 @@ class WarehouseSession(Protocol):
 
     def scope(self, schema: str) -> str:
         """The schema's name in rights and in the ledger."""
+
+    def recorded(self, found: TableReference) -> TableReference:
+        """A table as rights and the ledger name it: the schema has the name of a warehouse already; see `scoped`."""
 
     def unsupported(self, policy: Policy) -> list[Fault]:
         """A fault for each wish of a policy that the engine cannot fulfil."""
@@ -172,9 +187,9 @@ class Warehouse(Protocol):
 def collected(session: WarehouseSession, name: str, query: exp.Query) -> exp.Expr:
     """The rows of a query under the alias `name`, for the FROM clause of a statement of the embedded session.
 
-    Rows of a warehouse are collected for it, in place of those that it collected before under that name.
+    If rows have to be collected, they take the place of those that were collected before under that name.
     """
-    if session.embedded is session:
+    if not session.traits.collects:
         return query.subquery(name)
     session.collect(name, query)
     return table(name)

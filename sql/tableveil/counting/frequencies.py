@@ -97,7 +97,7 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
     keys = _keys(analyzed.source.table("source"), values, layout)
     if analyzed.weight is not None:
         keys = keys.select(alias(cast(column(analyzed.weight.name, "source"), "DOUBLE"), "weight"))
-    if session.embedded is session and layout.words == 1 and rows <= MOST_COMBINATIONS:
+    if not session.traits.collects and layout.words == 1 and rows <= MOST_COMBINATIONS:
         combinations = _by_sorting(session, keys, analyzed.weight is not None)
     else:
         combinations = _by_grouping(session, keys, layout, analyzed.weight is not None)

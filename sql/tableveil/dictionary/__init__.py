@@ -5,7 +5,7 @@ from __future__ import annotations
 from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregated
 from tableveil.dictionary.build import Dictionary, build_dictionary
 from tableveil.dictionary.joint import JointDictionary, build_joint
-from tableveil.dictionary.listed import listed_levels
+from tableveil.dictionary.listed import listed_levels, new_hierarchy
 from tableveil.dictionary.pairs import PairsDictionary, build_pairs, pair_codes
 from tableveil.dictionary.people import PeopleDictionary, build_people
 from tableveil.dictionary.preview import Coverage, Preview, PreviewRequest, preview_hierarchy
@@ -28,6 +28,7 @@ __all__ = [
     "build_people",
     "build_sensitive",
     "listed_levels",
+    "new_hierarchy",
     "pair_codes",
     "preview_hierarchy",
 ]

@@ -35,6 +35,15 @@ from tableveil.hierarchy import (
 from tableveil.policy import AttributePolicy, NullHandling
 from tableveil.source import Column, Source
 
+_ARROW = {
+    "VARCHAR": pa.string(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+}
+"""The types whose values come back from Python as they were; values of others stay in the database."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
@@ -87,13 +96,13 @@ def build_dictionary(
     faults = check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
         return None, faults
-    values_name = _distinct_values(session, source, attribute.column, number_)
-    read = (
-        exp.select(readable(source_column), column("text"), column("records"))
-        .from_(table(values_name))
-        .order_by("code")
-    )
-    rows = session.embedded.rows(read)
+    arrow, values_name = _ARROW.get(source_column.type), f"values_{number_}"
+    values: exp.Expr = _distinct_values(session, source, attribute.column).subquery("numbered_values")
+    if arrow is None:
+        session.embedded.stage(values_name, exp.select("*").from_(values))
+        values = table(values_name)
+    read = exp.select(readable(source_column), column("text"), column("records")).from_(values)
+    rows = session.embedded.rows(read.order_by("code"))
     null_records = [records for _, text, records in rows[-1:] if text is None]
     rows = rows[: len(rows) - len(null_records)]
     # |H| is about the source: no record could have had a value that only the population has.
@@ -109,19 +118,26 @@ def build_dictionary(
     if faults:
         return None, faults
     table_name = f"dictionary_{number_}"
-    _write(session.embedded, table_name, values_name, levels)
+    if arrow is None:
+        _write_numbered(session.embedded, table_name, values_name, levels)
+    else:
+        _write(
+            session.embedded,
+            table_name,
+            pa.array([*(row[0] for row in rows), *(None for _ in null_records)], arrow),
+            levels,
+        )
     session.lend(table_name)
     return Dictionary(
         attribute, source_column, table_name, levels, nulls, int(own.sum()) + (nulls > 0), reference, labelled.top_label
     ), []
 
 
-def _distinct_values(session: WarehouseSession, source: Source, name: str, number_: int) -> str:
-    """A temporary table of the distinct values: `value`, `text`, `code` in the values' order, NULL last, `records`.
+def _distinct_values(session: WarehouseSession, source: Source, name: str) -> exp.Select:
+    """The distinct values: `value`, `text`, `code` in the values' order, NULL last, and `records`.
 
     Values that only the population has have 0 records.
     """
-    values_name = f"values_{number_}"
     distinct = (
         exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "records"))
         .from_(source.table())
@@ -134,11 +150,9 @@ def _distinct_values(session: WarehouseSession, source: Source, name: str, numbe
         distinct = exp.select(column("value"), records).from_(both.subquery("both_values")).group_by(column("value"))
     order = [exp.Ordered(this=column("value"), nulls_first=False)]
     code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
-    query = exp.select(
+    return exp.select(
         column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
     ).from_(collected(session, "distinct_values", distinct))
-    session.embedded.stage(values_name, query)
-    return values_name
 
 
 def _check_covered(
@@ -168,12 +182,26 @@ def _check_level_limits(attribute: AttributePolicy, levels: AttributeLevels, fie
     ]
 
 
-def _write(session: Session, table_name: str, values_name: str, levels: AttributeLevels) -> None:
-    columns: dict[str, pa.Array] = {"position": pa.array(levels.groups[0])}
+def _labelled(levels: AttributeLevels) -> dict[str, pa.Array]:
+    """The columns of labels and groups, by codes."""
+    columns: dict[str, pa.Array] = {}
     for level in range(1, levels.top + 1):
         groups = levels.groups[level]
         columns[f"l{level}"] = pa.array(levels.labels[level - 1], pa.string()).take(pa.array(groups))
         columns[f"g{level}"] = pa.array(groups)
+    return columns
+
+
+def _write(session: Session, table_name: str, values: pa.Array, levels: AttributeLevels) -> None:
+    """Writes the dictionary of values that are the same in Python."""
+    columns = {"value": values, "code": pa.array(levels.groups[0], pa.int32()), **_labelled(levels)}
+    with session.relation("labelled", pa.table(columns)):
+        session.stage(table_name, exp.select("*").from_(table("labelled")))
+
+
+def _write_numbered(session: Session, table_name: str, values_name: str, levels: AttributeLevels) -> None:
+    """Writes the dictionary of the values in a temporary table, which is dropped."""
+    columns = {"position": pa.array(levels.groups[0]), **_labelled(levels)}
     with session.relation("labelled", pa.table(columns)):
         labelled = [column(name, "labelled") for name in columns if name != "position"]
         same = exp.EQ(this=column("code", "distinct_values"), expression=column("position", "labelled"))

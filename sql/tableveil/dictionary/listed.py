@@ -26,14 +26,16 @@ from tableveil.source import Column, columns_of, find_table
 from tableveil.source.tables import shown_type
 from tableveil.state import hierarchies
 
+Unstored = InlineLevels | TableLevels | SafeHarborHierarchy
+"""Rows that are not in the store, or may have changed since they were."""
+
 
 def listed_levels(
-    session: WarehouseSession, definition: ListedHierarchy, field: str, name: str, store_in: str | None = None
+    session: WarehouseSession, definition: ListedHierarchy, field: str, name: str
 ) -> tuple[InlineLevels | None, str, list[Fault]]:
-    """The written-out rows, the hierarchy's name in the evidence (`name@version`), and all faults found.
+    """The written-out rows, the hierarchy's name, and all faults found.
 
-    Rows that are not in the store yet are stored under `name`, so that a release can name the hierarchy it used; not
-    for a mere check, which has no schema to `store_in`. Rows of a table are stored in the schema of that table.
+    Stored rows have their name in the evidence (`name@version`), others the given one until they are stored.
     """
     field = f"{field}.{field_of(definition)}"
     if isinstance(definition, StoredLevels):
@@ -51,15 +53,22 @@ def listed_levels(
         faults = check_levels(levels.rows, field)
     if levels is None or faults:
         return None, "", faults
-    if store_in is None:
-        return levels, name, []
+    return levels, name, []
+
+
+def new_hierarchy(
+    session: WarehouseSession, definition: Unstored, levels: InlineLevels, name: str, schema: str
+) -> hierarchies.NewHierarchy:
+    """The rows to be stored under a name, by which a release names the hierarchy that it used.
+
+    Rows of a table belong to the schema of that table, others to the one that is given.
+    """
     if isinstance(definition, (TableLevels, SafeHarborZip)):
-        store_in = session.scope(definition.schema or "main")
-    full = name_in(store_in, name)
-    return levels, hierarchies.create(session.ledger, full, levels.rows, _origin(definition)).reference, []
+        schema = session.scope(definition.schema or "main")
+    return hierarchies.NewHierarchy(name_in(schema, name), levels.rows, _origin(definition))
 
 
-def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str:
+def _origin(definition: Unstored) -> str:
     """The origin of the rows, for people who look at the store later."""
     match definition:
         case InlineLevels():
@@ -73,7 +82,7 @@ def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str
 
 
 def _written_out(
-    session: WarehouseSession, definition: InlineLevels | TableLevels | SafeHarborHierarchy, field: str
+    session: WarehouseSession, definition: Unstored, field: str
 ) -> tuple[InlineLevels | None, list[Fault]]:
     match definition:
         case InlineLevels():

@@ -1,17 +1,21 @@
 """Loading: rows of files and Arrow streams into tables, all of them or none."""
 
-from tableveil.loading.columns import check_names, check_types
+from tableveil.loading.columns import MOST_COLUMNS, check_names, check_types
 from tableveil.loading.csv_file import csv_rows
+from tableveil.loading.csv_guess import CsvGuess, guess_csv
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import LoadDirectory, allowed_file
 from tableveil.loading.postgresql_url import check_url
 from tableveil.loading.remove import drop_table, empty
+from tableveil.loading.standing import check_bound, check_standing
 from tableveil.loading.write import append, check_place, create, found_place
 
 __all__ = [
+    "MOST_COLUMNS",
     "CsvEncoding",
     "CsvFormat",
+    "CsvGuess",
     "FileFormat",
     "LoadDirectory",
     "ParquetFormat",
@@ -19,8 +23,10 @@ __all__ = [
     "Rows",
     "allowed_file",
     "append",
+    "check_bound",
     "check_names",
     "check_place",
+    "check_standing",
     "check_types",
     "check_url",
     "create",
@@ -28,6 +34,7 @@ __all__ = [
     "drop_table",
     "empty",
     "found_place",
+    "guess_csv",
     "parquet_rows",
     "reading_parquet",
 ]

@@ -11,9 +11,16 @@ from tableveil.backend import Session, render
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.source.tables import kind_of, shown_type
 
+MOST_COLUMNS = 4000
+"""Columns of a load, unless the operator allows more: the database holds some 30 KB for each while it reads CSV."""
 
-def check_names(names: Sequence[str]) -> None:
-    """Raises `InvalidError` if there are no names, or some are empty, or equal apart from their case."""
+
+def check_names(names: Sequence[str], most: int = MOST_COLUMNS) -> None:
+    """Raises `InvalidError` if there are none or too many, or some are empty, or equal apart from their case."""
+    if len(names) > most:
+        hint = "Load fewer of them, or allow more with --most-columns, of the server and of the load."
+        found, expected = f"{len(names):,} columns", f"at most {most:,}"
+        raise InvalidError.of("COLUMNS_TOO_MANY", "columns", found, expected, hint)
     faults = [] if names else [Fault("columns", "none", "at least one")]
     faults += [
         Fault(f"column {position}", "no name", "a name for every column")

@@ -14,24 +14,14 @@ from sqlglot import exp
 
 from tableveil.backend import Session, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, Nearest, shortened
-from tableveil.loading.columns import check_equal_columns, check_types
+from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
+from tableveil.loading.csv_lines import check_longest_line
+from tableveil.loading.csv_rejected import MOST_REJECTED, Rejected, check_rejected, rejected_lines
 from tableveil.loading.csv_types import check_digits, found_types
-from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine, Rows
+from tableveil.loading.model import CsvFormat, RejectedLine, Rows
 from tableveil.loading.paths import pattern
 from tableveil.loading.unpacked import unpacked
-
-_REASONS = {
-    "CAST": "a value that does not fit the type",
-    "MISSING COLUMNS": "fewer columns than there are",
-    "TOO MANY COLUMNS": "more columns than there are",
-    "UNQUOTED VALUE": "a quote that does not end where the value ends",
-    "LINE SIZE OVER MAXIMUM": "more than 2,000,000 bytes",
-    "INVALID ENCODING": "bytes that are not of the encoding",
-}
-
-# The text behind a quote that is never closed is unknown, so it cannot be left out as a number of lines.
-_NEVER_LEFT_OUT = "UNQUOTED VALUE"
 
 _numbers = itertools.count()
 
@@ -39,10 +29,18 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def csv_rows(session: Session, paths: Sequence[Path], how: CsvFormat, directory: Path | None = None) -> Iterator[Rows]:
+def csv_rows(
+    session: Session,
+    paths: Sequence[Path],
+    how: CsvFormat,
+    directory: Path | None = None,
+    most_columns: int = MOST_COLUMNS,
+    examples: bool = False,
+) -> Iterator[Rows]:
     """The rows of CSV files with equal columns, with stated or found types; to be read while the block runs.
 
-    A copy in UTF-8, if one is needed, lies in the directory, or else in the system's temporary directory.
+    A copy in UTF-8, if one is needed, lies in the directory, or else in the system's temporary directory. Errors show
+    `examples` of values that do not fit: for the caller's own file only.
 
     Raises:
         InvalidError: it cannot be read in the stated format, or more lines than allowed are rejected.
@@ -52,28 +50,44 @@ def csv_rows(session: Session, paths: Sequence[Path], how: CsvFormat, directory:
         readable = {
             opened.enter_context(unpacked(path, how.encoding, directory, session.control)): path.name for path in paths
         }
-        yield _rows(session, readable, how)
+        for file, name in readable.items():
+            check_longest_line(file, name if len(readable) > 1 else "", session.control)
+        yield _rows(session, readable, how, most_columns, examples)
 
 
-def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat) -> Rows:
+def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_columns: int, examples: bool) -> Rows:
     """The rows of files, each with its name."""
-    names, *others = [csv_columns(path, how) for path in files]
+    names, *others = [csv_columns(path, how, most_columns) for path in files]
     check_equal_columns([names, *others], list(files.values()))
     scales = _check_stated_types(how.types, names)
     types = dict.fromkeys(names, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
+    is_broken = False
     if untold or scales:
-        rows, rejected = _scan(files, how, types)
+        rows, rejected = scan(files, how, types)
         if scales:
             _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
             types |= _readable(lambda: found_types(session, rows, untold, how))
-        rejected(session)
+        broken = rejected(session)
+        is_broken = len(broken) > how.max_rejected
+        if any(line.swallows for line in broken):
+            check_rejected(broken, how.max_rejected, examples)
     types |= how.types
-    rows, rejected = _scan(files, how, types)
+    rows, rejected = scan(files, how, types)
     query = exp.select("*").from_(rows)
     columns = _readable(lambda: check_types(session, query))
-    return Rows(query, columns, rejected)
+
+    def left_out(session: Session) -> tuple[RejectedLine, ...]:
+        lines = rejected(session)
+        check_rejected(lines, how.max_rejected, examples)
+        return tuple(one.line for one in lines)
+
+    if is_broken:
+        # One error names the broken lines and the values that do not fit their type.
+        session.rows(f"SELECT count(COLUMNS(*)) FROM {rows.sql('duckdb')}")
+        left_out(session)
+    return Rows(query, columns, left_out)
 
 
 def _check_format(how: CsvFormat) -> None:
@@ -112,13 +126,13 @@ def _keeps(wanted: str, sample: str) -> bool:
     return bool(found[0])
 
 
-def _scan(
+def scan(
     files: Mapping[Path, str], how: CsvFormat, types: Mapping[str, str]
-) -> tuple[exp.Expr, Callable[[Session], tuple[RejectedLine, ...]]]:
-    """The files in a FROM clause, and a function that lists their rejected lines after they were read."""
+) -> tuple[exp.Expr, Callable[[Session], list[Rejected]]]:
+    """The files in a FROM clause, and a function that lists their rejected lines once, after they were read."""
     # A table of its own, because one session may read the files again.
     table = f"tableveil_rejected_{next(_numbers)}"
-    most = min(max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED), 2**62)
+    most = min(max((how.max_rejected + 1) * len(types), MOST_REJECTED), 2**62)
     options: dict[str, exp.Expr] = {
         # The keys' order is the columns'.
         "columns": exp.Struct(
@@ -129,7 +143,7 @@ def _scan(
         "delim": text(how.delimiter or DEFAULT_DELIMITER),
         "quote": text(how.quote or DEFAULT_QUOTE),
         "escape": text(how.quote or DEFAULT_QUOTE),
-        "nullstr": text(how.null_text),
+        "nullstr": exp.Array(expressions=[text(one) for one in how.null_texts]),
         "allow_quoted_nulls": exp.convert(how.quoted_nulls),
         "strict_mode": exp.true(),
         "decimal_separator": text("," if how.decimal_comma else "."),
@@ -146,64 +160,13 @@ def _scan(
     arguments = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
     rows = exp.ReadCSV(this=exp.Array(expressions=[text(pattern(path)) for path in files]), expressions=arguments)
 
-    def rejected(session: Session) -> tuple[RejectedLine, ...]:
-        found = _rejected(session, table, types, files)
+    def rejected(session: Session) -> list[Rejected]:
+        lines = rejected_lines(session, table, types, files, how)
         for name in (table, f"{table}_scans"):
             session.execute(f"DROP TABLE {name}")
-        _check_rejected(found, how.max_rejected)
-        return tuple(line for line, _ in found)
+        return lines
 
     return rows, rejected
-
-
-def _rejected(
-    session: Session, table: str, types: Mapping[str, str], files: Mapping[Path, str]
-) -> list[tuple[RejectedLine, str]]:
-    """One entry per line, with the kind of its first fault."""
-    rows = session.rows(
-        "SELECT DISTINCT ON (file_id, line) line, coalesce(column_name, ''), error_type::VARCHAR, file_path "
-        f"FROM {table} JOIN {table}_scans USING (scan_id, file_id) ORDER BY file_id, line, column_name"
-    )
-    found = []
-    for line, column, kind, path in rows:
-        reason = _REASONS.get(kind, kind.lower())
-        if kind == "CAST":
-            reason = f"a value that is no {types[column]}"
-        file = files.get(Path(path), "") if len(files) > 1 else ""
-        found.append((RejectedLine(line, column, reason, file), kind))
-    return found
-
-
-def _check_rejected(found: Sequence[tuple[RejectedLine, str]], most: int) -> None:
-    broken = [line for line, kind in found if kind == _NEVER_LEFT_OUT]
-    if len(found) <= most and not broken:
-        return
-    listed = broken or [line for line, _ in found]
-    faults = [
-        Fault(
-            (f"{shortened(line.file)}, " if line.file else "")
-            + f"line {line.line}"
-            + (f", column {shortened(line.column)}" if line.column else ""),
-            line.reason,
-            "a line with one value of its type for every column",
-            _hint(line.reason, most),
-        )
-        for line in listed[:MOST_LINES_LISTED]
-    ]
-    raise InvalidError.about("CSV_LINES_REJECTED", "some lines cannot be loaded, and nothing was", faults)
-
-
-def _hint(reason: str, most: int) -> str:
-    if reason == _REASONS[_NEVER_LEFT_OUT]:
-        return "Correct the line; how many it swallowed cannot be told."
-    if reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
-        return (
-            "Correct it, say how dates are written (--date-format %d.%m.%Y, --timestamp-format), load the column as "
-            "text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
-        )
-    if reason.startswith("a value"):
-        return "Correct it, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
-    return f"Correct it, or leave such lines out (--max-rejected, now {most})."
 
 
 def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:

@@ -18,8 +18,8 @@ _USUAL_DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a 
 _MOST_CHARACTERS = 10_000_000
 
 
-def csv_columns(path: Path, how: CsvFormat) -> tuple[str, ...]:
-    """The names of the file's columns.
+def csv_columns(path: Path, how: CsvFormat, most: int) -> tuple[str, ...]:
+    """The names of the file's columns, of at most so many.
 
     Raises:
         InvalidError: the file is empty, not in UTF-8, or has a first line that names no columns.
@@ -36,10 +36,24 @@ def csv_columns(path: Path, how: CsvFormat) -> tuple[str, ...]:
     if not text.strip("\r\n"):
         raise InvalidError.of("CSV_EMPTY", "file", "nothing", "at least a line with the names of the columns")
     _check_delimiter(first, cells, how)
-    if not how.header:
-        return tuple(f"column{position}" for position in range(1, len(cells) + 1))
-    check_names(cells)
-    return tuple(cells)
+    names = cells if how.header else [f"column{position}" for position in range(1, len(cells) + 1)]
+    check_names(names, most)
+    return tuple(names)
+
+
+def first_rows(path: Path, how: CsvFormat, most: int) -> list[tuple[str, ...]]:
+    """The cells of the file's first rows, as they are written."""
+    reader = _reader(first_lines(path, 1 << 20), how)
+    rows: list[tuple[str, ...]] = []
+    try:
+        for row in reader:
+            rows += [tuple(row)] if row else []
+            if len(rows) > most:
+                break
+    except csv.Error:
+        # The rows before it can be shown.
+        pass
+    return rows[1 if how.header else 0 :][:most]
 
 
 def _reader(text: str, how: CsvFormat) -> csv._reader:  # type: ignore[name-defined]  # typeshed calls it otherwise

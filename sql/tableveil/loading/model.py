@@ -9,9 +9,10 @@ from enum import StrEnum
 from sqlglot import exp
 
 from tableveil.backend import Session
+from tableveil.errors import InvalidError
 
 MOST_LINES_LISTED = 20
-"""The most rejected lines that an error lists; a report of lines that may be left out lists all."""
+"""The most lines that an error lists for one fault of a column; a report of lines that may be left out lists all."""
 
 
 class CsvEncoding(StrEnum):
@@ -26,16 +27,17 @@ class CsvEncoding(StrEnum):
 class CsvFormat:
     """The format of a CSV file.
 
-    `encoding` is a name that Python knows. An empty `delimiter` or `quote` means the usual one. `types` are the column
-    types that the user states; other columns are text if `all_text`, else their types are found by looking at all
-    values. With a `decimal_comma`, 1,5 is a number and 1.5 is none. A `date_format` or `timestamp_format`, as strptime
-    has them, takes the place of ISO 8601. Up to `max_rejected` lines may be left out.
+    `encoding` is a name that Python knows. An empty `delimiter` or `quote` means the usual one. Each of `null_texts`
+    stands for NULL. `types` are the column types that the user states; other columns are text if `all_text`, else
+    their types are found by looking at all values. With a `decimal_comma`, 1,5 is a number and 1.5 is none. A
+    `date_format` or `timestamp_format`, as strptime has them, takes the place of ISO 8601. Up to `max_rejected` lines
+    may be left out.
     """
 
     delimiter: str = ""
     quote: str = ""
     header: bool = True
-    null_text: str = ""
+    null_texts: tuple[str, ...] = ("",)
     quoted_nulls: bool = False
     encoding: str = CsvEncoding.UTF_8.value
     max_rejected: int = 0
@@ -71,9 +73,17 @@ class RejectedLine:
 class Rows:
     """Rows to be loaded: the query for them, and a function that lists the rejected lines after they were read.
 
-    `rejected` raises `InvalidError` if more lines are rejected than allowed. `columns` are (name, type).
+    `rejected` raises `InvalidError` if more lines are rejected than allowed. `columns` are (name, type). `count` is the
+    number of rows, where the input itself says it.
     """
 
     query: exp.Select
     columns: tuple[tuple[str, str], ...]
     rejected: Callable[[Session], tuple[RejectedLine, ...]]
+    count: int | None = None
+
+    def check_count(self, read: int) -> None:
+        """Raises `InvalidError` if as many rows as were read are not all."""
+        if self.count not in (None, read):
+            found, expected = f"{read:,} rows that could be read", f"the {self.count:,} that it says it has"
+            raise InvalidError.of("ROWS_MISSING", "file", found, expected, "Nothing was loaded. Write the file again.")

@@ -12,29 +12,30 @@ from sqlglot import exp
 
 from tableveil.backend import Session, text
 from tableveil.errors import InternalError, InvalidError, TableveilError
-from tableveil.loading.columns import check_equal_columns, check_names, check_types
+from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_names, check_types
 from tableveil.loading.model import Rows
 from tableveil.loading.paths import pattern
 
 
-def parquet_rows(session: Session, paths: Sequence[Path]) -> Rows:
+def parquet_rows(session: Session, paths: Sequence[Path], most_columns: int = MOST_COLUMNS) -> Rows:
     """The rows of Parquet files with equal columns.
 
     Raises:
         InvalidError: one is no Parquet file, or has columns that cannot be loaded.
     """
     try:
-        columns = [[(field.name, field.type) for field in pq.read_schema(path)] for path in paths]
+        files = [pq.read_metadata(path) for path in paths]
+        columns = [[(field.name, field.type) for field in file.schema.to_arrow_schema()] for file in files]
     except (pa.ArrowException, OSError):
         raise _unreadable() from None
     # The database silently renames columns that differ from another only in case.
-    check_names([name for name, _ in columns[0]])
+    check_names([name for name, _ in columns[0]], most_columns)
     check_equal_columns(columns, [path.name for path in paths])
     # Folders called year=2020 are no columns of the file.
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
-    files = exp.Array(expressions=[text(pattern(path)) for path in paths])
-    query = exp.select("*").from_(exp.ReadParquet(expressions=[files, option]))
-    return Rows(query, check_types(session, query), lambda _: ())
+    named = exp.Array(expressions=[text(pattern(path)) for path in paths])
+    query = exp.select("*").from_(exp.ReadParquet(expressions=[named, option]))
+    return Rows(query, check_types(session, query), lambda _: (), sum(file.num_rows for file in files))
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from gzip import BadGzipFile, GzipFile
 from io import BufferedReader
 from pathlib import Path
+from shutil import disk_usage
 from tempfile import NamedTemporaryFile
 from typing import IO
 
 from tableveil.control import Control
 from tableveil.errors import BusyError, InvalidError, shortened
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 # The first bytes, with their place, of other kinds of files that are often taken for CSV.
 _OTHER_KINDS = (
     (8, b"DUCK", "a DuckDB database"),
@@ -25,15 +26,19 @@ _OTHER_KINDS = (
     (0, b"SQLite format 3\0", "an SQLite database"),
     (0, b"%PDF-", "a PDF document"),
 )
-_MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _PIECE = 1 << 20
+
+PART_OF_FREE_SPACE = 0.5
+"""The part of the free space that an unpacked copy may take: some megabytes can hold a thousand times more."""
+
 # NULs among this number of first bytes reveal an encoding; later NULs belong to single values.
-_LOOKED_AT = 1 << 16
+BYTES_WITH_NULS = 1 << 16
 
 
 @contextmanager
@@ -49,7 +54,7 @@ def unpacked(path: Path, encoding: str, directory: Path | None, control: Control
     with path.open("rb") as packed:
         start = packed.read(_PIECE)
         packed.seek(0)
-        is_packed = start.startswith(_GZIP)
+        is_packed = start.startswith(GZIP)
         if not is_packed and codec == "utf-8-sig":
             _check_start(start, encoding)
             yield path
@@ -76,6 +81,7 @@ def _codec(encoding: str) -> str:
 def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encoding: str, control: Control) -> None:
     decoder = codecs.getincrementaldecoder(codec)()
     line = 1
+    most = int(disk_usage(Path(copy.name).parent).free * PART_OF_FREE_SPACE)
     try:
         piece = content.read(_PIECE)
         _check_start(piece, encoding)
@@ -85,6 +91,9 @@ def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encod
             text = decoder.decode(piece, final=not following)
             _check_latin_1(text, codec, line)
             copy.write(text.encode())
+            if copy.tell() > most:
+                found = f"more than {most:,} bytes when it is unpacked, which is half of the free space"
+                raise BusyError.of("DISK_FULL", "file", found, "a smaller file, or more space", "Nothing was loaded.")
             line += text.count("\n")
             piece = following
         copy.flush()
@@ -107,10 +116,10 @@ def _check_start(start: bytes, encoding: str) -> None:
             raise InvalidError.of("CSV_ENCODING", "file", kind, "a CSV file", hint)
     if encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         return
-    for mark, name in _MARKS:
+    for mark, name in BYTE_ORDER_MARKS:
         if start.startswith(mark):
             raise _wrong(f"the byte order mark of {name}", name)
-    if b"\0" in start[:_LOOKED_AT]:
+    if b"\0" in start[:BYTES_WITH_NULS]:
         raise _wrong("NUL bytes, which are in no text but in utf-16 and utf-32 without a byte order mark", "utf-16-le")
 
 

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from tableveil.errors import shortened
 from tableveil.operate.disk import LEAST_FREE_BYTES, free_bytes, in_bytes
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.objects import examine_releases, orphans
-from tableveil.state import ledger_gaps
+from tableveil.state import backups, jobs, ledger_gaps, publications
 from tableveil.state.jobs import unfinished
 from tableveil.state.migrate import SCHEMA, migrations
+
+OLD_BACKUP = timedelta(days=2)
+"""A nightly backup that failed once is not older."""
 
 MOST_NAMED = 5
 """The most things that a finding names."""
@@ -59,6 +63,7 @@ def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tup
     yield from _suspended(session)
     yield from examine_releases(session)
     yield _publications(session)
+    yield _backup(session)
     yield _orphans(session)
 
 
@@ -212,14 +217,29 @@ def _ledger(session: Session) -> Finding:
 
 
 def _publications(session: Session) -> Finding:
-    failing = "SELECT release, target, code FROM tableveil.publications WHERE code <> '' ORDER BY release, target"
-    found = [f"releases/{number} at {target} ({code})" for number, target, code in session.ledger.rows(failing)]
-    if not found:
+    failing = [
+        f"releases/{number} at {target} ({code})" for number, target, code in publications.failing(session.ledger)
+    ]
+    if not failing:
         return Finding(Level.OK, "publications", "no last attempt failed")
     advice = (
         "`tableveil show RELEASE` tells why. Ask once more with `tableveil publish` for those that are not tried again."
     )
-    return Finding(Level.WARNING, "publications", f"the last attempt failed for {len(found)}: {_some(found)}", advice)
+    return Finding(
+        Level.WARNING, "publications", f"the last attempt failed for {len(failing)}: {_some(failing)}", advice
+    )
+
+
+def _backup(session: Session) -> Finding:
+    noted = backups.latest_first(session.ledger)
+    if not noted:
+        return Finding(Level.OK, "backup", "none was made of this database", "Make one with `tableveil backup NAME`.")
+    age = jobs.now() - noted[0].made_at
+    made = f"{shortened(noted[0].file)} of {noted[0].made_at:%Y-%m-%d %H:%M} UTC"
+    if age > OLD_BACKUP:
+        advice = "Look why the timer makes none any more, or make one with `tableveil backup NAME`."
+        return Finding(Level.WARNING, "backup", f"the last one is {age.days} days old: {made}", advice)
+    return Finding(Level.OK, "backup", f"the last one is {made}")
 
 
 def _orphans(session: Session) -> Finding:

@@ -18,9 +18,11 @@ PARTS = (
     "publications",
     "release_alternatives",
     "release_attributes",
+    "release_compared",
     "release_costs",
     "release_erased_persons",
     "release_explanations",
+    "release_matches",
     "release_persons",
     "release_rejections",
     "release_risk_histograms",
@@ -37,6 +39,9 @@ PARTS = (
     "decisions",
 )
 """The tables with the evidence of a release, by their column `release`; its objects are not here and stay away."""
+
+_VERSIONS = {"table_privacy": "table_schema, table_name, version", "schema_rules": "schema_name, version"}
+"""The tables of statements whose newest version counts, with their keys."""
 
 WITHDRAWN = "Taken over from a newer ledger by a restore: what it released is not in this database."
 
@@ -132,16 +137,19 @@ def _copy_entries(session: Session) -> None:
             f"SELECT * FROM {_NEWER}.tableveil.{name} WHERE list_contains(?::BIGINT[], {of})",
             [numbers],
         )
-    session.execute(
-        f"INSERT INTO tableveil.job_reads BY NAME SELECT * FROM {_NEWER}.tableveil.job_reads "
-        "WHERE job IN (SELECT job FROM tableveil.releases WHERE list_contains(?::BIGINT[], number))",
-        [numbers],
-    )
-    # Else the privacy of a table would be what its steward has replaced since.
-    session.execute(
-        f"INSERT INTO tableveil.table_privacy BY NAME SELECT * FROM {_NEWER}.tableveil.table_privacy "
-        "ANTI JOIN tableveil.table_privacy USING (table_schema, table_name, version)"
-    )
+    # A release that nobody compared yet is compared by the rights of its job; some of its texts are not for all.
+    for name in ("job_reads", "job_rights", "joint_texts"):
+        session.execute(
+            f"INSERT INTO tableveil.{name} BY NAME SELECT * FROM {_NEWER}.tableveil.{name} "
+            "WHERE job IN (SELECT job FROM tableveil.releases WHERE list_contains(?::BIGINT[], number))",
+            [numbers],
+        )
+    # Else the privacy of a table, or the rule of a schema, would be what was replaced since.
+    for name, key in _VERSIONS.items():
+        session.execute(
+            f"INSERT INTO tableveil.{name} BY NAME SELECT * FROM {_NEWER}.tableveil.{name} "
+            f"ANTI JOIN tableveil.{name} USING ({key})"
+        )
     # Withdrawals since then of releases that the backup has are not taken over: their objects are in the backup.
     session.execute(
         "INSERT INTO tableveil.withdrawals BY NAME "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from tableveil.answers import MACROS
 from tableveil.backend import Session, alias, attached, cast, create_table, identifier, number, render, table, text
 from tableveil.errors import Fault, InternalError, shortened
 from tableveil.operate.disk import failed_writing, sync
@@ -16,7 +17,7 @@ from tableveil.publishing.edition import Edition, Item
 from tableveil.source.tables import STATE_SCHEMA
 
 FORMAT_VERSION = 1
-"""The version of a file's structure: it has the public objects by their names, and the table `tableveil.release`."""
+"""The version of a file's structure: public objects by their names, the table `tableveil.release`, and macros."""
 
 FILE_MODE = 0o440
 """Nobody writes a published file, and only its group reads it."""
@@ -91,6 +92,8 @@ def _copy(session: Session, edition: Edition, copy: str) -> None:
             session.execute(f"COMMENT ON TABLE {whole} IS {render(text(item.comment))}")
         for name, comment in item.column_comments.items():
             session.execute(f"COMMENT ON COLUMN {whole}.{render(identifier(name))} IS {render(text(comment))}")
+    for macro in MACROS:
+        session.execute(macro.created(copy))
     facts = {
         "number": cast(number(edition.number), "BIGINT"),
         "schema": text(edition.schema),

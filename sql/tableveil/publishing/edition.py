@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from tableveil.backend import Session, catalog, table
 from tableveil.errors import ConflictError, shortened
+from tableveil.lifecycle import require_public
+from tableveil.lifecycle.target import objects_called
+from tableveil.lifecycle.withdraw import is_as_written
 from tableveil.policy import Policy
-from tableveil.release import require_public
-from tableveil.release.target import objects_called
-from tableveil.release.withdraw import is_as_written
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import RELEASES
 

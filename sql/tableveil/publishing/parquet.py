@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from tableveil.answers import MACROS
 from tableveil.backend import Session, alias, cast, column, file_name, identifier, render, text
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.operate.disk import sync
@@ -47,6 +48,8 @@ class ParquetTarget:
                 made.mkdir(mode=0o750)
                 for item in edition.items:
                     self._write(session, edition, item, made / file_name(item.name))
+                functions = ";\n".join(macro.created().strip() for macro in MACROS)
+                (made / "functions.sql").write_text(f"{functions};\n", encoding="utf-8")
                 for path in [*made.rglob("*"), made]:
                     if path.is_file():
                         path.chmod(FILE_MODE)

@@ -1,8 +1,9 @@
-"""A schema of a PostgreSQL database: each release arrives in one transaction, by COPY, as tables with comments."""
+"""A schema of a PostgreSQL database: each release arrives in one transaction, by COPY, as rows of tables that stay."""
 
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -11,10 +12,12 @@ from urllib.parse import parse_qsl, urlencode
 import pyarrow as pa
 from sqlglot import exp
 
+from tableveil.answers import postgresql as answers
 from tableveil.backend import Session, alias, column, is_finite, table
 from tableveil.errors import BusyError, ConflictError, Fault, InternalError, InvalidError, TableveilError, shortened
 from tableveil.loading import check_url
 from tableveil.publishing.edition import Edition, Item
+from tableveil.publishing.postgresql_tables import COLUMNS, READERS, UNUSED_TYPES, Standing, differing
 from tableveil.publishing.postgresql_types import MOST_BYTES, Arriving, arriving
 
 PUBLISHED = "tableveil_published"
@@ -60,24 +63,30 @@ class PostgresqlTarget:
         return [fault for item in items for fault in _faults(item)]
 
     def publish(self, session: Session, read: Callable[[], Edition], confirm: Callable[[], None]) -> None:
-        """See `Target`; nobody sees the new tables before the one commit."""
+        """See `Target`; nobody sees new tables or rows before the one commit."""
         with session.transaction(elsewhere=True):
             edition = read()
             if faults := self.faults(edition.items):
                 raise InvalidError.about("TARGET_UNFIT", "PostgreSQL cannot hold the release as it is", faults)
             with self._transaction(session) as cursor:
                 self._prepare(cursor)
-                types = f"tableveil_{secrets.token_hex(8)}_"
-                for position in range(len(edition.items)):
-                    self._stage(session, cursor, edition, position, types)
-                self._swap(cursor, edition, types)
+                self._make_functions(cursor)
+                # Quoted: b.c of the schema a must not take the place of c of the schema a.b.
+                place = f"{_quoted(edition.schema)}.{_quoted(edition.name)}"
+                tables = self._tables(cursor, "place = $1", place)
+                gone = set(tables) - {item.name for item in edition.items}
+                self._drop(cursor, gone, "RESTRICT")
+                for item in edition.items:
+                    self._write(session, cursor, edition, item, place, tables.get(item.name))
+                self._drop_unused_types(cursor)
                 confirm()
 
     def remove(self, number: int) -> None:
         """See `Target`. Views that others made on its tables go with them."""
         with self._transaction() as cursor:
             self._prepare(cursor)
-            self._drop(cursor, "release = $1", number, "CASCADE")
+            self._drop(cursor, self._tables(cursor, "release = $1", number), "CASCADE")
+            self._drop_unused_types(cursor)
 
     def sweep(self) -> None:
         """Nothing: PostgreSQL takes back what was not committed."""
@@ -91,6 +100,8 @@ class PostgresqlTarget:
             with closing(dbapi.connect(self._url)) as connection, closing(connection.cursor()) as cursor:
                 cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
                 cursor.execute("SET LOCAL standard_conforming_strings = on")
+                # A policy for rows that hides some from us is an error, or these would stay.
+                cursor.execute("SET LOCAL row_security = off")
                 yield cursor
                 connection.commit()
         except (dbapi.Error, pa.ArrowException, OSError) as error:
@@ -99,48 +110,142 @@ class PostgresqlTarget:
             raise _refused(error) from None
 
     def _prepare(self, cursor: Any) -> None:
+        """Makes the list of what is published; it tells readers when a table was published last."""
+        listed = self._named(PUBLISHED)
         cursor.execute(
-            f"CREATE TABLE IF NOT EXISTS {self._named(PUBLISHED)} (table_name text PRIMARY KEY, place text NOT NULL, "
-            "release bigint NOT NULL, types text NOT NULL, published_at timestamptz NOT NULL DEFAULT now())"
+            f"CREATE TABLE IF NOT EXISTS {listed} (table_name text PRIMARY KEY, place text NOT NULL, "
+            "release bigint NOT NULL, types text NOT NULL, published_at timestamptz NOT NULL DEFAULT now(), "
+            "roles text[] NOT NULL DEFAULT '{}')"
         )
+        if "roles" not in {one.name for one in self._columns(cursor, PUBLISHED) or ()}:
+            cursor.execute(f"ALTER TABLE {listed} ADD COLUMN roles text[] NOT NULL DEFAULT '{{}}'")
+        for role in self._roles:
+            cursor.execute(f"GRANT SELECT ON {listed} TO {_quoted(role)}")
 
-    def _stage(self, session: Session, cursor: Any, edition: Edition, position: int, types: str) -> None:
-        """Copies an item into a table with a name of its own; the names of enums begin with `types`."""
-        item, name = edition.items[position], _staging(position)
-        columns = [found for one, type_ in item.columns if (found := arriving(one, type_)) is not None]
+    def _make_functions(self, cursor: Any) -> None:
+        """Makes the functions of analysts, unless these are there; they stay when releases go."""
+        mark, version = self._named(answers.MARK), answers.version()
+        cursor.execute("SELECT obj_description(to_regtype($1)::oid, 'pg_type')", (mark,))
+        if cursor.fetchone() != (version,):
+            for statement in answers.statements(_quoted(self._schema)):
+                cursor.execute(statement)
+            cursor.execute(f"COMMENT ON TYPE {mark} IS {_literal(version)}")
+
+    def _tables(self, cursor: Any, condition: str, parameter: object) -> dict[str, list[str]]:
+        """The tables that are listed with a condition, each with the roles that were given SELECT on it."""
+        cursor.execute(f"SELECT table_name, roles FROM {self._named(PUBLISHED)} WHERE {condition}", (parameter,))
+        return dict(cursor.fetchall())
+
+    def _write(
+        self, session: Session, cursor: Any, edition: Edition, item: Item, place: str, granted: list[str] | None
+    ) -> None:
+        """Fills the table of an item with its rows; `granted` are the roles that read it, None if there is none yet.
+
+        A table stays the one that readers made their views, indexes and grants on: rows take the place of rows.
+        """
+        columns = [made for one, type_ in item.columns if (made := arriving(one, type_)) is not None]
         _check_finite(session, edition, item, columns)
-        defined = []
-        for i, one in enumerate(columns):
-            made = one.type
-            if one.labels:
-                made = self._named(f"{types}{position}_{i}")
-                cursor.execute(f"CREATE TYPE {made} AS ENUM ({', '.join(map(_literal, one.labels))})")
-            defined.append(f"{_quoted(one.name)} {made}")
-        cursor.execute(f"CREATE TABLE {self._named(name)} ({', '.join(defined)})")
+        target, types = self._named(item.name), f"tableveil_{secrets.token_hex(8)}_"
+        there = None if granted is None else self._columns(cursor, item.name)
+        if there is None:
+            self._check_free(cursor, item.name)
+            defined = [f"{_quoted(one.name)} {self._type(cursor, one, types)}" for one in columns]
+            cursor.execute(f"CREATE TABLE {target} ({', '.join(defined)})")
+        else:
+            # Others read the old rows until the commit, which TRUNCATE would not let them.
+            cursor.execute(f"DELETE FROM {target}")
+            cursor.execute(f"SELECT 1 FROM {target} LIMIT 1")
+            if cursor.fetchone() is not None:
+                found, hint = "rows that a trigger or rule of others keeps", "Drop the trigger or rule."
+                raise ConflictError.of("TARGET_IN_USE", shortened(item.name), found, "rows that are replaced", hint)
+            for change in self._changes(cursor, item.name, there, columns, types):
+                cursor.execute(f"ALTER TABLE {target} {change}")
         sent = exp.select(*(alias(one.sent, one.name) for one in columns))
         rows = sent.from_(edition.rows(session, item).subquery("released"))
         with session.batches(rows, _ROWS_PER_BATCH) as reader:
-            cursor.adbc_ingest(name, reader, mode="append", db_schema_name=self._schema)
+            cursor.adbc_ingest(item.name, reader, mode="append", db_schema_name=self._schema)
+        self._describe(cursor, item)
+        self._grant(cursor, target, granted or [])
+        cursor.execute(
+            f"INSERT INTO {self._named(PUBLISHED)} AS listed (table_name, place, release, types, roles) "
+            f"VALUES ($1, $2, $3, $4, ARRAY[{', '.join(map(_literal, self._roles))}]::text[]) ON CONFLICT (table_name) "
+            "DO UPDATE SET release = excluded.release, published_at = now(), roles = excluded.roles",
+            (item.name, place, edition.number, types),
+        )
 
-    def _swap(self, cursor: Any, edition: Edition, types: str) -> None:
-        """Gives the staged tables their names, in place of those of an earlier release of that schema and name."""
-        # Quoted: b.c of the schema a must not take the place of c of the schema a.b.
-        place = f"{_quoted(edition.schema)}.{_quoted(edition.name)}"
-        self._drop(cursor, "place = $1", place, "RESTRICT")
-        for position, item in enumerate(edition.items):
-            self._check_free(cursor, item.name)
-            target = self._named(item.name)
-            cursor.execute(f"ALTER TABLE {self._named(_staging(position))} RENAME TO {_quoted(item.name)}")
-            if item.comment:
-                cursor.execute(f"COMMENT ON TABLE {target} IS {_literal(item.comment)}")
-            for name, comment in item.column_comments.items():
-                cursor.execute(f"COMMENT ON COLUMN {target}.{_quoted(name)} IS {_literal(comment)}")
-            for role in self._roles:
-                cursor.execute(f"GRANT SELECT ON {target} TO {_quoted(role)}")
-            cursor.execute(
-                f"INSERT INTO {self._named(PUBLISHED)} (table_name, place, release, types) VALUES ($1, $2, $3, $4)",
-                (item.name, place, edition.number, types),
-            )
+    def _columns(self, cursor: Any, name: str) -> list[Standing] | None:
+        """The columns of a table of the schema, in their order; None if there is no such table."""
+        cursor.execute(COLUMNS, (self._schema, name))
+        rows = cursor.fetchall()
+        return [Standing(column, type_, tuple(labels)) for column, type_, labels in rows if column] if rows else None
+
+    def _changes(
+        self, cursor: Any, name: str, there: Sequence[Standing], columns: Sequence[Arriving], types: str
+    ) -> Iterator[str]:
+        """The changes that let a table, which is empty, take these columns.
+
+        Raises:
+            ConflictError: views of others read columns that would go away, or would have another type.
+        """
+        differ = differing(there, columns)
+        if any(standing for standing, _ in differ):
+            cursor.execute(READERS, (self._schema, name))
+            readers = defaultdict(list)
+            for column, view in cursor.fetchall():
+                readers[column].append(view)
+            differ = [
+                (standing, new)
+                for standing, new in differ
+                if not (standing and new and standing.name in readers and standing.takes(new))
+            ]
+            faults = [
+                Fault(
+                    shortened(name),
+                    f"a column {shortened(standing.name)}, {_change(standing, new)}, "
+                    f"read by {', '.join(map(shortened, readers[standing.name]))}",
+                    "columns that others read, of the same type",
+                    "Drop the views, and make them again on what is published now.",
+                )
+                for standing, new in differ
+                if standing and standing.name in readers
+            ]
+            if faults:
+                raise ConflictError.about("TARGET_IN_USE", "views of others read columns that change", faults)
+        for standing, new in differ:
+            if new is None:
+                assert standing is not None, "one of both is there"
+                yield f"DROP COLUMN {_quoted(standing.name)}"
+                continue
+            type_ = self._type(cursor, new, types)
+            if standing is None:
+                yield f"ADD COLUMN {_quoted(new.name)} {type_}"
+            else:
+                yield f"ALTER COLUMN {_quoted(new.name)} TYPE {type_} USING NULL"
+
+    def _type(self, cursor: Any, column: Arriving, types: str) -> str:
+        """The type of a column; one with labels is made, and named after `types`."""
+        if not column.labels:
+            return column.type
+        made = self._named(f"{types}{secrets.token_hex(4)}")
+        cursor.execute(f"CREATE TYPE {made} AS ENUM ({', '.join(map(_literal, column.labels))})")
+        return made
+
+    def _describe(self, cursor: Any, item: Item) -> None:
+        """Puts the comments of an item on its table, in place of those that are there."""
+        target = self._named(item.name)
+        cursor.execute(f"COMMENT ON TABLE {target} IS {_literal(item.comment) if item.comment else 'NULL'}")
+        for name, _ in item.columns:
+            comment = item.column_comments.get(name)
+            cursor.execute(f"COMMENT ON COLUMN {target}.{_quoted(name)} IS {_literal(comment) if comment else 'NULL'}")
+
+    def _grant(self, cursor: Any, target: str, granted: Sequence[str]) -> None:
+        """Gives the roles SELECT, and takes it from those that the operator no longer names; grants of others stay."""
+        for role in self._roles:
+            cursor.execute(f"GRANT SELECT ON {target} TO {_quoted(role)}")
+        for role in set(granted) - set(self._roles):
+            cursor.execute("SELECT 1 FROM pg_roles WHERE rolname::text = $1", (role,))
+            if cursor.fetchone() is not None:
+                cursor.execute(f"REVOKE SELECT ON {target} FROM {_quoted(role)}")
 
     def _check_free(self, cursor: Any, name: str) -> None:
         cursor.execute(
@@ -157,28 +262,30 @@ class PostgresqlTarget:
                 "Remove it yourself, or choose another name, or a target with another schema.",
             )
 
-    def _drop(self, cursor: Any, condition: str, parameter: object, dependants: str) -> None:
-        """Drops the tables that are published with a condition, and their enums."""
-        published = self._named(PUBLISHED)
-        cursor.execute(f"DELETE FROM {published} WHERE {condition} RETURNING table_name, types", (parameter,))
-        dropped = cursor.fetchall()
-        for name, _ in dropped:
+    def _drop(self, cursor: Any, names: Iterable[str], dependants: str) -> None:
+        """Drops published tables.
+
+        Raises:
+            ConflictError: views of others read them, if `dependants` is RESTRICT.
+        """
+        for name in sorted(names):
+            if dependants == "RESTRICT":
+                cursor.execute(READERS, (self._schema, name))
+                if readers := sorted({view for _, view in cursor.fetchall()}):
+                    found = f"a table that goes away, read by {', '.join(map(shortened, readers))}"
+                    hint = "Drop the views."
+                    raise ConflictError.of("TARGET_IN_USE", shortened(name), found, "tables that stay", hint)
             cursor.execute(f"DROP TABLE IF EXISTS {self._named(name)} {dependants}")
-        for types in {types for _, types in dropped}:
-            cursor.execute(
-                "SELECT typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace "
-                "WHERE nspname::text = $1 AND typtype = 'e' AND starts_with(typname::text, $2)",
-                (self._schema, types),
-            )
-            for (name,) in cursor.fetchall():
-                cursor.execute(f"DROP TYPE {self._named(name)}")
+            cursor.execute(f"DELETE FROM {self._named(PUBLISHED)} WHERE table_name = $1", (name,))
+
+    def _drop_unused_types(self, cursor: Any) -> None:
+        """Drops the enums that no column has any more; tables that others made of published rows keep theirs."""
+        cursor.execute(UNUSED_TYPES, (self._schema,))
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"DROP TYPE {self._named(name)}")
 
     def _named(self, name: str) -> str:
         return f"{_quoted(self._schema)}.{_quoted(name)}"
-
-
-def _staging(position: int) -> str:
-    return f"tableveil_staging_{position}"
 
 
 def _faults(item: Item) -> Iterator[Fault]:
@@ -198,6 +305,14 @@ def _faults(item: Item) -> Iterator[Fault]:
         if arriving(name, type_) is None:
             hint = "Let a source_query cast the column, or leave it out."
             yield Fault(field, f"a column {shortened(name)} of type {shortened(type_)}", "a type of PostgreSQL", hint)
+
+
+def _change(standing: Standing, new: Arriving | None) -> str:
+    if new is None:
+        return "which goes away"
+    if new.labels and standing.labels:
+        return "whose enum gets other labels"
+    return f"of type {standing.type}, which becomes {new.type or 'an enum'}"
 
 
 def _is_too_long(name: str) -> bool:
@@ -227,9 +342,9 @@ def _refused(error: Exception) -> TableveilError:
     known = f"SQLSTATE {state}" if state else "no connection, or one that ended"
     if state == "53100":
         return BusyError("DISK_FULL", "the disk of PostgreSQL is full")
-    if state == "2BP01":
-        hint = "Drop the views on its tables, or replace them by ones that read something else."
-        return ConflictError.of("TARGET_IN_USE", "target", "a table that others depend on", "none", hint)
+    if state in ("2BP01", "0A000", "23503"):
+        found, hint = "a table or column that changes and that others depend on", "PostgreSQL's log names them."
+        return ConflictError.of("TARGET_IN_USE", "target", found, "none", hint)
     if state[:2] in ("", "08", "28", "40", "53", "55", "57"):
         return BusyError("TARGET_UNREACHABLE", f"PostgreSQL does not take it now: {known}; its log may say more")
     if state[:2] in ("22", "54"):

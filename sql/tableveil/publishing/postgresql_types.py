@@ -20,9 +20,9 @@ _SAME = {
     "VARCHAR": "text",
     "BLOB": "bytea",
     "DATE": "date",
-    "TIME": "time",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"), "timestamp"),
-    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "TIME": "time without time zone",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"), "timestamp without time zone"),
+    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
     "INTERVAL": "interval",
     "JSON": "json",
 }
@@ -41,7 +41,7 @@ MOST_BYTES = 63
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """A column on its way: its type, which is yet to be made of the `labels` if there are some, and the values sent."""
+    """A column on its way: its type as PostgreSQL spells it, none if it is to be made of `labels`; the values sent."""
 
     name: str
     type: str

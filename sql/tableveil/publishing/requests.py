@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import Database, Ledger, Session
 from tableveil.errors import NotFoundError, shortened
-from tableveil.release import check_readers, releases_of_same_people, require_current, writing
+from tableveil.lifecycle import check_readers, releases_of_same_people, require_current, writing
 from tableveil.state import publications
 from tableveil.state.jobs import now
 from tableveil.state.publications import Publication, PublicationState

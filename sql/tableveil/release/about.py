@@ -7,7 +7,7 @@ text, the source's name, a reason, or a row of a hierarchy.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib import metadata
 
 import duckdb
@@ -107,32 +107,33 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
         place.labels_name: f"Every label of {known_as.name}, with its bounds, rank and number of records.",
         place.about_name: f"Facts about {known_as.name}: its privacy models, and how to cite it.",
     }
+    comments = []
     for name, words in told.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
-        _comment(session, kind, table(name, place.schema, database), words)
+        comments.append(_comment(kind, table(name, place.schema, database), words))
     for meaning in _meanings(plan):
-        of = exp.Dot(
-            this=table(place.name, place.schema, database),
-            expression=exp.to_identifier(meaning.column_name, quoted=True),
-        )
-        _comment(session, "COLUMN", of, meaning.description)
+        of = _column(table(place.name, place.schema, database), meaning.column_name)
+        comments.append(_comment("COLUMN", of, meaning.description))
+    session.execute("; ".join(comments))
 
 
 def copy_comments(session: Session, copied: exp.Table, target: exp.Table, *, is_view: bool) -> None:
     """Gives a copy of a table or view, and its columns, the comments of the original."""
-    for name, words in catalog.comments(session, copied.db)[copied.name].items():
-        if name:
-            _comment(session, "COLUMN", _column(target, name), words)
-        else:
-            _comment(session, "VIEW" if is_view else "TABLE", target, words)
+    kind = "VIEW" if is_view else "TABLE"
+    comments = [
+        _comment("COLUMN", _column(target, name), words) if name else _comment(kind, target, words)
+        for name, words in catalog.comments(session, copied.db)[copied.name].items()
+    ]
+    if comments:
+        session.execute("; ".join(comments))
 
 
 def _column(of: exp.Table, name: str) -> exp.Expr:
     return exp.Dot(this=of.copy(), expression=identifier(name))
 
 
-def _comment(session: Session, kind: str, of: exp.Expr, words: str) -> None:
-    session.execute(f"COMMENT ON {kind} {render(of)} IS {render(text(words))}")
+def _comment(kind: str, of: exp.Expr, words: str) -> str:
+    return f"COMMENT ON {kind} {render(of)} IS {render(text(words))}"
 
 
 # --- meanings of columns --------------------------------------------------------------------------------------------
@@ -142,14 +143,24 @@ def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
     roles = {attribute.column: attribute.role for attribute in plan.policy.attributes}
     beside = {columns.name: columns for columns in plan.label_columns}
     for released in plan.columns():
-        yield _released(plan, released, roles[released.name])
-        if released.name in beside:
+        meaning = _released(plan, released, roles[released.name])
+        if released.name not in beside:
+            yield meaning
+        else:
+            yield replace(meaning, description=f"{meaning.description} {_trap(beside[released.name])}")
             yield from _beside(beside[released.name])
     if plan.marker:
         yield _Meaning(plan.marker, "BOOLEAN", "SUPPRESSED", "True for records whose labels are suppressed.")
     if plan.policy.release.class_id:
         words = "The number of the record's class, in the order of labels."
         yield _Meaning(CLASS_ID, "BIGINT", "CLASS_ID", words, null_means="a suppressed record" if plan.marker else None)
+
+
+def _trap(columns: LabelColumns) -> str:
+    """The warning that labels have no order of values."""
+    if columns.bounds is None:
+        return f"Text: sort by {columns.rank}."
+    return f"Text: sort by {columns.rank}, compare and compute by {columns.low} and {columns.high}."
 
 
 def _released(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> _Meaning:

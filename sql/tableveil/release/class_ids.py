@@ -26,7 +26,7 @@ def with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query
     """The rows with the number of their class, in the order of labels as in the table of classes."""
     labels = [column(released.name) for released in plan.quasi_identifiers()]
     order = [exp.Ordered(this=label, nulls_first=False) for label in labels]
-    if session.embedded is not session:
+    if session.traits.collects:
         return _joined_to_class_ids(session, plan, rows)
     number_: exp.Expr = exp.Window(
         this=exp.DenseRank(),
@@ -39,7 +39,7 @@ def with_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query
 
 
 def _joined_to_class_ids(session: WarehouseSession, plan: ReleasePlan, rows: exp.Query) -> exp.Select:
-    """Numbers the classes in the embedded database: Spark would number all rows in one task."""
+    """Numbers the classes in the embedded database: an engine that spreads rows would number all in one task."""
     names = [released.name for released in plan.quasi_identifiers()]
     shown = exp.select(*(alias(column(name), f"q{i}") for i, name in enumerate(names))).distinct()
     shown = shown.from_(rows.copy().subquery("unnumbered"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, number, render, table, text
-from tableveil.hierarchy import Point, ValueKind, in_order, listed_labels, read_bounds
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, number, table, united
+from tableveil.hierarchy import Point, in_order, listed_labels, read_bounds
 from tableveil.release.label_columns import LabelColumns
 from tableveil.release.plan import ReleasePlan
 
@@ -27,48 +28,91 @@ COLUMNS = (
 )
 """The columns of the table of labels."""
 
-_ALL = "all_labels"
+STAGED = "label_staging"
+"""The temporary table of all released labels, with the position of their column among those of labels."""
 
-_NUMBERS = (ValueKind.INTEGER, ValueKind.FLOAT)
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us")}
+_NUMBERS, _TIMES = ("BIGINT", "DOUBLE"), ("DATE", "TIMESTAMP")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedLabel:
+    """A label with its bounds, its `place` among the released ones of its column, and its number of records.
+
+    NULL is a label without a place.
+    """
+
+    label: str | None
+    low: Any
+    high: Any
+    high_included: bool | None
+    place: int | None
+    records: int
 
 
 def stage_labels(session: WarehouseSession, plan: ReleasePlan, rows: str) -> None:
-    """Makes the tables of released labels: `label`, `low`, `high`, `high_included`, `place` and `records`.
-
-    `rows` is a temporary table of the released rows. NULL is a label without a place.
-    """
+    """Makes the table of released labels; `rows` is a temporary table of the released rows."""
     kept = exp.select().from_(table(rows))
+    counting: WarehouseSession = session
     records: exp.Expr = exp.Count(this=exp.Star())
     if plan.marker:
         kept = kept.where(exp.Not(this=column(plan.marker)))
-    if session.embedded is not session:
+    if not session.traits.views_keep_rows:
         # Rows that are computed again for each statement are counted once, by all labels together.
         labels = [column(columns.name) for columns in plan.label_columns]
         together = kept.select(*labels, alias(records, "n")).group_by(*(label.copy() for label in labels))
-        kept = exp.select().from_(collected(session, "labels_together", together))
+        counting, kept = session.embedded, exp.select().from_(collected(session, "labels_together", together))
         records = cast(exp.Sum(this=column("n")), "BIGINT")
-    counted = [
-        session.embedded.rows(kept.select(column(c.name), records.copy()).group_by(column(c.name)))
-        for c in plan.label_columns
+    counted: list[list[tuple[str | None, int]]] = [[] for _ in plan.label_columns]
+    queries = [
+        kept.select(number(j), column(c.name), records.copy()).group_by(column(c.name))
+        for j, c in enumerate(plan.label_columns)
     ]
+    for j, label, count in counting.rows(united(queries)):
+        counted[j].append((label, count))
     stage_counted_labels(session, plan, counted)
 
 
 def stage_counted_labels(
     session: WarehouseSession, plan: ReleasePlan, counted: Sequence[Sequence[tuple[str | None, int]]]
-) -> None:
-    """Makes the tables as `stage_labels` does, from the labels of each column with their numbers of records."""
-    for j, (columns, found) in enumerate(zip(plan.label_columns, counted, strict=True)):
-        staged = _table(columns, {label: count for label, count in found if label is not None})
-        nothing = [count for label, count in found if label is None]
-        with session.embedded.relation("staged", staged):
-            query: exp.Query = exp.select("*").from_(table("staged"))
-            if nothing:
-                alone = exp.select(alias(exp.null(), "label"), alias(number(nothing[0]), "records"))
-                query = exp.Union(this=query, expression=alone, distinct=False, by_name=True)
-            session.embedded.stage(label_table(j), query)
-        session.lend(label_table(j))
+) -> list[list[ReleasedLabel]]:
+    """Makes the table as `stage_labels` does, from the labels of each column with their numbers of records.
+
+    Returns the labels of each column by their places, NULL last.
+    """
+    released = [_released(columns, found) for columns, found in zip(plan.label_columns, counted, strict=True)]
+    pairs = list(zip(plan.label_columns, released, strict=True))
+    at = [(j, columns, label) for j, (columns, labels) in enumerate(pairs) for label in labels]
+    bounds = {
+        f"{end}_{type_.lower()}": pa.array(
+            [getattr(label, end) if columns.bounds_type == type_ else None for _, columns, label in at], arrow
+        )
+        for type_, arrow in _ARROW.items()
+        for end in ("low", "high")
+    }
+    staged = {
+        "at": pa.array([j for j, *_ in at], pa.int32()),
+        "column_name": pa.array([columns.name for _, columns, _ in at], pa.string()),
+        "label": pa.array([label.label for *_, label in at], pa.string()),
+        "place": pa.array([label.place for *_, label in at], pa.int32()),
+        "records": pa.array([label.records for *_, label in at], pa.int64()),
+        **bounds,
+        "high_included": pa.array([label.high_included for *_, label in at], pa.bool_()),
+    }
+    with session.embedded.relation("staged", pa.table(staged)):
+        session.embedded.stage(STAGED, exp.select("*").from_(table("staged")))
+    session.lend(STAGED)
+    return released
+
+
+def labels_at(plan: ReleasePlan, j: int, name: str) -> exp.Subquery:
+    """The released labels of a column under an alias: `label`, `place`, and `low` and `high` if it has bounds."""
+    columns = plan.label_columns[j]
+    query = exp.select("label", "place").from_(table(STAGED)).where(exp.EQ(this=column("at"), expression=number(j)))
+    if columns.bounds is not None:
+        type_ = columns.bounds_type.lower()
+        query = query.select(*(alias(column(f"{end}_{type_}"), end) for end in ("low", "high")))
+    return query.subquery(name)
 
 
 def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
@@ -77,7 +121,7 @@ def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     beside: dict[str, list[exp.Expr]] = {}
     for j, columns in enumerate(plan.label_columns):
         same = exp.EQ(this=column(columns.name, "r"), expression=column("label", f"l{j}"))
-        query = query.join(table(label_table(j), alias=f"l{j}"), on=same, join_type="LEFT")
+        query = query.join(labels_at(plan, j, f"l{j}"), on=same, join_type="LEFT")
         ends = [("low", columns.low), ("high", columns.high)] if columns.bounds is not None else []
         beside[columns.name] = [alias(column(own, f"l{j}"), name) for own, name in (*ends, ("place", columns.rank))]
     for released in plan.columns():
@@ -89,55 +133,56 @@ def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table
     """Creates the table of labels, in the order of columns and ranks, and returns its number of rows.
 
     Bounds of numbers are in `number_from` and `number_to`, those of dates and timestamps in `time_from` and `time_to`.
-    Call it once, after `stage_labels`.
+    Call it once, after `stage_labels` if any column has labels.
     """
-    columns = ", ".join(f"{name} {type_}" for name, type_ in COLUMNS)
+    if not plan.label_columns:
+        stage_counted_labels(session, plan, [])
+
+    def bound(end: str, types: Sequence[str], type_: str) -> exp.Expr:
+        first, second = (cast(column(f"{end}_{one.lower()}"), type_) for one in types)
+        return exp.Coalesce(this=first, expressions=[second])
+
+    shown = {
+        "rank": column("place"),
+        "number_from": bound("low", _NUMBERS, "DOUBLE"),
+        "number_to": bound("high", _NUMBERS, "DOUBLE"),
+        "time_from": bound("low", _TIMES, "TIMESTAMP"),
+        "time_to": bound("high", _TIMES, "TIMESTAMP"),
+        "to_included": column("high_included"),
+    }
+    query = exp.select(*(alias(shown.get(name, column(name)), name) for name, _ in COLUMNS)).from_(table(STAGED))
+    session.create(target, query.order_by("at", exp.Ordered(this=column("place"), nulls_first=False)))
     embedded = session.embedded
-    embedded.execute(f"CREATE TEMPORARY TABLE {_ALL} ({columns})")
-    for j, labelled in enumerate(plan.label_columns):
-        ends = {"number": ("low", "high"), "time": ("low", "high")}
-        if labelled.bounds not in _NUMBERS:
-            ends["number"] = ("NULL", "NULL")
-        if labelled.bounds is None or labelled.bounds in _NUMBERS:
-            ends["time"] = ("NULL", "NULL")
-        embedded.execute(
-            f"INSERT INTO {_ALL} SELECT {render(text(labelled.name))}, label, place, records, "
-            f"{', '.join(ends['number'])}, {', '.join(ends['time'])}, high_included "
-            f"FROM {label_table(j)} ORDER BY place NULLS LAST"
-        )
-        embedded.execute(drop("TABLE", table(label_table(j))))
-    session.create(target, exp.select("*").from_(table(_ALL)))
-    written: int = embedded.value(exp.select(exp.Count(this=exp.Star())).from_(table(_ALL)))
-    embedded.execute(drop("TABLE", table(_ALL)))
+    written: int = embedded.value(exp.select(exp.Count(this=exp.Star())).from_(table(STAGED)))
+    embedded.execute(drop("TABLE", table(STAGED)))
     return written
 
 
-def label_table(j: int) -> str:
-    """The temporary table of a column's released labels."""
-    return f"released_labels_{j}"
-
-
-def _table(columns: LabelColumns, records: dict[str, int]) -> pa.Table:
-    """The labels without NULL."""
-    hierarchy, labels = columns.attribute.hierarchy, list(records)
+def _released(columns: LabelColumns, counted: Sequence[tuple[str | None, int]]) -> list[ReleasedLabel]:
+    """The labels by their places, NULL last."""
+    records = {label: count for label, count in counted if label is not None}
+    hierarchy, labels, kind = columns.attribute.hierarchy, list(records), columns.bounds
     listed = listed_labels(hierarchy)
-    kind = columns.bounds
     bounds = [None if kind is None or label in listed else read_bounds(kind, label) for label in labels]
-    places = dict(zip(in_order(hierarchy, labels, bounds), itertools.count(1), strict=False))
-    type_ = _ARROW[columns.bounds_type] if kind is not None else pa.int64()
-    number_ = float if type_ == pa.float64() else int
+    number_ = float if columns.bounds_type == "DOUBLE" else int
 
-    def points(found: Iterable[Point | None]) -> pa.Array:
-        return pa.array([number_(point) if isinstance(point, Decimal) else point for point in found], type_)
+    def point(found: Point | None) -> Any:
+        return number_(found) if isinstance(found, Decimal) else found
 
-    return pa.table(
-        {
-            "label": pa.array(labels, pa.string()),
-            "low": points(of.low if of else None for of in bounds),
-            "high": points(of.high if of else None for of in bounds),
+    released = [
+        ReleasedLabel(
+            labels[i],
+            point(of.low) if of else None,
+            point(of.high) if of else None,
             # Says nothing of labels without an upper bound.
-            "high_included": pa.array([of.high_included if of and of.high is not None else None for of in bounds]),
-            "place": pa.array([places[i] for i in range(len(labels))], pa.int32()),
-            "records": pa.array(list(records.values()), pa.int64()),
-        }
-    )
+            of.high_included if of and of.high is not None else None,
+            place,
+            records[labels[i]],
+        )
+        for place, i in enumerate(in_order(hierarchy, labels, bounds), 1)
+        for of in (bounds[i],)
+    ]
+    return [
+        *released,
+        *(ReleasedLabel(None, None, None, None, None, count) for label, count in counted if label is None),
+    ]

@@ -20,10 +20,11 @@ from tableveil.backend import (
     parameter,
     row_number,
     table,
+    united,
 )
 from tableveil.hierarchy import ValueKind
 from tableveil.release.label_columns import RANK_TYPE
-from tableveil.release.labels import label_table, stage_counted_labels
+from tableveil.release.labels import stage_counted_labels
 from tableveil.release.packed_order import in_packed_order
 from tableveil.release.plan import ReleasePlan
 
@@ -42,8 +43,8 @@ def listable(plan: ReleasePlan) -> bool:
         bool(labelled)
         and not plan.marker
         and not plan.policy.release.class_id
-        and plan.own_levels is None
-        and plan.aggregated is None
+        and plan.recoding.same_labels
+        and not plan.aggregated_columns
         and all(radix <= MOST_LISTED for dictionary, radix in radices if dictionary.column.name in labelled)
     )
 
@@ -63,31 +64,32 @@ def write_listed_rows(
     """
     labelled = {columns.name: columns for columns in plan.label_columns}
     position = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
-    texts = {name: _labels(session, plan, position[name], values[name]) for name in labelled}
-    stage_counted_labels(session, plan, [_counted(plan, position[name], texts[name]) for name in labelled])
+    texts = _labels(session, plan, {name: position[name] for name in labelled}, values)
+    counted = [_counted(plan, position[name], texts[name]) for name in labelled]
+    ranked = dict(zip(labelled, stage_counted_labels(session, plan, counted), strict=True))
     bound: list[object] = []
 
     def entry(found: Sequence[object], type_: str, at: exp.Expr) -> exp.Expr:
         bound.append(list(found))
         return listed(cast(parameter(len(bound)), f"{type_}[]"), at)
 
-    few = _stage_texts(session.embedded, plan, values) if session.embedded is session else {}
+    few = {} if session.traits.collects else _stage_texts(session.embedded, plan, values)
     wide: list[exp.Expr] = []
     sizes: list[int | None] = []
     for i, released in enumerate(plan.columns()):
         sorted_by = column(f"c{i}", "ordered_rows")
         if released.name in labelled:
-            columns, j = labelled[released.name], list(labelled).index(released.name)
-            ranked = session.embedded.rows(
-                f"SELECT place, label, low, high FROM {label_table(j)} WHERE place IS NOT NULL ORDER BY place"
-            )
+            columns = labelled[released.name]
+            known = [label for label in ranked[released.name] if label.place is not None]
             # NULL has the last place; no record has a label that is not released.
-            places, last = {label: place for place, label, *_ in ranked}, len(ranked) + 1
+            places, last = {label.label: label.place for label in known}, len(known) + 1
             group = exp.Add(this=groups.get(position[released.name], number(0)), expression=number(1))
             place = entry([places.get(label, last) for label in texts[released.name]], "USMALLINT", group)
-            _, shown, low, high = zip(*ranked, (None,) * 4, strict=True)
-            wide.append(alias(entry(shown, released.type, sorted_by), released.name))
+            wide.append(
+                alias(entry([*(label.label for label in known), None], released.type, sorted_by), released.name)
+            )
             if columns.bounds is not None:
+                low, high = ([*(getattr(label, end) for label in known), None] for end in ("low", "high"))
                 wide.append(alias(entry(low, columns.bounds_type, sorted_by.copy()), columns.low))
                 wide.append(alias(entry(high, columns.bounds_type, sorted_by.copy()), columns.high))
             rank = cast(sorted_by.copy(), RANK_TYPE)
@@ -107,10 +109,10 @@ def write_listed_rows(
             wide.append(alias(sorted_by, released.name))
             sizes.append(None)
         rows = rows.select(alias(place, f"c{i}"))
-    if session.embedded is session:
-        session.write(target, in_packed_order(rows, sizes, wide), bound)
-    else:
+    if session.traits.collects:
         session.write(target, in_order(rows, [column(f"c{i}") for i, _ in enumerate(sizes)], wide), bound)
+    else:
+        session.write(target, in_packed_order(rows, sizes, wide), bound)
     for i, released in enumerate(plan.columns()):
         if released.name in few:
             session.embedded.execute(drop("TABLE", table(_texts(i))))
@@ -152,14 +154,28 @@ def _texts(i: int) -> str:
     return f"listed_texts_{i}"
 
 
-def _labels(session: WarehouseSession, plan: ReleasePlan, j: int, value: exp.Expr) -> list[str | None]:
-    """The label of each group of a quasi-identifier, as it is released."""
-    dictionary, level = plan.dictionaries[j], plan.transformation[j]
-    if level:
-        return list(dictionary.levels.labels[level - 1])
-    found = exp.select(alias(column("value"), dictionary.column.name), "code").from_(table(dictionary.table_name))
-    coded = exp.select(value, "code").from_(found.subquery("source")).order_by("code")
-    return [label for label, _ in session.embedded.rows(coded)]
+def _labels(
+    session: WarehouseSession, plan: ReleasePlan, positions: Mapping[str, int], values: Mapping[str, exp.Expr]
+) -> dict[str, list[str | None]]:
+    """The label of each group of these quasi-identifiers, as it is released."""
+    found: dict[str, list[str | None]] = {}
+    as_they_are = []
+    for name, j in positions.items():
+        dictionary, level = plan.dictionaries[j], plan.transformation[j]
+        found[name] = list(dictionary.levels.labels[level - 1]) if level else []
+        if not level:
+            # The column may have any name, also that of the code.
+            code = f"{name}_code"
+            coded = exp.select(alias(column("value"), name), alias(column("code"), code))
+            coded = coded.from_(table(dictionary.table_name))
+            query = exp.select(alias(number(j), "at"), alias(values[name], "label"), alias(column(code), "code"))
+            as_they_are.append(query.from_(coded.subquery("source")))
+    if as_they_are:
+        names = {j: name for name, j in positions.items()}
+        all_ = united(as_they_are).subquery("labels")
+        for j, label, _ in session.embedded.rows(exp.select("*").from_(all_).order_by(column("at"), "code")):
+            found[names[j]].append(label)
+    return found
 
 
 def _counted(plan: ReleasePlan, j: int, labels: Sequence[str | None]) -> list[tuple[str | None, int]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, column, row_hash, table
+from tableveil.backend import WarehouseSession, column, number, row_hash, table, united
 
 
 def mark(session: WarehouseSession, schema: str, name: str) -> str:
@@ -14,10 +15,17 @@ def mark(session: WarehouseSession, schema: str, name: str) -> str:
 
     The hashes are the engine's: marks made by different versions of DuckDB cannot be compared.
     """
-    # By its full name: a job's own temporary table may have the short name.
-    found = table(name, schema, session.catalog)
-    columns = session.described(exp.select("*").from_(found))
-    hashed = row_hash(*(column(column_name) for column_name, _ in columns))
-    totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy()))
-    row = session.row(totals.from_(found))
-    return hashlib.sha256(repr((columns, row)).encode()).hexdigest()
+    return marks(session, schema, [name])[name]
+
+
+def marks(session: WarehouseSession, schema: str, names: Sequence[str]) -> dict[str, str]:
+    """The mark of each of these tables and views."""
+    # By their full names: a job's own temporary table may have the short name.
+    found = [table(name, schema, session.catalog) for name in names]
+    columns, totals = dict(zip(names, session.described_tables(found), strict=True)), []
+    for i, name in enumerate(names):
+        hashed = row_hash(*(column(column_name) for column_name, _ in columns[name]))
+        sums = (exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy()))
+        totals.append(exp.select(number(i), *sums).from_(found[i]))
+    rows = {names[i]: (*row,) for i, *row in session.rows(united(totals))}
+    return {name: hashlib.sha256(repr((columns[name], rows[name])).encode()).hexdigest() for name in names}

@@ -26,7 +26,7 @@ def write_objects(
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
     Readers will find them at the target `known_as`, if that is not where they are written. Returns the objects, the
-    sizes of the released classes, and their risks. Call `write.stage` before.
+    sizes of the released classes, and their risks. The plan is staged.
     """
     target = plan.policy.release
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
@@ -70,8 +70,8 @@ def _write_explanations(
     yield ReleaseObject(target.labels_name, ObjectKind.LABELS, rows)
     rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     yield ReleaseObject(target.about_name, ObjectKind.ABOUT, rows)
-    if isinstance(session, Session):
-        about.comment(session, plan, known_as)
+    if session.traits.comments:
+        about.comment(session.embedded, plan, known_as)
 
 
 def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -> Written:
@@ -120,15 +120,14 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
 
 
 def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
-    if plan.aggregated is None or plan.aggregated.members is None:
+    by = plan.recoding.by
+    if by is None:
         return None
-    by = plan.aggregated.members.by
     return tuple((found.column.name, found.table_name) for found in by if isinstance(found, SensitiveDictionary))
 
 
 def _people(plan: ReleasePlan) -> str:
-    members = plan.aggregated.members if plan.aggregated is not None else None
-    by = members.by if members is not None else ()
+    by = plan.recoding.by or ()
     return next((found.table_name for found in by if isinstance(found, PeopleDictionary)), "")
 
 

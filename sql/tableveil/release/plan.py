@@ -1,25 +1,26 @@
-"""The plan of a release: its columns, their types, and the suppressed classes."""
+"""The plan of a release: its columns, their types, its classes, and how records come into them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from tableveil.aggregation.aggregates import Aggregates
+from tableveil.backend import WarehouseSession
 from tableveil.classes import EquivalenceClasses
 from tableveil.counting import Earlier
 from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
-from tableveil.game import Combinations
-from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
 from tableveil.release.label_columns import CLASS_ID, LabelColumns, has_labels, label_columns
 from tableveil.source import Column, Source
+
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class ReleasedColumn:
     `dictionary` and `level` are set for quasi-identifiers that are generalized, `aggregated` for those whose values are
     aggregated.
 
-    At the record level `level` is the highest level of a released record, and `levels` are all of them, ascending.
+    If records have several levels, `level` is the highest of a released one, and `levels` are all of them, ascending.
     """
 
     column: Column
@@ -60,90 +61,112 @@ class ReleasedColumn:
         return "VARCHAR" if labelled else self.column.released_type
 
 
-@dataclass(frozen=True, eq=False)
-class OwnLevels:
-    """The levels of every combination of values, those of the population included.
-
-    `chosen` has per combination an index into `transformations`, or `SUPPRESSED`.
-    """
-
-    combinations: Combinations
-    transformations: tuple[Transformation, ...]
-    chosen: NDArray[np.integer[Any]]
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Per combination, whether it is released; for combinations of the population only, whether it would be."""
-        kept: NDArray[np.bool_] = self.chosen != SUPPRESSED
-        return kept
-
-    def levels(self, attribute: int) -> NDArray[np.int32]:
-        """Per combination, the level of a quasi-identifier; 0 if it is suppressed."""
-        known = np.array([transformation[attribute] for transformation in self.transformations] or [0], np.int32)
-        return np.where(self.kept, known[self.chosen], 0).astype(np.int32)
-
-    @cached_property
-    def records_at(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Per quasi-identifier, the levels at which records are released, ascending, with their numbers of records."""
-        released = self.combinations.records * self.kept
-        counts = [np.bincount(self.levels(j), weights=released) for j in range(len(self.combinations.codes))]
-        return tuple(tuple((int(level), int(of[level])) for level in np.flatnonzero(of)) for of in counts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Members:
-    """The members of each class where clusters replace the transformation.
-
-    Entry i: `counts[i]` records with the code `codes[j][i]` of each aggregated column j, and `sensitive[s][i]` of each
-    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. Where people have
-    several records, these are the last of `by`. The writer chooses among records with equal codes; the choice must not
-    depend on their order in the source.
-    """
-
-    by: tuple[SensitiveDictionary | PeopleDictionary, ...]
-    codes: tuple[NDArray[np.int32], ...]
-    sensitive: tuple[NDArray[np.int32], ...]
-    classes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregated:
     """The aggregated columns, in policy order, and their aggregates in each of the plan's classes.
 
-    `aggregates[j]` has an entry per class, suppressed ones included. `members` assigns records to classes; None: the
-    labels of the generalized columns do.
+    `aggregates[j]` has an entry per class, suppressed ones included.
     """
 
-    dictionaries: tuple[AggregatedDictionary, ...]
-    aggregates: tuple[Aggregates, ...]
-    members: Members | None = None
+    dictionaries: tuple[AggregatedDictionary, ...] = ()
+    aggregates: tuple[Aggregates, ...] = ()
+
+
+NO_AGGREGATES = Aggregated()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRows:
+    """The source's records with their released class: NULL for suppressed ones.
+
+    `query` has no select list yet. `own` are the codes of each quasi-identifier's own values, and `person` is the code
+    of the record's person. `values` are the columns released unchanged, by name; None: they are the source's. Classes
+    are `hashed`, or numbered in random order. `staged` are tables that nothing else needs.
+    """
+
+    query: exp.Select
+    class_: exp.Expr
+    own: Mapping[str, exp.Expr]
+    person: exp.Expr | None
+    hashed: bool
+    values: Mapping[str, exp.Expr] | None = None
+    staged: tuple[str, ...] = ()
+
+
+class Recoding(Protocol):
+    """How records come into classes and get their labels: `ByValue`, `ByCombination` or `Clusters`.
+
+    It answers all questions whose answers differ between methods.
+    """
+
+    @property
+    def transformation(self) -> Transformation:
+        """Per generalized quasi-identifier its level; where records have several, the highest of a released one."""
+
+    @property
+    def aggregated(self) -> Aggregated:
+        """The columns that are aggregated instead of generalized."""
+
+    @property
+    def by(self) -> tuple[SensitiveDictionary | PeopleDictionary, ...] | None:
+        """The columns that, beside aggregated ones, say which cluster a record is in; None if labels say it."""
+
+    @property
+    def same_labels(self) -> bool:
+        """Whether equal values have equal labels, those of suppressed records included."""
+
+    def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
+        """The levels of a quasi-identifier, ascending, with their numbers of records; empty if it has one level."""
+
+    def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
+        """Puts the tables that the rows are joined to into temporary tables, before the transaction that writes."""
+
+    def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
+        """The released rows, in any order; the plan is staged."""
+
+    def suppressed(self, plan: ReleasePlan) -> exp.Select:
+        """The rows of suppressed records under the alias `source`, without a select list; the plan is staged."""
+
+    def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
+        """The source's records under the alias `source`, without a select list, and the number of each one's class.
+
+        It is NULL for suppressed records. The result is None if labels alone do not tell the classes.
+        """
+
+    def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
+        """The source's records with their classes and own values; the plan is staged."""
+
+    def classes_of(self, plan: ReleasePlan, generalized: Sequence[Codes], others: Sequence[Codes]) -> NDArray[np.intp]:
+        """The positions of records' classes among the plan's, by their codes; -1 if they are in none.
+
+        `others` are the codes of aggregated columns and of those in `by`. -1 is a code of no value.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
-    """Everything the writer needs: `policy` has a role for every column, `classes` are those at `transformation`.
+    """Everything the writer needs: `policy` has a role for every column, `dictionaries` are those of labels.
 
-    `kept` says per class whether it is released; `records` counts the source. `sensitive` are the sensitive columns. At
-    the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has, for
-    each quasi-identifier, the highest level of a released record. `aggregated` are the columns that are aggregated
-    instead of generalized; where clusters replace the transformation, these are all quasi-identifiers, `classes` are
-    the clusters, keyed by their number, and all are kept. `people` are numbered if some have several records. With
-    `earlier` releases, `classes` are joint classes.
+    `recoding` says what `classes` are, and `kept` per class whether it is released; `records` counts the source.
+    `sensitive` are the sensitive columns. `people` are numbered if some have several records. With `earlier` releases,
+    `classes` are joint classes.
     """
 
     policy: Policy
     source: Source
     dictionaries: tuple[Dictionary, ...]
-    transformation: Transformation
+    recoding: Recoding
     classes: EquivalenceClasses
     kept: NDArray[np.bool_]
     records: int
     sensitive: tuple[SensitiveDictionary, ...] = ()
-    own_levels: OwnLevels | None = None
-    aggregated: Aggregated | None = None
     people: PeopleDictionary | None = None
     earlier: Earlier | None = None
+
+    @property
+    def transformation(self) -> Transformation:
+        """Per generalized quasi-identifier its level; where records have several, the highest of a released one."""
+        return self.recoding.transformation
 
     @property
     def repeating(self) -> bool:
@@ -208,12 +231,12 @@ class ReleasePlan:
     @property
     def aggregated_columns(self) -> tuple[AggregatedDictionary, ...]:
         """The aggregated columns in policy order."""
-        return () if self.aggregated is None else self.aggregated.dictionaries
+        return self.recoding.aggregated.dictionaries
 
     def levels_of(self, attribute: int) -> tuple[int, ...]:
         """The different levels of a quasi-identifier in records, ascending."""
-        used = () if self.own_levels is None else self.own_levels.records_at[attribute]
-        return tuple(level for level, _ in used) or (self.transformation[attribute],)
+        used = tuple(level for level, _ in self.recoding.records_at(attribute))
+        return used or (self.transformation[attribute],)
 
     def protected(self) -> list[SensitiveDictionary]:
         """The sensitive columns whose values a privacy model looks at."""

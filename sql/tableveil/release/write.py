@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 from sqlglot import exp
@@ -14,30 +14,23 @@ from tableveil.backend import (
     cast,
     collected,
     column,
-    in_one_spelling,
     in_order,
     number,
     row_number,
     table,
-    text,
 )
-from tableveil.counting.base import joined_code
-from tableveil.dictionary import AggregatedDictionary
-from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
-from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
+from tableveil.release.by_value import kept_rows
 from tableveil.release.class_ids import with_class_ids
+from tableveil.release.joined import label_at, not_withheld, withheld
 from tableveil.release.label_columns import CLASS_ID
-from tableveil.release.labels import label_table, stage_labels, with_labels
+from tableveil.release.labels import labels_at, stage_labels, with_labels
 from tableveil.release.listed_rows import listable, write_listed_rows
-from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
-from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
+from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.source.spelling import has_spellings, spelling
 from tableveil.state.release_risks import RiskMeasure, risk_measures
-from tableveil.verification.written import AGGREGATES, ClassColumns
-
-SUPPRESSED = "suppressed_classes"
+from tableveil.verification.written import ClassColumns
 
 UNRANKED = "unranked_rows"
 
@@ -45,30 +38,11 @@ ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
 
 
-def stage(session: WarehouseSession, plan: ReleasePlan) -> None:
-    """Puts the tables that the rows are joined to into temporary tables, before the transaction that writes.
-
-    These are the keys of the suppressed classes, or the own levels of combinations, or the aggregates of classes.
-    """
-    if plan.aggregated is not None:
-        stage_aggregates(session.embedded, plan, plan.aggregated)
-        return
-    if plan.own_levels is not None:
-        stage_own_levels(session.embedded, plan.own_levels)
-        return
-    gone = ~plan.kept
-    columns = {f"w{word}": pa.array(keys[gone]) for word, keys in enumerate(plan.classes.words)}
-    with session.embedded.relation("suppressed_keys", pa.table(columns)):
-        query = exp.select("*").from_(table("suppressed_keys"))
-        session.embedded.stage(SUPPRESSED, query)
-    session.lend(SUPPRESSED)
-
-
 def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
     if listable(plan):
-        kept, groups = _kept_of_groups(plan, with_groups=True)
-        values = {released.name: _label(released, 0, {}) for released in plan.columns()}
+        kept, groups = kept_rows(plan, with_groups=True)
+        values = {released.name: label_at(released, 0, {}) for released in plan.columns()}
         write_listed_rows(session, plan, kept, groups, values, target)
         return
     rows = released_rows(session, plan)
@@ -90,12 +64,11 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
 
 def released_rows(session: WarehouseSession, plan: ReleasePlan) -> exp.Query:
     """The released rows, in any order."""
-    numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session.embedded)
-    kept = _kept_rows(plan, numbered)
+    kept = plan.recoding.rows(session, plan)
     rows: exp.Query = kept
     if plan.marker:
         rows = kept.select(alias(exp.false(), plan.marker))
-        for others in _suppressed_rows(session, plan):
+        for others in _suppressed_rows(plan):
             marked = _all_columns(plan, others).select(alias(exp.true(), plan.marker))
             rows = exp.Union(this=rows, expression=marked, distinct=False)
     return rows
@@ -151,7 +124,7 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
         if label in ranks:
             of = f"l{ranks[label][1]}"
             ranked = exp.EQ(this=column(f"v{i}", "counted"), expression=column("place", of))
-            query = query.join(table(label_table(ranks[label][1]), alias=of), on=ranked, join_type="LEFT")
+            query = query.join(labels_at(plan, ranks[label][1], of), on=ranked, join_type="LEFT")
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}" if s else "counted"
         if s:
@@ -206,7 +179,7 @@ def _diversity(
     keys = [column(f"v{i}") for i in range(labels)]
     of = plan.source.column(sensitive)
     values = exp.select(alias(column(sensitive), "value")).from_(rows.copy())
-    if session.embedded is not session:
+    if session.traits.collects:
         values = exp.select("value").from_(spread.copy())
     # Few columns have several spellings of a value: only then the values of all classes are grouped once more.
     if has_spellings(session.embedded, values, of):
@@ -309,136 +282,25 @@ def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: e
 
 def distinct_labels(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table) -> dict[str, int]:
     """Per quasi-identifier, how many different labels (NULL is one) the released classes have."""
-    counts = {}
-    for released in plan.quasi_identifiers():
-        distinct = exp.select(column(released.name)).distinct().from_(classes.copy())
-        counts[released.name] = session.value(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("labels")))
-    return counts
+    names = [released.name for released in plan.quasi_identifiers()]
+    if not names:
+        return {}
+    labels = [exp.select(column(name)).distinct().from_(classes.copy()).subquery("labels") for name in names]
+    counts = session.row(exp.select(*(exp.select(exp.Count(this=exp.Star())).from_(of).subquery() for of in labels)))
+    return dict(zip(names, counts, strict=True))
 
 
-def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
-    """The released rows; `numbered` if records with equal values may be in different classes."""
-    if plan.aggregated is not None and plan.aggregated.members is not None:
-        return _clustered_rows(plan, plan.aggregated.members, numbered)
-    query, _ = _kept_of_groups(plan, with_groups=False)
-    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
-    return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
-
-
-def _kept_of_groups(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
-    """The released rows without a select list yet, and their groups: see `joined_rows`."""
-    suppresses = bool((~plan.kept).any())
-    with_groups = with_groups or suppresses or plan.own_levels is not None or plan.aggregated is not None
-    query, groups = joined_rows(plan, with_groups)
-    if plan.own_levels is not None:
-        query = with_own_levels(query, groups)
-    elif plan.aggregated is not None:
-        query = of_classes(plan, query, groups, AGGREGATES, "INNER")
-    elif suppresses:
-        query = of_classes(plan, query, groups, SUPPRESSED, "ANTI")
-    return query.where(*(exp.Not(this=condition) for condition in withheld(plan))), groups
-
-
-def clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> tuple[exp.Select, dict[str, int]]:
-    """The rows of clusters without a select list yet; and by name the positions of columns released unchanged."""
-    own = [released for released in plan.columns() if released.aggregated is None]
-    query = member_rows(plan, members, [_label(released, 0, {}) for released in own], numbered)
-    return query, {released.name: i for i, released in enumerate(own)}
-
-
-def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.Select:
-    query, positions = clustered_rows(plan, members, numbered)
-    for released in plan.columns():
-        if released.aggregated is None:
-            query = query.select(alias(column(f"v{positions[released.name]}", "rows"), released.name))
-        else:
-            query = query.select(alias(_aggregate(plan, released.aggregated), released.name))
-    return query
-
-
-def _suppressed_rows(session: WarehouseSession, plan: ReleasePlan) -> Iterator[exp.Select]:
+def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
     """The rows of suppressed records, with the source's columns that they show."""
-    blank = plan.policy.suppressed_records is SuppressedRecords.BLANK
-    if blank and session.embedded is session:
+    if plan.policy.suppressed_records is SuppressedRecords.BLANK:
         yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
-    shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None and not blank]
+    shown = [alias(label_at(c, 0, {}), c.name) for c in plan.columns() if c.dictionary is None]
     nulls = withheld(plan)
     if nulls:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))
     if (~plan.kept).any():
-        query, groups = joined_rows(plan, with_groups=True)
-        if plan.own_levels is not None:
-            query = with_own_levels(query, groups, "ANTI")
-        else:
-            query = of_classes(plan, query, groups, SUPPRESSED, "SEMI")
-        yield query.where(*(exp.Not(this=condition) for condition in nulls)).select(*shown)
-
-
-def joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
-    """The source joined to the dictionaries of its labels, and each row's groups, if there are any.
-
-    With `with_groups`, all quasi-identifiers of more than one group have them, and the combinations of earlier classes.
-    """
-    query = exp.select().from_(plan.source.table("source"))
-    groups: dict[int, exp.Expr] = {}
-    for j, dictionary in enumerate(plan.dictionaries):
-        # The top has one label for all, and level 0 has the value itself: neither needs the dictionary for its label.
-        labelled = any(0 < level < dictionary.levels.top for level in plan.levels_of(j))
-        if (with_groups and plan.classes.layout.radices[j] > 1) or labelled:
-            query, groups[j] = joined_code(query, dictionary, "source", f"d{j}", plan.classes.at[j])
-    if with_groups and plan.earlier is not None:
-        query, groups[len(plan.dictionaries)] = plan.earlier.joined(query, "source", "earlier")
-    return query, groups
-
-
-def of_classes(
-    plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], staged: str, join: str
-) -> exp.Select:
-    """The rows joined to the staged table, with or without the key of their class in it."""
-    layout = plan.classes.layout
-    words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
-    for j, group in groups.items():
-        part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
-        words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-    same = exp.and_(*(exp.EQ(this=column(f"w{w}", staged), expression=word) for w, word in enumerate(words)))
-    return query.join(table(staged), on=same, join_type=join)
-
-
-def labels_of(plan: ReleasePlan) -> list[exp.Expr]:
-    """The released labels of `joined_rows`, which are joined to their own levels if they have some."""
-    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
-    return [_released(plan, released, positions) for released in plan.generalized()]
-
-
-def withheld(plan: ReleasePlan) -> list[exp.Expr]:
-    """Conditions on a row of the source: if any holds, the row is suppressed in any class."""
-    return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
-
-
-def _released(plan: ReleasePlan, released: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
-    if released.aggregated is not None:
-        return _aggregate(plan, released.aggregated)
-    if not released.mixed:
-        return _label(released, released.level, positions)
-    position = positions[released.name]
-    return label_at_own_level({level: _label(released, level, positions) for level in released.levels}, position)
-
-
-def _aggregate(plan: ReleasePlan, dictionary: AggregatedDictionary) -> exp.Expr:
-    return aggregated_label(plan.aggregated_columns.index(dictionary))
-
-
-def _label(released: ReleasedColumn, level: int, positions: dict[str, int]) -> exp.Expr:
-    dictionary = released.dictionary
-    if dictionary is None or level == 0:
-        value: exp.Expr = column(released.name, "source")
-        if released.column.kind is ValueKind.FLOAT:
-            value = in_one_spelling(value)
-        return value if released.type == released.column.type else cast(value, released.type)
-    if level == dictionary.levels.top:
-        return text(dictionary.top_label)
-    return column(dictionary.label_name(level), f"d{positions[released.name]}")
+        yield plan.recoding.suppressed(plan).where(*not_withheld(plan)).select(*shown)
 
 
 def _write_arrow(session: WarehouseSession, data: pa.Table, target: exp.Table) -> None:

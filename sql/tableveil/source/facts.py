@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -12,9 +12,10 @@ from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.policy.validate_people import check_repeating
-from tableveil.source.model import PopulationRows, Source
-from tableveil.source.people import check_links, respelled, varying
-from tableveil.source.tables import shown_type
+from tableveil.source.model import Column, PopulationRows, Source
+from tableveil.source.people import check_links, check_rows_are_people, respelled, varying
+from tableveil.source.recurring import MOST_ROWS
+from tableveil.source.tables import columns_of, shown_type
 
 NEARLY_UNIQUE = 0.9
 """From this share of distinct values among the non-NULL ones, a released column singles people out."""
@@ -45,8 +46,13 @@ class Facts:
     warnings: tuple[str, ...] = ()
 
 
-def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Facts:
-    """Looks at the rows once for all of the policy's statements about them, and again only where that is needed."""
+def check_facts(
+    session: WarehouseSession, source: Source, policy: Policy, estimated: Mapping[str, int] | None = None
+) -> Facts:
+    """Looks at the rows once for all of the policy's statements about them, and again only where that is needed.
+
+    `estimated` has numbers of different values of columns, if they are known.
+    """
     attributes = list(enumerate(policy.attributes))
     shown = (Role.INSENSITIVE, Role.SENSITIVE)
     suspects = [(i, a) for i, a in attributes if a.role in shown and not a.acknowledged]
@@ -59,7 +65,7 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
     records = found.pop(0)
-    faults, people = check_membership(session, source), records
+    faults, people = check_membership(session, source, person or ""), records
     if records == 0:
         empty = f"{source.shown}, which is empty"
         if source.subset:
@@ -93,10 +99,15 @@ def check_facts(session: WarehouseSession, source: Source, policy: Policy) -> Fa
                     allowing if attribute.aggregation is None else aside,
                 )
             )
-    if person is None or people == records:
+    if person is None:
+        if estimated is None and records > MOST_ROWS:
+            estimated = estimated_values(session, source, [each.name for each in source.columns])
+        numbering, warnings = check_rows_are_people(session, source, policy, records, estimated or {})
+        return Facts(records, (*faults, *numbering), warnings=tuple(warnings))
+    if people == records:
         return Facts(records, tuple(faults))
     faults += check_repeating(policy, people, records)
-    if session.embedded is not session:
+    if session.traits.collects:
         hint = "Make a table with one row of each person."
         several = f"{people:,} people in {records:,} rows"
         faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
@@ -142,9 +153,37 @@ def records_in(session: WarehouseSession, source: Source) -> int:
     return count
 
 
-def check_membership(session: WarehouseSession, source: Source) -> list[Fault]:
-    """Faults of rows with unknown membership, and of values of the population that would be lost."""
-    return [*_check_subset(session, source), *_check_population(session, source.population)]
+def check_membership(session: WarehouseSession, source: Source, person: str) -> list[Fault]:
+    """Faults of rows with unknown membership, of people with several rows of the population, and of values lost there.
+
+    `person` names the source's column of people; empty if there is none.
+    """
+    return [
+        *_check_subset(session, source),
+        *_check_people_of_population(session, source, person),
+        *_check_population(session, source.population),
+    ]
+
+
+def _check_people_of_population(session: WarehouseSession, source: Source, person: str) -> Iterator[Fault]:
+    """The fault of a population that has people twice: the journalist's risk is 1 / its rows of a combination."""
+    population = source.population
+    if population is None or not person:
+        return
+    own = population.reference == source.rows
+    columns = source.columns if own else columns_of(session, population.reference)
+    if person not in {found.name for found in columns if isinstance(found, Column)}:
+        return
+    different = exp.Count(this=exp.Distinct(expressions=[row_hash(column(person))]))
+    counts = exp.select(exp.Count(this=exp.Star()), different).from_(population.whole_table())
+    rows, people = session.row(counts.where(column(person).is_(exp.null()).not_()))
+    if people < rows:
+        yield Fault(
+            population.field,
+            f"{people:,} people by {shortened(person)} in {rows:,} rows of the population",
+            "one row per person",
+            "Every row of it counts as another person: make a table with one row of each, and name that.",
+        )
 
 
 def _check_subset(session: WarehouseSession, source: Source) -> list[Fault]:

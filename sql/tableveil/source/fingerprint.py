@@ -53,10 +53,10 @@ def full_fingerprint(
     source = source.with_all()
     records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
     rows = _of_rows(session, source.columns, (records, total, xored), key)
-    if session.embedded is session:
-        known = sketch(session.embedded, source, records, estimated, key)
-    else:
+    if session.traits.collects:
         known = sketch_elsewhere(session, source, records, estimated, key)
+    else:
+        known = sketch(session.embedded, source, records, estimated, key)
     values = {each.name: int(found) for each, found in zip(source.columns, estimated[::2], strict=True)}
     return Fingerprint(rows, with_people(known, person_column), values)
 

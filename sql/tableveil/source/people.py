@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
@@ -11,13 +11,47 @@ from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.source.model import Source
+from tableveil.source.recurring import columns_numbering_people
 from tableveil.source.spelling import spelling
 
 LINKED = 0.05
 """A released column that ties rows of more than this share of the people together is refused unless acknowledged."""
 
+MOST_NAMED = 4
+"""The most columns that a fault names."""
+
 NEARLY_CONSTANT = 0.1
 """A column that varies for at most this share of the people who have several rows should vary for none."""
+
+
+def check_rows_are_people(
+    session: WarehouseSession, source: Source, policy: Policy, records: int, estimated: Mapping[str, int]
+) -> tuple[list[Fault], list[str]]:
+    """Faults and warnings of columns that number people of whom some have several rows, against the policy's word."""
+    faults, warnings = [], []
+    decide = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
+    acknowledged = {a.column for a in policy.attributes if a.acknowledged}
+    for one in columns_numbering_people(session, source, records, decide, estimated):
+        name, about = shortened(one.column), "" if one.exact else "about "
+        agreeing = ", ".join(map(shortened, one.agreeing[:MOST_NAMED]))
+        more = len(one.agreeing) - MOST_NAMED
+        agreeing += f" and {more} more" if more > 0 else ""
+        found = f"{about}{one.different:,} values of {name} in {records:,} rows, equal ones with the same {agreeing}"
+        if one.column in acknowledged:
+            warnings.append(
+                f"k counts rows, although {name} seems to number people of whom some have several: {found}."
+            )
+        else:
+            faults.append(
+                Fault(
+                    "rows_are_people",
+                    f"true, although {name} seems to number people of whom some have several rows: {found}",
+                    "another person in every row",
+                    f"Name {name} as person_column. If its equal values are of different people, list it with "
+                    "acknowledged: true.",
+                )
+            )
+    return faults, warnings
 
 
 def check_links(

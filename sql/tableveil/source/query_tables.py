@@ -39,7 +39,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         shown = f"{shortened('.'.join(mention.path))}{mention.where}"
         key = folded(schema), folded(name)
         if database and folded(database[-1]) != folded(own):
-            hint = f"Its name is {shortened(own)}; leave it out."
+            hint = f"Its name is {shortened(own)}; leave it out. A query reads no warehouse: name a table in `source`."
             faults.append(MissingTable(FIELD, f"{shown}, of another database", _EXPECTED, hint))
         elif key[0] == STATE_SCHEMA:
             faults.append(MissingTable(FIELD, f"{shown}, of Tableveil's own state", "a table of yours"))

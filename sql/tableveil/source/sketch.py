@@ -37,6 +37,20 @@ _MOST_FETCHED = 2**22
 _MOST_TOGETHER = 8
 """The most columns that are fetched with the rows: for each, about 2^16 rows are fetched."""
 
+_LEAST_EVEN = 30
+"""Fewer values can recur evenly by chance: of 30, with a probability of about 1 in 10^5."""
+
+_MOST_REPEATED = 10
+"""Rows are repeated this often at most: values that more records share, such as wards, are no people."""
+
+_DENSE = 0.5
+
+_MOST_AGES = 150
+"""More whole numbers without gaps number people, unless they have other numbers of records by chance."""
+
+_EVEN = 0.25
+"""The share of the variance by chance that even numbers of records have at most."""
+
 _READ_AS_TEXT = (ValueKind.TEXT, ValueKind.BOOLEAN, ValueKind.TIME, ValueKind.OTHER)
 
 # The sum of the shortened hashes of 2^14 columns fits into 64 bits.
@@ -91,17 +105,39 @@ def sketch(session: Session, source: Source, records: int, estimated: Sequence[f
 
 
 def with_people(known: Sketch, person_column: str | None) -> Sketch:
-    """The sketch with one more sample of the column by which people are known, as if each had one record.
+    """The sketch with further samples, as if each person had one record: of the person column, and of even ones.
 
     Somebody may have other numbers of records in another table, which is of the same people nevertheless. If nobody has
-    several, the column's sample says so already.
+    several, the column's sample says so already. Where values recur evenly, rows were repeated: every row may be in a
+    table twice.
     """
     samples = [
         replace(sample, records=np.ones_like(sample.records))
         for sample in known.samples
-        if sample.column == person_column and (sample.records > 1).any()
+        if (sample.column == person_column and (sample.records > 1).any())
+        # Few whole numbers without gaps, such as ages, are those of any people.
+        or ((sample.density < _DENSE or _distinct(sample) > _MOST_AGES) and _recur_evenly(sample.records))
     ]
     return Sketch(known.records, (*known.samples, *samples))
+
+
+def _distinct(sample: Sample) -> int:
+    return len(sample.values) << sample.scale
+
+
+def _recur_evenly(records: NDArray[np.int64]) -> bool:
+    """Whether values that are nearly unique were repeated: each is in a few records, and chance varies that more.
+
+    The numbers of records of values that recur by chance, as dates of birth do, are those of Poisson's distribution
+    that are not 0. Their variance is taken for the mean times the share of the values that recur, by Plackett's
+    estimate of the rate (1953, Biometrics 9:485). Where every value recurs, that is the mean: an estimate by the mean
+    alone expects less there, and takes rows that stand two to four times for chance.
+    """
+    if len(records) < _LEAST_EVEN:
+        return False
+    mean = float(records.mean())
+    by_chance = mean * float((records > 1).mean())
+    return 1 < mean <= _MOST_REPEATED and float(records.var()) <= by_chance * _EVEN
 
 
 def hashed(

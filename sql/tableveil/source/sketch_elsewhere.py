@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, parameter, row_hash, table
+from tableveil.backend import WarehouseSession, alias, cast, column, number, parameter, row_hash, table
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 from tableveil.source.sketch import ROWS, Kept, Sketch, hash_of, keyed, plain, scale_of
@@ -112,7 +112,5 @@ def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _collected(session: WarehouseSession, query: exp.Query, secret: str) -> exp.Expr:
-    session.view("sampled_elsewhere", query, [secret] if query.find(exp.Parameter) else [])
-    found = collected(session, "sketched_values", exp.select("*").from_(table("sampled_elsewhere")))
-    session.forget("sampled_elsewhere")
-    return found
+    session.collect("sketched_values", query, [secret] if query.find(exp.Parameter) else [])
+    return table("sketched_values")

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, in_composed_form, text
+from tableveil.backend import Session, cast, column, in_composed_form, replaced, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
-_UNSEEN = r"[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
-"""Spaces, control and format characters such as zero-width ones, fillers, and selectors of variants."""
+_UNSEEN = (
+    r"[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2065}\x{2800}\x{2D7F}\x{3164}"
+    r"\x{FE00}-\x{FE0F}\x{FFA0}\x{FFF0}-\x{FFFC}\x{13441}\x{13442}\x{16FE4}\x{1D159}\x{E0000}-\x{E0FFF}]"
+)
+"""Spaces, control and format characters, all that Unicode says to be ignored by default (fillers, joiners, selectors of
+variants, tags, what is reserved for them), and blank symbols: of Braille, of music, in place of an object."""
+
+_LONGER = tuple(
+    letter for letter in map(chr, (*range(0xC0, 0x2000), *range(0xFB00, 0xFB18))) if len(letter.casefold()) > 1
+)
+"""All letters that fold to several, as ß does to ss: upper and lower case of one letter do not unite these."""
 
 
 def spelling(value: exp.Expr, of: Column) -> exp.Expr:
-    """An expression that is equal for all spellings of a value; types other than text have one spelling."""
+    """An expression that is equal for all spellings of a value, by Unicode's canonical caseless matching.
+
+    Types other than text have one spelling. Only texts with letters that fold to several are looked at for these.
+    """
     if of.kind is not ValueKind.TEXT:
         return value
     shown = exp.RegexpReplace(
         this=in_composed_form(cast(value, "VARCHAR")), expression=text(_UNSEEN), replacement=text("")
     )
-    return in_composed_form(exp.Lower(this=exp.Upper(this=shown)))
+    spelled: exp.Expr = shown
+    for letter in _LONGER:
+        spelled = replaced(spelled, letter, letter.casefold())
+    has_longer = exp.RegexpLike(this=shown.copy(), expression=text(f"[{''.join(_LONGER)}]"))
+    folded = exp.Case(ifs=[exp.If(this=has_longer, true=spelled)], default=shown.copy())
+    return in_composed_form(exp.Lower(this=exp.Upper(this=folded)))
 
 
 def has_spellings(session: Session, values: exp.Select, of: Column) -> bool:

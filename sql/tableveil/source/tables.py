@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
 
 from sqlglot import exp
 
-from tableveil.backend import Listed, Session, WarehouseSession, alias, catalog, column, drop, table
+from tableveil.backend import Listed, WarehouseSession, alias, catalog, column, drop, table
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -32,6 +30,9 @@ _KINDS = (
 )
 
 
+_PARTS = ("catalog", "schema", "table")
+
+
 def find_schema(
     session: WarehouseSession, wanted: TableReference, field: str
 ) -> tuple[TableReference | None, list[Fault]]:
@@ -44,6 +45,7 @@ def find_schema(
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
             hint = "This is the database itself: name the schema, and the table in it."
+        hint = hint or _in_parts(named.schema, wanted.table)
         return None, [MissingTable(f"{field}.schema", shortened(named.schema), "a schema of the database", hint)]
     return named, []
 
@@ -53,9 +55,14 @@ def _named_in_full(
 ) -> tuple[TableReference | None, list[Fault]]:
     own, schema = session.catalog, wanted.schema or "main"
     if wanted.catalog not in ("", own):
-        return None, [
-            MissingTable(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")
-        ]
+        # Such a name may be of a schema or table with a dot: clients know no names of warehouses.
+        schemas = [name for name in session.schemas() if session.sight.owned.reaches(session.scope(name))]
+        if f"{wanted.catalog}.{schema}" in schemas:
+            return TableReference(own, f"{wanted.catalog}.{schema}", wanted.table), []
+        if wanted.catalog in schemas and wanted.catalog.casefold() != STATE_SCHEMA:
+            return TableReference(own, wanted.catalog, f"{schema}.{wanted.table}"), []
+        expected = f"a warehouse of the server, or its database {shortened(own)}"
+        return None, [MissingTable(f"{field}.catalog", shortened(wanted.catalog), expected)]
     if schema.casefold() == STATE_SCHEMA:
         return None, [
             MissingTable(
@@ -63,13 +70,6 @@ def _named_in_full(
             )
         ]
     return TableReference(own, schema, wanted.table), []
-
-
-def recorded(session: WarehouseSession, tables: Iterable[TableReference]) -> list[TableReference]:
-    """The tables as rights and the ledger name them; see `scoped`. The schema has the name of a warehouse already."""
-    if session.embedded is session:
-        return list(tables)
-    return [replace(found, catalog="", schema=session.scope(found.schema)) for found in tables]
 
 
 def find_table(
@@ -80,8 +80,7 @@ def find_table(
     if named is None:
         return None, faults
     kinds = {found.name: found.kind for found in listed(session, named.schema)}
-    # A warehouse holds no rows still, whether they are a table's or a view's: fingerprints notice changes.
-    if kinds.get(named.table) == "table" or (named.table in kinds and session.embedded is not session):
+    if kinds.get(named.table) == "table" or (named.table in kinds and session.traits.reads_views):
         return named, []
     if not kinds:
         _, faults = find_schema(session, wanted, field)
@@ -92,7 +91,17 @@ def find_table(
         return None, [MissingTable(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
     tables = [name for name, kind in kinds.items() if kind == "table"]
     expected = f"a table of schema {shortened(named.schema)}"
-    return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
+    hint = nearest(wanted.table, tables) or _in_parts(wanted.table)
+    return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, hint)]
+
+
+def _in_parts(*names: str) -> str:
+    """The fields of a full name that was written into one of them."""
+    parts = ".".join(names).split(".")
+    if not 2 <= len(parts) <= len(_PARTS) or (len(names) > 1 and "." not in names[0]):
+        return ""
+    meant = ", ".join(f"{field} {shortened(part)}" for field, part in zip(_PARTS[-len(parts) :], parts, strict=True))
+    return f"It is one name, with its dots. If it is several, each has its field: {meant}; quote each by itself."
 
 
 def listed(session: WarehouseSession, schema: str | None = None) -> list[Listed]:
@@ -144,9 +153,9 @@ def columns_of(session: WarehouseSession, reference: TableReference) -> list[Col
 
 def _collations(session: WarehouseSession, reference: TableReference, names: list[str]) -> dict[str, str]:
     """The collations of the text columns that have one; only the text of a table's definition shows them."""
-    # Another engine describes collations with the types.
-    if not names or not isinstance(session, Session):
+    if not names or session.traits.names_collations:
         return {}
+    session = session.embedded
     if "COLLATE" not in catalog.table_definition(session, reference).upper():
         return {}
     # A table of our own, so that the names in its definition are known.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault
-from tableveil.policy import Policy, ReleaseKind
+from tableveil.policy import Policy, ReleaseKind, methods_of
 
 _INSTEAD = "Leave it out, or load the table into the server's own database (docs/scale.md has a table of what works)."
 
@@ -16,19 +16,16 @@ def unsupported(policy: Policy) -> list[Fault]:
 
 
 def _faults(policy: Policy) -> Iterator[Fault]:
-    methods = {
-        "microaggregation": policy.microaggregation,
-        "local_recoding": policy.local_recoding,
-        "record_level": policy.record_level,
-    }
-    for field, asked in methods.items():
-        if asked is not None:
-            yield Fault(field, "a method that Spark does not support", "one transformation for all records", _INSTEAD)
-    if policy.game is not None:
-        yield Fault("game", "a game", "no game over tables in Spark", _INSTEAD)
+    for method in methods_of(policy):
+        if method.field and not method.warehouses:
+            yield Fault(
+                method.field, "a method that Spark does not support", "one transformation for all records", _INSTEAD
+            )
     for i, attribute in enumerate(policy.attributes):
         if attribute.aggregation is not None:
             yield Fault(f"attributes[{i}].aggregation", "an aggregation", "a hierarchy over tables in Spark", _INSTEAD)
+    if policy.game is not None:
+        yield Fault("game", "a game", "no game over tables in Spark", _INSTEAD)
     if policy.source_query:
         hint = "Name a view: Spark reads it as it reads tables."
         yield Fault("source_query", "a query", "a table or view of the warehouse", hint)

@@ -21,11 +21,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Listed, Session, Sight, drop, identifier, render, table
+from tableveil.backend import Ledger, Listed, Session, Sight, Traits, drop, identifier, render, table
 from tableveil.backend.redacted import without_literals
 from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
-from tableveil.policy import Policy
+from tableveil.policy import Policy, TableReference
 from tableveil.spark.capabilities import unsupported
 from tableveil.spark.connection import Connection
 from tableveil.spark.dialect import rendered
@@ -48,20 +48,36 @@ INSERTED_ROWS = 500_000
 """Rows that reach the embedded database at once: Spark's batches have some ten thousand."""
 
 
+TRAITS = Traits(
+    collects=True,
+    transactional=False,
+    keeps_ledger=False,
+    views_keep_rows=False,
+    reads_views=True,
+    comments=False,
+    knows_readers=False,
+    shared=True,
+    names_collations=True,
+)
+
+
 class SparkSession:
     """Runs statements in Spark, and keeps what it collects in the `embedded` session. Use it from one thread at a time.
 
     While `control` is set, a statement that runs when it says to stop ends with `Stopped`.
     """
 
+    traits = TRAITS
+
     def __init__(self, warehouse: str, url: str, embedded: Session, most_collected: int) -> None:
         """Connects; see `Connection` for the errors. A job may collect `most_collected` bytes at a time."""
-        self.catalog = warehouse
+        self.catalog = self.warehouse = warehouse
         self.embedded = embedded
         self.control: Control | None = embedded.control
         self.memory = embedded.memory
         self.most_collected = most_collected
         self.token = secrets.token_hex(8)
+        self._lent: dict[str, pa.Table] = {}
         self._connection = Connection(warehouse, url, self.token, self.control)
         self.hashes = "xxhash64"
         self.versions: Mapping[str, str] = {"spark": self._connection.version, "pyspark": pyspark.__version__}
@@ -100,6 +116,7 @@ class SparkSession:
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         """Runs a statement without reading its result."""
         spark_sql = rendered(statement, parameters, self.catalog)
+        self._send_lent(spark_sql.text)
         with _logged(statement):
             self._connection.run(
                 lambda spark: spark.sql(spark_sql.text, args=spark_sql.arguments or None), self.control
@@ -130,6 +147,10 @@ class SparkSession:
         fields = self._run(query, (), lambda frame: frame.schema)
         return [(field.name, column_type(field.dataType.simpleString())) for field in fields]
 
+    def described_tables(self, tables: Sequence[exp.Table]) -> list[list[tuple[str, str]]]:
+        """The names and types of the columns of each table or view."""
+        return [self.described(exp.select("*").from_(one.copy())) for one in tables]
+
     def noted(self, target: exp.Table) -> list[str]:
         """The columns of a table that have comments or other metadata."""
         fields = self._run(exp.select("*").from_(target.copy()), (), lambda frame: frame.schema)
@@ -143,6 +164,7 @@ class SparkSession:
 
     def forget(self, name: str) -> None:
         """Drops a view, or what was lent under that name."""
+        self._lent.pop(name, None)
         self.execute(drop("VIEW", table(name), if_exists=True))
 
     def collect(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
@@ -170,10 +192,11 @@ class SparkSession:
         return rows
 
     def lend(self, name: str) -> None:
-        """Makes a temporary table of the embedded session readable here under its name."""
-        rows = self._embedded_rows(exp.select("*").from_(table(name)))
-        small = rows.nbytes <= BROADCAST_BYTES
-        self._lend(name, rows, lambda frame: frame.hint("broadcast") if small else frame)
+        """Makes a temporary table of the embedded session, as it is now, readable here under its name.
+
+        It is sent with the first statement that names it: a check of a policy names few.
+        """
+        self._lent[name] = self._embedded_rows(exp.select("*").from_(table(name)))
 
     def create(self, target: exp.Table, query: exp.Query) -> None:
         """Creates a table from a query of the embedded session, in one file that has the order of its rows."""
@@ -223,6 +246,10 @@ class SparkSession:
         """The schema's name in rights and in the ledger: the warehouse's before it."""
         return f"{self.catalog}.{schema}"
 
+    def recorded(self, found: TableReference) -> TableReference:
+        """The table without a catalog: the name of the warehouse is before that of its schema."""
+        return TableReference("", self.scope(found.schema), found.table)
+
     def unsupported(self, policy: Policy) -> list[Fault]:
         """A fault for each wish of a policy that this engine cannot fulfil."""
         return unsupported(policy)
@@ -236,6 +263,7 @@ class SparkSession:
     def _run(self, statement: Statement, parameters: Sequence[object], read: Callable[[DataFrame], T]) -> T:
         """Reads the result of a query, in one call: PySpark's own way takes one more to analyze it, and one to bind."""
         spark_sql = rendered(statement, parameters, self.catalog)
+        self._send_lent(spark_sql.text)
 
         def run(spark: spark_connect.SparkSession) -> T:
             given = spark_sql.arguments
@@ -287,12 +315,25 @@ class SparkSession:
     def _embedded_rows(self, query: exp.Query) -> pa.Table:
         return lent(self.embedded.batches(query, INSERTED_ROWS).read_all())
 
+    def _send_lent(self, text: str) -> None:
+        for name in [name for name in self._lent if name in text]:
+            rows = self._lent.pop(name)
+            self._lend(name, rows, _broadcast if rows.nbytes <= BROADCAST_BYTES else _as_it_is)
+
     def _lend(self, name: str, rows: pa.Table, shaped: Callable[[DataFrame], DataFrame]) -> None:
         # With a schema of Spark's: without, a time without a zone would be taken to be one of a zone.
         schema = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
         self._connection.run(
             lambda spark: shaped(spark.createDataFrame(rows, schema)).createOrReplaceTempView(name), self.control
         )
+
+
+def _broadcast(frame: DataFrame) -> DataFrame:
+    return frame.hint("broadcast")
+
+
+def _as_it_is(frame: DataFrame) -> DataFrame:
+    return frame
 
 
 def _fetched(frame: DataFrame) -> pa.Table:

@@ -32,6 +32,8 @@ class AuditEvent(StrEnum):
     STOPPED = "STOPPED"
     REPAIRED = "REPAIRED"
     """The file ended within an entry, which the start cut off: no call had been answered for it."""
+    MATCH = "MATCH"
+    """Two releases are of the same people, and the submitter of one could not see the other."""
     UNRECORDED = "UNRECORDED"
     """Calls that were refused because the file could not be written; `count` says how many."""
 

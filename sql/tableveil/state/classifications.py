@@ -13,7 +13,7 @@ from tableveil.classification.model import Assessment, ClassMeasures, Comparison
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import results
+from tableveil.state.seen import UNHIDDEN, Audience, Condition, results
 
 ZERO_R = "ZERO_R"
 """The name of the baseline among the classifiers."""
@@ -42,6 +42,7 @@ class Classification:
     warnings: tuple[str, ...]
     request: str
     assessments: tuple[Assessment, ...]
+    audience: Audience = Audience.OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,13 @@ class _Classifications(NumberedTable[Classification]):
         found = super().find(ledger, number)
         return None if found is None else _assessed(ledger, [found], _WITH_CURVES)[0]
 
-    def page(self, ledger: Ledger, before: int | None, size: int) -> list[Classification]:
+    def page(self, ledger: Ledger, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Classification]:
         """Without ROC points."""
-        return _assessed(ledger, super().page(ledger, before, size), _WITHOUT_CURVES)
+        return _assessed(ledger, super().page(ledger, before, size, only), _WITHOUT_CURVES)
 
 
 CLASSIFICATIONS = _Classifications(
-    "classifications", Classification, "classification_numbers", beside=[_WITH_CURVES], seen=results
+    "classifications", Classification, "classification_numbers", beside=[_WITH_CURVES], seen=results, reviewed=True
 )
 
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tableveil.backend import Ledger
+from tableveil.backend import Ledger, Sight
 from tableveil.policy import TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
+from tableveil.state import joint_texts
+from tableveil.state.joint_texts import JointText
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_risks import AFTER, BEFORE, RiskMeasure, risk_measures, risk_of
+from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE, RiskMeasure, risk_measures, risk_of
 from tableveil.state.release_suppressions import SuppressedLabel
-from tableveil.state.releases import Audience, Proof, Release
-from tableveil.state.seen import by_reads, results
+from tableveil.state.releases import Proof, Release
+from tableveil.state.seen import Audience, Condition, results
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class DryRun:
     attributes: tuple[AttributeResult, ...]
     risk_before: ProsecutorRisk
     risk_after: ProsecutorRisk
+    risk_by_size: ProsecutorRisk
     guarantees: tuple[Guarantee, ...]
     seconds: float
     warnings: tuple[str, ...]
@@ -47,12 +50,14 @@ class DryRun:
     policy: str
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
     audience: Audience = Audience.OWNER
+    joint: tuple[JointText, ...] = ()
 
     @classmethod
-    def of(cls, release: Release, number: int, refusals: tuple[str, ...]) -> DryRun:
+    def of(cls, release: Release, number: int, refusals: Sequence[JointText]) -> DryRun:
         """The dry run that made this release."""
         shared = {name: getattr(release, name) for name in cls.__slots__ if name in Release.__slots__}
-        return cls(**{**shared, "number": number, "refusals": refusals})
+        texts, joint = tuple(one.text for one in refusals), tuple(one for one in refusals if one.releases)
+        return cls(**{**shared, "number": number, "refusals": texts, "joint": (*release.joint, *joint)})
 
 
 _RISKS = Table("dry_run_risks", RiskMeasure, "dry_run", "stage")
@@ -65,24 +70,42 @@ class _DryRuns(NumberedTable[DryRun]):
         """With their risks."""
         super().insert_all(ledger, rows)
         for found in (one for of_key in rows.values() for one in of_key):
-            stages = {BEFORE: found.risk_before, AFTER: found.risk_after}
+            stages = {BEFORE: found.risk_before, AFTER: found.risk_after, BY_SIZE: found.risk_by_size}
             _RISKS.insert_all(ledger, {(found.number, stage): risk_measures(risk) for stage, risk in stages.items()})
+            joint_texts.insert(ledger, found.job, found.joint)
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[DryRun]:
         """The dry runs with a condition."""
         found = super().where(ledger, condition, parameters, order)
         risks = _RISKS.of(ledger, [one.number for one in found])
-        owned, values = by_reads(ledger.sight.owned)
-        mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.dry_runs WHERE {owned}", values)}
         return [
             replace(
                 one,
                 risk_before=risk_of(risks[one.number, BEFORE]),
                 risk_after=risk_of(risks[one.number, AFTER]),
-                audience=Audience.OWNER if one.number in mine else Audience.REVIEWER,
+                risk_by_size=risk_of(risks[one.number, BY_SIZE] or risks[one.number, AFTER]),
             )
             for one in found
         ]
+
+    def _for_reader(self, ledger: Ledger, rows: list[DryRun]) -> list[DryRun]:
+        """The dry runs without the texts that depend on releases of which the ledger's reader may not see all."""
+        hidden = joint_texts.hidden(ledger, [one.job for one in rows])
+        return [
+            replace(
+                one,
+                warnings=joint_texts.shown(one.warnings, hidden[one.job]),
+                refusals=tuple(text for text in one.refusals if text not in hidden[one.job]),
+                guarantees=joint_texts.reached(one.guarantees, hidden[one.job]),
+            )
+            for one in super()._for_reader(ledger, rows)
+        ]
+
+
+def _seen(sight: Sight) -> Condition:
+    """A dry run that was judged together with releases is seen only if all of these are: each figure tells of them."""
+    (of_results, values), (of_all, others) = results(sight), joint_texts.judged_with_seen(sight)
+    return f"({of_results} AND {of_all})", [*values, *others]
 
 
 DRY_RUNS = _DryRuns(
@@ -92,7 +115,7 @@ DRY_RUNS = _DryRuns(
     names={
         "proof.seconds": "search_seconds",
         "proof.searched.runners_up": None,
-        **dict.fromkeys(("risk_before", "risk_after", "audience")),
+        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size")),
     },
     parts={
         "attributes": Table(
@@ -104,5 +127,6 @@ DRY_RUNS = _DryRuns(
         ),
     },
     beside=[_RISKS],
-    seen=results,
+    seen=_seen,
+    reviewed=True,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,6 +47,18 @@ class Stored:
         return f"{self.name}@{self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class NewHierarchy:
+    """Checked rows, which are to be a version of `name`; `origin` says where they come from."""
+
+    name: str
+    rows: Sequence[Sequence[str]]
+    origin: str = ""
+
+
+_Key = tuple[str, str]
+"""A name, and the digest of rows."""
+
 _HIERARCHIES = Table("hierarchies", Stored, "digest")
 
 # The schema in a name, escaped.
@@ -57,25 +70,40 @@ def create(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], origin: str
 
     `origin` says where they come from; an existing version keeps its origin.
     """
-    digest = _digest(rows)
-    with _creating:
-        for found in _HIERARCHIES.where(ledger, "name = ? AND digest = ?", [name, digest]):
-            return found
-        with ledger.transaction():
-            return _insert(ledger, name, rows, digest, origin)
-
-
-def _insert(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> Stored:
-    number = ledger.value("SELECT nextval('tableveil.hierarchy_numbers')")
-    query = "SELECT coalesce(max(version), 0) + 1 FROM tableveil.hierarchies WHERE name = ?"
-    version: int = ledger.value(query, [name])
-    columns = {f"l{level}": pa.array([row[level] for row in rows], pa.string()) for level in range(len(rows[0]))}
-    with ledger.relation("hierarchy_rows", pa.table(columns)):
-        select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
-        ledger.execute(create_table(_table(number), select))
-    stored = Stored(number, name, version, len(columns), len(rows), now(), origin)
-    _HIERARCHIES.insert(ledger, [stored], digest)
+    (stored,) = create_all(ledger, [NewHierarchy(name, rows, origin)])
     return stored
+
+
+def create_all(ledger: Ledger, wanted: Sequence[NewHierarchy]) -> list[Stored]:
+    """`create` for several; the store is asked and changed once for all."""
+    keys = [(one.name, _digest(one.rows)) for one in wanted]
+    with _creating:
+        known = _HIERARCHIES.keyed(ledger, "list_contains(?::VARCHAR[], name)", [[one.name for one in wanted]])
+        found = {(stored.name, digest): stored for (digest,), stored in known}
+        new = {key: one for key, one in zip(keys, wanted, strict=True) if key not in found}
+        if new:
+            newest = Counter[str]()
+            for _, stored in known:
+                newest[stored.name] = max(newest[stored.name], stored.version)
+            with ledger.transaction():
+                found |= _insert(ledger, new, newest)
+    return [found[key] for key in keys]
+
+
+def _insert(ledger: Ledger, new: Mapping[_Key, NewHierarchy], newest: Counter[str]) -> dict[_Key, Stored]:
+    numbers = ledger.rows(f"SELECT nextval('tableveil.hierarchy_numbers') FROM range({len(new):d})")
+    found, by_digest = {}, defaultdict(list)
+    for ((name, digest), one), (number,) in zip(new.items(), numbers, strict=True):
+        newest[name] += 1
+        levels = len(one.rows[0])
+        columns = {f"l{level}": pa.array([row[level] for row in one.rows], pa.string()) for level in range(levels)}
+        with ledger.relation("hierarchy_rows", pa.table(columns)):
+            select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
+            ledger.execute(create_table(_table(number), select))
+        stored = found[name, digest] = Stored(number, name, newest[name], levels, len(one.rows), now(), one.origin)
+        by_digest[digest,].append(stored)
+    _HIERARCHIES.insert_all(ledger, by_digest)
+    return found
 
 
 def version_of(ledger: Ledger, reference: str) -> Stored:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from tableveil.backend import Ledger
+from tableveil.backend import Ledger, Scopes
 from tableveil.policy import TableReference
+from tableveil.state import rights
 from tableveil.state.kinds import JobKind
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.seen import by_owner
@@ -97,6 +98,12 @@ class StoredJob:
 
 _REQUESTS = NumberedTable("jobs", Request, "job_numbers", names={"digest": "policy_digest"})
 _READS = Table("job_reads", TableReference, "job", names=SOURCE_COLUMNS)
+_STATE = (
+    "coalesce((SELECT state FROM tableveil.job_outcomes WHERE job = number), CASE WHEN number IN "
+    "(SELECT job FROM tableveil.job_events) THEN 'RUNNING' ELSE 'QUEUED' END)"
+)
+"""The state of a stored job."""
+
 _EVENTS = Table("job_events", Event, "job", names={"at": "happened_at"})
 _OUTCOMES = Table("job_outcomes", Outcome, "job", names={"at": "happened_at"})
 
@@ -111,11 +118,17 @@ def next_number(ledger: Ledger) -> int:
     return _REQUESTS.next_number(ledger)
 
 
-def insert_request(ledger: Ledger, request: Request, reads: Iterable[TableReference] = ()) -> None:
-    """Stores a request, and the tables that it reads; an empty request id is none."""
+def insert_request(ledger: Ledger, request: Request, reads: Iterable[TableReference] = ()) -> Scopes:
+    """Stores a request and the tables that it reads; an empty request id is none.
+
+    Returns the rights by which the job is admitted, which are stored with it.
+    """
+    admitted = ledger.sight.compared
     with ledger.transaction():
         _REQUESTS.insert(ledger, [request])
         _READS.insert(ledger, list(reads), request.number)
+        rights.insert(ledger, request.number, admitted)
+    return admitted
 
 
 def reads_of(ledger: Ledger, release: int) -> list[TableReference]:
@@ -171,10 +184,13 @@ def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
     ]
 
 
-def page(ledger: Ledger, before: int | None, size: int) -> list[int]:
-    """The numbers of the next `size` jobs below `before`, newest first."""
+def page(ledger: Ledger, before: int | None, size: int, states: Collection[JobState] = ()) -> list[int]:
+    """The numbers of the next `size` jobs below `before` that are in one of the states, or in any; newest first."""
     below = before if before is not None else 2**62
     seen, values = by_owner(ledger.sight)
+    if states:
+        seen += f" AND list_contains(?::VARCHAR[], {_STATE})"
+        values = [*values, [state.value for state in states]]
     query = f"SELECT number FROM tableveil.jobs WHERE number < ? AND {seen} ORDER BY number DESC LIMIT ?"
     return [number for (number,) in ledger.rows(query, [below, *values, size])]
 

@@ -12,6 +12,7 @@ from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.mapper import NumberedTable
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
+from tableveil.state.proposals import PROPOSALS
 from tableveil.state.releases import RELEASES
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.state.utility_reports import UTILITY_REPORTS
@@ -29,6 +30,7 @@ class JobKind(StrEnum):
     CLASSIFICATION = "CLASSIFICATION"
     UTILITY_REPORT = "UTILITY_REPORT"
     DRY_RUN = "DRY_RUN"
+    PROPOSAL = "PROPOSAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +50,5 @@ KINDS: Mapping[JobKind, StoredKind[Any]] = {
     JobKind.CLASSIFICATION: StoredKind("classifications", "classifier assessment", CLASSIFICATIONS),
     JobKind.UTILITY_REPORT: StoredKind("utilityReports", "utility report", UTILITY_REPORTS),
     JobKind.DRY_RUN: StoredKind("dryRuns", "dry run", DRY_RUNS),
+    JobKind.PROPOSAL: StoredKind("proposals", "proposal", PROPOSALS),
 }

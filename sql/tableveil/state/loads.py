@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable
-from tableveil.state.seen import by_table
+from tableveil.state.seen import Condition, by_table
 
 
 class LoadMode(StrEnum):
@@ -51,6 +51,11 @@ LOADS = NumberedTable(
     names={"schema": "table_schema", "table": "table_name", "rows": "row_count"},
     seen=by_table("table_schema", "table_name"),
 )
+
+
+def into(schema: str, table: str) -> Condition:
+    """Loads into a table."""
+    return "lower(table_schema) = lower(?) AND lower(table_name) = lower(?)", [schema, table]
 
 
 def find_request(ledger: Ledger, request_id: str) -> Load | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from types import NoneType
@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_h
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
-from tableveil.state.seen import UNHIDDEN, Seen
+from tableveil.state.seen import UNHIDDEN, Audience, Condition, Seen, by_reads
 
 Row = TypeVar("Row")
 
@@ -83,14 +83,14 @@ class Table(Generic[Row]):
         """
         found = defaultdict(list)
         order = ", ".join(self._position) or "rowid"
-        for key, row in self._read(ledger, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
+        for key, row in self.keyed(ledger, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
             own = key[: len(self._key)]
             found[own if len(own) > 1 else own[0]].append(row)
         return found
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition."""
-        return [row for _, row in self._read(ledger, condition, parameters, order)]
+        return [row for _, row in self.keyed(ledger, condition, parameters, order)]
 
     def delete(self, ledger: Ledger, number: int) -> None:
         """Deletes the rows that belong to that number, with their parts; call it in a transaction."""
@@ -105,7 +105,7 @@ class Table(Generic[Row]):
         for part in (*self._parts.values(), *self._beside):
             yield from part.names()
 
-    def _read(
+    def keyed(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
     ) -> list[tuple[tuple[Any, ...], Row]]:
         """The rows with a condition, each with its key and position, or its number."""
@@ -138,9 +138,15 @@ class NumberedTable(Table[Row]):
         parts: Mapping[str, Table[Any]] | None = None,
         beside: Sequence[Table[Any]] = (),
         seen: Seen = lambda sight: UNHIDDEN,
+        reviewed: bool = False,
     ) -> None:
-        """The numbers come from `sequence`. Rows that are not `seen` are neither found nor listed."""
+        """The numbers come from `sequence`. Rows that are not `seen` are neither found nor listed.
+
+        If rows are `reviewed`, their field `audience` says whether the reader owns all tables that their jobs read.
+        """
+        names = {**(names or {}), "audience": None} if reviewed else names
         super().__init__(name, row, names=names, parts=parts, beside=beside)
+        self._reviewed = reviewed
         self._sequence = sequence
         self._seen = seen
 
@@ -151,25 +157,47 @@ class NumberedTable(Table[Row]):
 
     def find(self, ledger: Ledger, number: int) -> Row | None:
         """The row of that number."""
-        return next(iter(self.seen_where(ledger, "number = ?", [number])), None)
+        if not self.shows(ledger, number):
+            return None
+        return next(iter(self._for_reader(ledger, self.among(ledger, [number]))), None)
+
+    def shows(self, ledger: Ledger, number: int) -> bool:
+        """Whether the row of that number is seen, if there is one; the time does not tell whether there is one.
+
+        As a condition of the row's query it would only be computed for rows that are there.
+        """
+        seen, values = self._seen(ledger.sight)
+        wanted = f"(SELECT ?::BIGINT AS number) LEFT JOIN tableveil.{self.name} USING (number)"
+        return bool(ledger.value(f"SELECT coalesce({seen}, false) FROM {wanted}", [*values, number]))
 
     def seen_where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition that the ledger shows; the order has no parameters."""
         seen, values = self._seen(ledger.sight)
-        return self.where(ledger, f"{condition} AND {seen}", [*parameters, *values], order)
+        return self._for_reader(ledger, self.where(ledger, f"{condition} AND {seen}", [*parameters, *values], order))
 
     def among(self, ledger: Ledger, numbers: Collection[int]) -> list[Row]:
-        """The rows with these numbers that exist, in any order."""
+        """The rows with these numbers that exist, in any order; they say nothing of who reads them."""
         return self.where(ledger, *_among("number", numbers))
 
     def numbers_of(self, ledger: Ledger, job: int) -> list[int]:
         """The numbers of the rows that a job stored."""
         return [number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE job = ?", [job])]
 
-    def page(self, ledger: Ledger, before: int | None, size: int) -> list[Row]:
-        """The next `size` rows with numbers below `before`, newest first."""
+    def page(self, ledger: Ledger, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Row]:
+        """The next `size` rows with numbers below `before` that meet a condition, newest first."""
         below = before if before is not None else 2**62
-        return self.seen_where(ledger, "number < ?", [below], f"ORDER BY number DESC LIMIT {size:d}")
+        text, values = only
+        order = f"ORDER BY number DESC LIMIT {size:d}"
+        return self.seen_where(ledger, f"number < ? AND {text}", [below, *values], order)
+
+    def _for_reader(self, ledger: Ledger, rows: list[Row]) -> list[Row]:
+        """The rows, each with the audience that the ledger's reader is if rows are reviewed."""
+        if not (self._reviewed and rows):
+            return rows
+        owned, values = by_reads(ledger.sight.owned)
+        mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE {owned}", values)}
+        found = cast(list[Any], rows)
+        return [replace(row, audience=Audience.OWNER if row.number in mine else Audience.REVIEWER) for row in found]
 
 
 class _Fields:

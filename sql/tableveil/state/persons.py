@@ -153,6 +153,34 @@ def people_of(ledger: Ledger, releases: Sequence[int]) -> tuple[int, int]:
     return everybody, left_behind
 
 
+def sharing(ledger: Ledger, releases: Collection[int], other: int) -> set[int]:
+    """The releases among these that have somebody, or some record, of the other one."""
+    query = (
+        "SELECT DISTINCT release FROM tableveil.release_persons WHERE list_contains(?::BIGINT[], release) "
+        "AND digest IN (SELECT digest FROM tableveil.release_persons WHERE release = ?)"
+    )
+    return {release for (release,) in ledger.rows(query, [list(releases), other])}
+
+
+def below(ledger: Ledger, releases: Sequence[int], k: int) -> tuple[int, int, int]:
+    """The fewest people of a joint class, the people in those of fewer than k, and those left behind by fewer than k.
+
+    A joint class is a combination of classes with a row in the last release; in the others people are left behind.
+    """
+    names, joint = _names(releases), f"r{len(releases) - 1} <> {WITHOUT_ROW}"
+    whose = "coalesce(person, digest)"
+    counted = f"count(DISTINCT {whose})" if of_records(ledger, releases) else "count(*)"
+    few = [f"count(DISTINCT {whose}) FILTER (people < {int(k)} AND {which})" for which in (joint, f"NOT ({joint})")]
+    query = (
+        f"WITH members AS MATERIALIZED ({_members(releases)}), "
+        f"sizes AS MATERIALIZED (SELECT {names}, {counted} AS people FROM members GROUP BY {names}) "
+        f"SELECT (SELECT coalesce(min(people), 0) FROM sizes WHERE {joint}), {', '.join(few)} "
+        f"FROM members JOIN sizes USING ({names}) WHERE people < {int(k)}"
+    )
+    smallest, in_joint, left_behind = ledger.rows(query)[0]
+    return smallest, in_joint, left_behind
+
+
 def recognize(
     ledger: Ledger, releases: Sequence[int], staged: str, rows: exp.Expr, identifier: str, *, of_records: bool = False
 ) -> int:

@@ -70,3 +70,10 @@ def known_at(ledger: Ledger, target: str, releases: Collection[int]) -> list[int
         [target, list(releases), PublicationState.WAITING.value],
     )
     return [number for (number,) in rows]
+
+
+def failing(ledger: Ledger) -> list[tuple[int, str, str]]:
+    """The releases, targets and codes of the publications whose last attempt failed."""
+    return ledger.rows(
+        "SELECT release, target, code FROM tableveil.publications WHERE code <> '' ORDER BY release, target"
+    )

@@ -1,4 +1,4 @@
-"""The prosecutor risk of releases, before and after, each with the sizes of its classes."""
+"""The prosecutor risk of releases, before and after, and by the sizes of the released classes alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tableveil.backend import Ledger
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.mapper import Table
 
-BEFORE, AFTER = "before", "after"
+BEFORE, AFTER, BY_SIZE = "before", "after", "after_by_size"
+"""The stages. People who have several records are counted in the first two."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,27 +11,21 @@ from tableveil.backend import Ledger, scoped
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state import release_risks
+from tableveil.state import joint_texts, matches, release_risks
 from tableveil.state.decisions import DECISIONS, Decision
+from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
+from tableveil.state.matches import Match
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
-from tableveil.state.release_risks import AFTER, BEFORE
+from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
 from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
-from tableveil.state.seen import PUBLIC, UNHIDDEN, Condition, either, evidence, reviewed
+from tableveil.state.seen import PUBLIC, UNHIDDEN, Audience, Condition, compared, either, evidence, reviewed
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
-
-
-class Audience(StrEnum):
-    """How much of a release its reader may see: all, the evidence without values, or public objects alone."""
-
-    OWNER = "OWNER"
-    REVIEWER = "REVIEWER"
-    PUBLIC = "PUBLIC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,7 @@ class Release:
     that name before its schema.
 
     Releases are listed without their explanation and guarantees. A release is `current` from its approval until it is
-    withdrawn, or replaced by a later one.
+    withdrawn, or replaced by a later one. When it is written, `joint` says which texts only readers of others are told.
     """
 
     number: int
@@ -118,6 +112,7 @@ class Release:
     objects: tuple[ReleaseObject, ...]
     risk_before: ProsecutorRisk
     risk_after: ProsecutorRisk
+    risk_by_size: ProsecutorRisk
     seconds: float
     phase_seconds: Mapping[str, float]
     versions: Mapping[str, str]
@@ -133,8 +128,10 @@ class Release:
     audience: Audience = Audience.OWNER
     decision: Decision | None = None
     publications: tuple[Publication, ...] = ()
+    matches: tuple[Match, ...] = ()
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
     warehouse: str = ""
+    joint: tuple[JointText, ...] = ()
 
     @property
     def place(self) -> str:
@@ -151,6 +148,24 @@ class Release:
         return ReleaseState.PENDING if self.decision is None else ReleaseState.REJECTED
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The part of a release that says whose records are in it, which is read without the rest."""
+
+    number: int
+    job: int
+    source: TableReference
+    source_fingerprint: str
+    source_tables: tuple[TableReference, ...] = ()
+
+
+_STATE = (
+    "CASE WHEN number IN (SELECT release FROM tableveil.withdrawals) THEN 'WITHDRAWN' "
+    f"WHEN {PUBLIC} THEN 'APPROVED' "
+    "WHEN number IN (SELECT release FROM tableveil.decisions) THEN 'REJECTED' ELSE 'PENDING' END"
+)
+"""`Release.state` of an entry."""
+
 _GUARANTEES = Table("guarantees", Guarantee, "release", position=True, names={"column": "column_name"})
 _SOURCE_TABLES = Table("release_sources", TableReference, "release", names=SOURCE_COLUMNS)
 
@@ -165,13 +180,14 @@ class _Releases(NumberedTable[Release]):
             neighbours = (release.explanation.itself, *release.explanation.neighbours)
             NEIGHBOURS.insert(ledger, neighbours, release.number)
         _GUARANTEES.insert(ledger, release.guarantees, release.number)
-        risks = {BEFORE: release.risk_before, AFTER: release.risk_after}
+        joint_texts.insert(ledger, release.job, release.joint)
+        risks = {BEFORE: release.risk_before, AFTER: release.risk_after, BY_SIZE: release.risk_by_size}
         release_risks.insert(ledger, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
 
     def find(self, ledger: Ledger, number: int) -> Release | None:
         """The release of that number, with its explanation and its guarantees."""
-        seen, values = seen_releases(ledger.sight)
-        return next(iter(self.where(ledger, f"number = ? AND {seen}", [number, *values], whole=True)), None)
+        found = self.where(ledger, "number = ?", [number], whole=True) if self.shows(ledger, number) else []
+        return next(iter(self._for_reader(ledger, found)), None)
 
     def where(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "", *, whole: bool = False
@@ -183,7 +199,7 @@ class _Releases(NumberedTable[Release]):
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = {number for (number,) in ledger.rows(LATEST)}
-        published = PUBLICATIONS.of(ledger, numbers)
+        published, matched = PUBLICATIONS.of(ledger, numbers), matches.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.sight))
@@ -199,6 +215,7 @@ class _Releases(NumberedTable[Release]):
                 release,
                 risk_before=risks[number, BEFORE],
                 risk_after=risks[number, AFTER],
+                risk_by_size=risks.get((number, BY_SIZE), risks[number, AFTER]),
                 explanation=explanation,
                 guarantees=tuple(guarantees[number]),
                 current=number in latest and withdrawal is None,
@@ -208,9 +225,15 @@ class _Releases(NumberedTable[Release]):
                 else (Audience.REVIEWER if number in under_review else Audience.PUBLIC),
                 decision=next(iter(decided[number]), None),
                 publications=tuple(published[number]),
+                matches=tuple(matched[number]),
             )
 
         return [completed(release) for release in found]
+
+    def _for_reader(self, ledger: Ledger, rows: list[Release]) -> list[Release]:
+        """The releases without the texts that depend on others, of which the ledger's reader may not see all."""
+        hidden = joint_texts.hidden(ledger, [release.job for release in rows])
+        return [_told(release, hidden[release.job]) if release.job in hidden else release for release in rows]
 
 
 RELEASES = _Releases(
@@ -221,7 +244,7 @@ RELEASES = _Releases(
         "proof.seconds": "search_seconds",
         "explanation.itself": None,
         "explanation.complete": "explanation_complete",
-        **dict.fromkeys(("risk_before", "risk_after", "current", "withdrawal", "audience", "decision")),
+        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience", "decision")),
     },
     parts={
         "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
@@ -236,6 +259,26 @@ RELEASES = _Releases(
 )
 
 
+ORIGINS = NumberedTable(
+    "releases", Origin, "release_numbers", parts={"source_tables": _SOURCE_TABLES}, seen=seen_releases
+)
+"""The origins of the releases in the ledger."""
+
+
+def _told(release: Release, hidden: Collection[str]) -> Release:
+    told = replace(
+        release,
+        warnings=joint_texts.shown(release.warnings, hidden),
+        guarantees=joint_texts.reached(release.guarantees, hidden),
+    )
+    if WHOLE not in hidden:
+        return told
+    proof, searched = release.proof, release.proof.searched
+    if searched is not None:
+        proof = replace(proof, searched=replace(searched, pruned={}, runners_up=()))
+    return replace(told, proof=proof, explanation=None, costs=(), alternatives=())
+
+
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:
     """The numbers of releases among these that meet a condition: by default, that the ledger shows their evidence."""
     text, values = condition or either(evidence(ledger.sight), reviewed(ledger.sight))
@@ -243,6 +286,27 @@ def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | 
         return set(numbers)
     query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
     return {number for (number,) in ledger.rows(query, [list(numbers), *values])}
+
+
+def listed_as(states: Collection[ReleaseState], target_schema: str) -> Condition:
+    """Releases in one of the states, or in any, into a schema, or into any."""
+    conditions, values = ["true"], list[object]()
+    if states:
+        conditions.append(f"list_contains(?::VARCHAR[], {_STATE})")
+        values.append([state.value for state in states])
+    if target_schema:
+        conditions.append("lower(target_schema) = lower(?)")
+        values.append(target_schema)
+    return " AND ".join(conditions), values
+
+
+def compared_releases(ledger: Ledger) -> set[int]:
+    """The releases that the running work may compare with its own, by the rights at its admission.
+
+    Nothing else of the others may be read, or the answer and its time would depend on what its principal may not see.
+    """
+    query = "SELECT number FROM tableveil.releases UNION SELECT release FROM tableveil.release_samples"
+    return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.sight))
 
 
 def earlier_of_target(ledger: Ledger, release: Release) -> Release | None:
@@ -267,8 +331,12 @@ def policies_of(ledger: Ledger, numbers: Sequence[int]) -> list[tuple[int, str]]
     return [(number, document) for number, document in ledger.rows(query, [list(numbers)])]
 
 
-def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
+def earlier_releases(
+    ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None, among: Collection[int] | None = None
+) -> list[int]:
     """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint.
+
+    They are `among` these, or any if it is None.
 
     Rejected releases are left out: nobody but their steward and approver saw anything of them.
     """
@@ -281,4 +349,4 @@ def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerpri
         "WHERE (source_schema, source_table) IN (FROM read))) ORDER BY number",
         [[schema for schema, _ in names], [name for _, name in names], fingerprint or ""],
     )
-    return [number for (number,) in rows]
+    return [number for (number,) in rows if among is None or number in among]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from tableveil.backend import Ledger
+from tableveil.state import joint_texts, rights
 from tableveil.state.kinds import KINDS, JobKind
 
 
@@ -16,6 +17,8 @@ def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:
         for number in results.numbers_of(ledger, job):
             results.delete(ledger, number)
         ledger.execute("DELETE FROM tableveil.job_reads WHERE job = ?", [job])
+        rights.forget(ledger, job)
+        joint_texts.forget(ledger, job)
         ledger.execute("DELETE FROM tableveil.job_events WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.job_outcomes WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.jobs WHERE number = ?", [job])

@@ -8,7 +8,7 @@ from datetime import datetime
 from tableveil.backend import Ledger, drop, table
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import results
+from tableveil.state.seen import Audience, results
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class RiskAnalysis:
     measures: tuple[Measure, ...]
     subsets: tuple[SubsetRisk, ...]
     compared: tuple[ComparedRisk, ...] = ()
+    audience: Audience = Audience.OWNER
 
     @property
     def proposals(self) -> list[SubsetRisk]:
@@ -109,4 +110,5 @@ RISK_ANALYSES = _RiskAnalyses(
         "compared": Table("compared_risks", ComparedRisk, "analysis", position=True, parts={"measures": _MEASURES}),
     },
     seen=results,
+    reviewed=True,
 )

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from string import ascii_lowercase, ascii_uppercase
 
 from tableveil.backend import Scopes, Sight
 
 Condition = tuple[str, list[object]]
 Seen = Callable[[Sight], Condition]
+
+
+class Audience(StrEnum):
+    """How much of a result its reader may see: all, the evidence without values, or public objects alone."""
+
+    OWNER = "OWNER"
+    REVIEWER = "REVIEWER"
+    PUBLIC = "PUBLIC"
+
 
 UNHIDDEN: Condition = ("true", [])
 
@@ -42,7 +52,17 @@ def results(sight: Sight) -> Condition:
 
 def evidence(sight: Sight) -> Condition:
     """Releases that are owned: by their numbers, or by all tables that were read for them."""
-    return either(by_reads(sight.owned), _numbered(sight.owned))
+    return by_rights(sight.owned)
+
+
+def compared(sight: Sight) -> Condition:
+    """Releases that a new one is compared with: no other may change what becomes of the work."""
+    return by_rights(sight.compared)
+
+
+def by_rights(scopes: Scopes) -> Condition:
+    """Releases that somebody owns whose rights are on these scopes."""
+    return either(by_reads(scopes), _numbered(scopes))
 
 
 def reviewed(sight: Sight) -> Condition:

@@ -104,13 +104,22 @@ def subtract(ledger: Ledger, release: int, samples: Mapping[str, Sample], whole:
     """Takes the records in samples, by column, out of a release's sketch; call it in a transaction.
 
     Values of the columns `whole`, each with the name of its sample, go whatever their numbers of records. Without a
-    sample of the rows, all of the rows' values go.
+    sample of the rows, all of the rows' values go. A further sample of a column, as if each value had one record, keeps
+    the values that its first one keeps.
     """
     by_name = {name.casefold(): sample for name, sample in samples.items()}
     gone = {name.casefold(): samples[sample] for name, sample in whole.items()}
-    positions = ledger.rows("SELECT position, column_name FROM tableveil.release_samples WHERE release = ?", [release])
-    for position, name in positions:
+    query = "SELECT position, column_name FROM tableveil.release_samples WHERE release = ? ORDER BY position"
+    first = dict[str, int]()
+    for position, name in ledger.rows(query, [release]):
         here = "release = ? AND position = ?"
+        if first.setdefault(name, position) != position:
+            ledger.execute(
+                f"DELETE FROM tableveil.release_sample_values WHERE {here} AND value NOT IN "
+                f"(SELECT value FROM tableveil.release_sample_values WHERE {here})",
+                [release, position, release, first[name]],
+            )
+            continue
         sample = gone.get(name.casefold()) or by_name.get(name.casefold())
         if sample is None and name == ROWS:
             ledger.execute(f"DELETE FROM tableveil.release_sample_values WHERE {here}", [release, position])
@@ -126,19 +135,24 @@ def subtract(ledger: Ledger, release: int, samples: Mapping[str, Sample], whole:
             ledger.execute(query, [release, position])
 
 
-def alike(ledger: Ledger, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
-    """The samples of releases, except `known` ones, that have a value in common with one of the sketch.
+def alike(ledger: Ledger, sketch: Sketch, others: Collection[int]) -> Iterator[Likeness]:
+    """The samples of these other releases that have a value in common with one of the sketch.
 
     Columns are compared with columns, and rows with rows.
     """
+    if not others:
+        return
     with ledger.relation("sampled", _values(sketch)):
         shared = ledger.rows(
             "SELECT release, theirs.position, sampled.position, records, (value >> ?)::INTEGER AS level, count(*) "
             "FROM tableveil.release_sample_values AS theirs JOIN sampled USING (value, records) "
-            "WHERE NOT list_contains(?::BIGINT[], release) GROUP BY ALL ORDER BY ALL",
-            [LEVEL_SHIFT, sorted(known)],
+            # Written out, the numbers keep DuckDB from reading what it has of other releases.
+            f"WHERE release IN ({', '.join(map(str, sorted(others))) or 'NULL'}) GROUP BY ALL ORDER BY ALL",
+            [LEVEL_SHIFT],
         )
     releases = sorted({release for release, *_ in shared})
+    if not releases:
+        return
     samples = {
         (release, position): found
         for release, position, *found in ledger.rows(

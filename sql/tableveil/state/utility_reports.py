@@ -10,7 +10,7 @@ from typing import Any
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import results
+from tableveil.state.seen import Audience, results
 from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, UtilityReport
 
 
@@ -25,6 +25,7 @@ class Stored:
     report: UtilityReport
     seconds: float
     request: str
+    audience: Audience = Audience.OWNER
 
 
 _SPREADS = Table(
@@ -90,4 +91,5 @@ UTILITY_REPORTS = _Reports(
     parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS},
     beside=[_SPREADS],
     seen=results,
+    reviewed=True,
 )

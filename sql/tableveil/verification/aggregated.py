@@ -20,8 +20,6 @@ def check_aggregated(
     session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
 ) -> list[str]:
     """Faults of the aggregated columns; `judged_classes` has the classes."""
-    if not written.aggregated:
-        return []
     if written.members is None:
         problems = _read_labelled(session, quasi_identifiers, written)
     else:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cache
 
 import pyarrow as pa
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.hierarchy import (
     Combination,
     Dates,
@@ -30,7 +31,7 @@ from tableveil.hierarchy import (
     SuppressionOnly,
 )
 from tableveil.policy import AttributePolicy, NullHandling, Policy
-from tableveil.verification.text import quoted
+from tableveil.verification.text import near, quoted
 from tableveil.verification.written import Labels, Written
 
 _INTERVAL = re.compile(r"\[(.+), (.+)\]")
@@ -46,7 +47,7 @@ _PERIODS = {
 
 
 def count_losses(
-    session: Session, policy: Policy, written: Written, classes: str, name: str, levels: Sequence[str]
+    rows: WarehouseSession, policy: Policy, written: Written, classes: str, name: str, levels: Sequence[str]
 ) -> None:
     """Makes a temporary table of the rows of `classes`, each with the information `loss` of one of its records.
 
@@ -55,14 +56,15 @@ def count_losses(
     under the alias `c`. The loss is log(product of leaves) / log(product of |H|), as in Wan et al. 2015, "Publisher's
     strategy"; it is NULL if a label is none of the hierarchy's.
     """
+    session = rows.embedded
     attributes = {attribute.column: attribute for attribute in policy.attributes}
     domains = []
     session.execute("CREATE TEMPORARY TABLE label_bits (attribute INTEGER, level INTEGER, label VARCHAR, bits DOUBLE)")
     for j, labels in enumerate(written.labels):
-        attribute = attributes[labels.column]
+        attribute, values = attributes[labels.column], _source_values(rows, j, labels, written)
         for level in range(1, labels.top):
-            _insert_bits(session, j, level, _leaves(session, attribute.hierarchy, labels, level, written))
-        domains.append(f"{math.log2(max(_domain(session, attribute, labels, written), 1))!r}::DOUBLE")
+            _insert_bits(session, j, level, _leaves(session, attribute.hierarchy, labels, level, values))
+        domains.append(f"{math.log2(max(_domain(session, attribute, labels, values), 1))!r}::DOUBLE")
     bits, joins = [], []
     for j, (labels, of_row) in enumerate(zip(written.labels, levels, strict=True)):
         # Below the top NULL is a group of its own, as every value is at level 0.
@@ -79,6 +81,15 @@ def count_losses(
         f"FROM {classes} AS c {' '.join(joins)}",
     )
     session.execute("DROP TABLE temp.main.label_bits")
+
+
+SourceValues = Callable[[], str]
+"""The different values of a column of the source, in a FROM clause of the embedded session; they are read if asked."""
+
+
+def _source_values(rows: WarehouseSession, attribute: int, labels: Labels, written: Written) -> SourceValues:
+    query = f"SELECT DISTINCT {quoted(labels.column)} AS value FROM {written.source_rows}"
+    return cache(lambda: near(rows, f"source_values_{attribute}", query))
 
 
 def _insert_bits(session: Session, attribute: int, level: int, leaves: Mapping[str, int]) -> None:
@@ -102,7 +113,7 @@ def _leaves(
     hierarchy: HierarchyDefinition | None,
     labels: Labels,
     level: int,
-    written: Written,
+    values: SourceValues,
     with_rows: Collection[str] = (),
 ) -> Mapping[str, int]:
     """The number of level-0 values under each label that may occur at a level below the top.
@@ -121,11 +132,11 @@ def _leaves(
         case InlineLevels(rows):
             return Counter(row[level] for row in rows)
         case Grouping() as rule:
-            return _grouped(rule, level, _unlisted(session, rule, labels.column, written, with_rows))
+            return _grouped(rule, level, _unlisted(session, rule, values, with_rows))
         case OrderBased() as rule:
             return _in_order(session, rule, labels, level)
         case Combination() as rule:
-            return _combined(session, rule, labels, level, written)
+            return _combined(session, rule, labels, level, values)
         case _:
             query = f"SELECT l{level}, count(*) FROM {_stored(session, labels)} GROUP BY l{level}"
             return dict(session.rows(query))
@@ -174,15 +185,17 @@ def _in_order(session: Session, rule: OrderBased, labels: Labels, level: int) ->
     return {name: min(size, len(rule.values) - start) for name, start in starts.items()}
 
 
-def _combined(session: Session, rule: Combination, labels: Labels, level: int, written: Written) -> Mapping[str, int]:
+def _combined(
+    session: Session, rule: Combination, labels: Labels, level: int, values: SourceValues
+) -> Mapping[str, int]:
     """The leaves of the rows, and those of the rule for all values without one."""
     listed = [_row_labels(row) for row in rule.rows]
-    values = [row[0] for row in listed]
+    with_rows = [row[0] for row in listed]
     highest = _levels_below_top(rule.rest)
     session.execute(
         f"CREATE OR REPLACE TEMPORARY TABLE without_rows AS SELECT * FROM {quoted(labels.table)} "
         f"WHERE NOT list_contains(?::VARCHAR[], CAST({quoted(labels.columns[0])} AS VARCHAR))",
-        [values],
+        [with_rows],
     )
     # The column of this level stands for the rule's own level, which is lower where the rule has fewer.
     of_rule = min(level, highest)
@@ -190,7 +203,7 @@ def _combined(session: Session, rule: Combination, labels: Labels, level: int, w
         labels, table="without_rows", columns=(labels.columns[0], *[labels.columns[level]] * max(of_rule, 1))
     )
     if highest:
-        rest = _leaves(session, rule.rest, others, of_rule, written, values)
+        rest = _leaves(session, rule.rest, others, of_rule, values, with_rows)
     else:
         rest = dict.fromkeys(_shown(session, others, 1), 1)
     session.execute("DROP TABLE temp.main.without_rows")
@@ -226,22 +239,19 @@ def _days(rule: Dates) -> str:
 # --- whole domains --------------------------------------------------------------------------------------------------
 
 
-def _domain(session: Session, attribute: AttributePolicy, labels: Labels, written: Written) -> int:
+def _domain(session: Session, attribute: AttributePolicy, labels: Labels, values: SourceValues) -> int:
     """|H|: the number of level-0 values, with NULL if the source has it as a value of its own."""
-    values = _values(session, attribute.hierarchy, labels, written)
+    size = _values(session, attribute.hierarchy, labels, values)
     if attribute.nulls is NullHandling.VALUE:
-        column = quoted(attribute.column)
-        values += session.value(
-            f"SELECT coalesce(bool_or({column} IS NULL), FALSE)::INTEGER FROM {written.source_rows}"
-        )
-    return int(values)
+        size += session.value(f"SELECT coalesce(bool_or(value IS NULL), FALSE)::INTEGER FROM {values()}")
+    return int(size)
 
 
 def _values(
     session: Session,
     hierarchy: HierarchyDefinition | None,
     labels: Labels,
-    written: Written,
+    values: SourceValues,
     with_rows: Collection[str] = (),
 ) -> int:
     """Without NULL, and without those `with_rows` of their own."""
@@ -253,15 +263,15 @@ def _values(
         case Redaction() as rule:
             return int(_characters(rule) ** rule.length)
         case SuppressionOnly():
-            return _present(session, labels.column, written, with_rows)
+            return _present(session, values, with_rows)
         case InlineLevels(listed):
             return len(listed)
-        case OrderBased(values):
-            return len(values)
+        case OrderBased(listed):
+            return len(listed)
         case Grouping() as rule:
-            return len(_members(rule)) + _unlisted(session, rule, labels.column, written, with_rows)
+            return len(_members(rule)) + _unlisted(session, rule, values, with_rows)
         case Combination(rows, rest):
-            return len(rows) + _values(session, rest, labels, written, [row[0] for row in rows])
+            return len(rows) + _values(session, rest, labels, values, [row[0] for row in rows])
         case _:
             return int(session.value(f"SELECT count(*) FROM {_stored(session, labels)}"))
 
@@ -270,15 +280,15 @@ def _members(rule: Grouping) -> list[str]:
     return [member for group in rule.levels[0].groups for member in group.members]
 
 
-def _unlisted(session: Session, rule: Grouping, column: str, written: Written, with_rows: Collection[str]) -> int:
+def _unlisted(session: Session, rule: Grouping, values: SourceValues, with_rows: Collection[str]) -> int:
     """Values of the source in no group, if there is a label for others."""
-    return _present(session, column, written, [*_members(rule), *with_rows]) if rule.levels[0].others else 0
+    return _present(session, values, [*_members(rule), *with_rows]) if rule.levels[0].others else 0
 
 
-def _present(session: Session, column: str, written: Written, but: Collection[str]) -> int:
+def _present(session: Session, values: SourceValues, but: Collection[str]) -> int:
     """The number of the source's distinct values without those in `but`."""
     query = (
-        f"SELECT count(*) FROM (SELECT DISTINCT {quoted(column)} AS value FROM {written.source_rows}) "
+        f"SELECT count(*) FROM {values()} "
         "WHERE value IS NOT NULL AND NOT list_contains(?::VARCHAR[], CAST(value AS VARCHAR))"
     )
     return int(session.value(query, [list(but)]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import BreakEven, Game, NoAttack, Policy, Profitability, PublisherPayoutModel, Success
 from tableveil.verification.domains import count_losses
 from tableveil.verification.text import SLACK
@@ -32,20 +32,20 @@ def needs_people(policy: Policy) -> bool:
     return has_rows and any(success is not Success.PROSECUTOR for success in _asked(policy))
 
 
-def check_game(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+def check_game(rows: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """The models of the game that do not hold; `judged_classes` has the classes, the suppressed records' pool as one.
 
     If it `needs_people`, `peopled` has the population of each. The pool is a class whose labels say nothing.
     """
     if not list(_asked(policy)):
         return []
-    people, peopled = "c.size", ""
+    session, people, peopled = rows.embedded, "c.size", ""
     if needs_people(policy):
         people, peopled = "p.population", " JOIN peopled AS p USING (class)"
     levels = [f"CASE WHEN c.pool THEN {labels.top} ELSE {labels.level} END" for labels in written.labels]
     classes = f"(SELECT c.*, greatest({people}, 1) AS people FROM judged_classes AS c{peopled})"
     if _pays(policy):
-        count_losses(session, policy, written, classes, "played", levels)
+        count_losses(rows, policy, written, classes, "played", levels)
     else:
         session.stage("played", f"FROM {classes}")
     problems = check_played(session, policy, source_records, written)

@@ -6,7 +6,8 @@ Labels are read by SQL of its own, not by the code that wrote the bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -41,50 +42,63 @@ _KEY = (
 """Texts in the order of the numbers in them."""
 
 
+_TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
+"""Types of bounds. A label has them in the two columns of its type, and NULL in those of the others."""
+
+
 def check_label_columns(session: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Faults of the bounds and ranks of the rows, of the table of labels, and of class ids."""
-    attributes = {attribute.column: attribute for attribute in policy.attributes}
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
-    embedded, problems, explained = session.embedded, list[str](), ""
-    if written.explained is not None:
-        explained = near(session, "written_labels", f"SELECT * FROM {quoted(*written.explained)}")
-    for beside in written.beside:
-        ends = (
-            f"{quoted(beside.low)}, {quoted(beside.high)}"
-            if beside.bounds is not None
-            else "NULL::BIGINT, NULL::BIGINT"
-        )
-        session.collect(
-            "shown_labels",
-            f"SELECT * FROM (SELECT {quoted(beside.column)}, {ends}, {quoted(beside.rank)}, count(*) "
-            f"FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL) AS shown(label, low, high, place, records)",
-        )
-        problems += _check_column(embedded, attributes[beside.column], beside, explained)
-        embedded.execute("DROP TABLE temp.main.shown_labels")
-    if explained:
-        others = embedded.value(
-            f"SELECT count(*) FROM {explained} WHERE NOT list_contains(?::VARCHAR[], column_name)",
-            [[beside.column for beside in written.beside]],
-        )
-        problems += ["the table of labels has other columns' labels"] if others else []
+    problems = [*_check_labels(session, policy, kept, written)] if written.beside else []
     return [*problems, *_check_class_ids(session, kept, written)]
 
 
-def _check_column(session: Session, attribute: AttributePolicy, beside: Beside, explained: str) -> Iterator[str]:
-    several = session.value(
-        "SELECT count(*) <> (SELECT count(*) FROM (SELECT DISTINCT label FROM shown_labels)) FROM shown_labels"
+def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written: Written) -> Iterator[str]:
+    """Checks the labels of all columns at once: `nr` numbers the columns."""
+    attributes = {attribute.column: attribute for attribute in policy.attributes}
+    columns = [(attributes[beside.column], beside) for beside in written.beside]
+    session.collect(
+        "shown_labels", " UNION ALL ".join(_shown(nr, one, kept, written) for nr, one in enumerate(written.beside))
     )
-    if several:
+    embedded = session.embedded
+    labels, shown, wrong = embedded.row(
+        "SELECT (SELECT count(*) FROM (SELECT DISTINCT nr, label FROM shown_labels)), count(*), "
+        f"count(*) FILTER (WHERE {_other_bounds(columns)}) FROM shown_labels"
+    )
+    if labels != shown:
         yield "rows with one label of a quasi-identifier differ in its bounds or its rank"
-        return
-    low, high = _bounds(attribute, beside)
-    other = f"low IS DISTINCT FROM ({low}) OR high IS DISTINCT FROM ({high})"
-    if session.value(f"SELECT count(*) FROM shown_labels WHERE {other}"):
-        yield "bounds of a quasi-identifier are not those that its labels say"
-    if _disordered(session, attribute, beside):
-        yield "ranks of a quasi-identifier are not the order of its labels"
-    if explained and _differs(session, beside, explained):
-        yield "the table of labels does not say what the rows say"
+    else:
+        if wrong:
+            yield "bounds of a quasi-identifier are not those that its labels say"
+        if _disordered(embedded, columns):
+            yield "ranks of a quasi-identifier are not the order of its labels"
+        if written.explained is not None:
+            yield from _check_explained(session, written)
+    embedded.execute("DROP TABLE temp.main.shown_labels")
+
+
+def _shown(nr: int, beside: Beside, kept: str, written: Written) -> str:
+    """The different labels of a column with all that stands beside them, and their numbers of records."""
+    ends = [
+        f"{quoted(end)}" if type_ == beside.type else f"NULL::{type_}"
+        for type_ in _TYPES
+        for end in (beside.low, beside.high)
+    ]
+    names = ", ".join(f"low_{type_}, high_{type_}" for type_ in _TYPES)
+    return (
+        f"SELECT {nr} AS nr, * FROM (SELECT {quoted(beside.column)}, {', '.join(ends)}, {quoted(beside.rank)}, "
+        f"count(*) FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL) AS shown(label, {names}, place, records)"
+    )
+
+
+def _other_bounds(columns: Sequence[tuple[AttributePolicy, Beside]]) -> str:
+    """Whether the bounds of a label are other ones than it says."""
+    stated = defaultdict[str, list[str]](list)
+    for nr, (attribute, beside) in enumerate(columns):
+        type_, (low, high) = beside.type or _TYPES[0], _bounds(attribute, beside)
+        stated[f"low_{type_} IS DISTINCT FROM ({low}) OR high_{type_} IS DISTINCT FROM ({high})"].append(str(nr))
+    cases = [f"WHEN nr IN ({', '.join(numbers)}) THEN {other}" for other, numbers in stated.items()]
+    return f"CASE {' '.join(cases)} END"
 
 
 # --- bounds ---------------------------------------------------------------------------------------------------------
@@ -140,31 +154,46 @@ def _of_periods(low: str, high: str) -> tuple[str, str]:
 # --- ranks ----------------------------------------------------------------------------------------------------------
 
 
-def _disordered(session: Session, attribute: AttributePolicy, beside: Beside) -> bool:
+def _disordered(session: Session, columns: Sequence[tuple[AttributePolicy, Beside]]) -> bool:
     """Whether the ranks are other numbers than the places of the labels in their order; NULL has none."""
-    rule = attribute.hierarchy
-    declared = _declared(rule) if isinstance(rule, OrderBased) else {}
-    places = {
-        "of": pa.array(list(declared), pa.string()),
-        "first": pa.array([first for first, _ in declared.values()], pa.int64()),
-        "last": pa.array([last for _, last in declared.values()], pa.int64()),
-    }
-    key = _KEY if not isinstance(rule, Redaction) else "NULL"
+    declared = [
+        (nr, label, first, last)
+        for nr, (attribute, _) in enumerate(columns)
+        if isinstance(attribute.hierarchy, OrderBased)
+        for label, (first, last) in _declared(attribute.hierarchy).items()
+    ]
+    types = {"of_nr": pa.int32(), "of": pa.string(), "first": pa.int64(), "last": pa.int64()}
+    places = pa.table(
+        [pa.array([row[i] for row in declared], type_) for i, type_ in enumerate(types.values())], [*types]
+    )
+    plain = [str(nr) for nr, (attribute, _) in enumerate(columns) if isinstance(attribute.hierarchy, Redaction)]
+    has_key = f"of IS NULL AND NOT bounded AND nr NOT IN ({', '.join(plain) or '-1'})"
+    ends = [f"{end}_{type_}" for type_ in _TYPES for end in ("low", "high")]
+    lows, highs = ends[::2], ends[1::2]
+    bounded = " OR ".join(f"{end} IS NOT NULL" for end in ends)
     # Different numbers may be equal as floating-point numbers: their ranks may be in any order.
-    ends, tie = ("high NULLS LAST", "label") if beside.type != "DOUBLE" else ("0", "if(bounded, NULL, label)")
-    order = f"NOT bounded, low NULLS FIRST, if(low IS NULL, high, NULL), {ends}, label = '*', first, last, key, {tie}"
-    with session.relation("declared_places", pa.table(places)):
+    tied = "low_DOUBLE IS NOT NULL OR high_DOUBLE IS NOT NULL"
+    below = " AND ".join(f"{low} IS NULL" for low in lows)
+    order = ", ".join(
+        [
+            "NOT bounded",
+            *(f"{low} NULLS FIRST" for low in lows),
+            *(f"if({below}, {high}, NULL)" for high in highs),
+            *(f"{high} NULLS LAST" for high in highs if high != "high_DOUBLE"),
+            f"label = '*', first, last, key, if({tied}, NULL, label)",
+        ]
+    )
+    with session.relation("declared_places", places):
         session.stage(
             "ordered_labels",
-            "SELECT s.*, first, last, low IS NOT NULL OR high IS NOT NULL AS bounded, "
-            f"if(of IS NULL AND low IS NULL AND high IS NULL, {key}, NULL) AS key "
-            "FROM shown_labels AS s LEFT JOIN declared_places ON of = label WHERE label IS NOT NULL",
+            f"SELECT *, if({has_key}, {_KEY}, NULL) AS key FROM (SELECT s.*, of, first, last, {bounded} AS bounded "
+            "FROM shown_labels AS s LEFT JOIN declared_places ON of_nr = nr AND of = label WHERE label IS NOT NULL)",
         )
     wrong: bool = session.value(
-        "SELECT (SELECT count(DISTINCT place) <> count(*) FROM ordered_labels) "
+        "SELECT (SELECT count(DISTINCT (nr, place)) <> count(*) FROM ordered_labels) "
         "OR (SELECT count(place) > 0 FROM shown_labels WHERE label IS NULL) "
         "OR EXISTS (SELECT 1 FROM (SELECT place, rank() OVER by_order AS least, count(*) OVER by_order AS most "
-        f"FROM ordered_labels WINDOW by_order AS (ORDER BY {order})) "
+        f"FROM ordered_labels WINDOW by_order AS (PARTITION BY nr ORDER BY {order})) "
         "WHERE place IS NULL OR place NOT BETWEEN least AND most)"
     )
     session.execute("DROP TABLE temp.main.ordered_labels")
@@ -188,28 +217,39 @@ def _declared(rule: OrderBased) -> Mapping[str, tuple[int, int]]:
 # --- the table of labels, and class ids -----------------------------------------------------------------------------
 
 
-def _differs(session: Session, beside: Beside, explained: str) -> bool:
-    number, time = "NULL::DOUBLE, NULL::DOUBLE", "NULL::TIMESTAMP, NULL::TIMESTAMP"
-    included = "NULL::BOOLEAN"
-    if beside.bounds is not None:
-        within = "TRUE" if beside.bounds in _COUNTED else "label NOT LIKE '%)' AND label NOT LIKE '< %'"
-        included = f"CASE WHEN high IS NOT NULL THEN {within} END"
-        if beside.bounds in (ValueKind.INTEGER, ValueKind.FLOAT):
-            number = "CAST(low AS DOUBLE), CAST(high AS DOUBLE)"
-        else:
-            time = "CAST(low AS TIMESTAMP), CAST(high AS TIMESTAMP)"
-    session.stage("expected_labels", f"SELECT label, place, records, {number}, {time}, {included} FROM shown_labels")
+def _check_explained(session: WarehouseSession, written: Written) -> Iterator[str]:
+    """Whether the public table of labels has all labels of the rows, with their bounds, and no others."""
+    assert written.explained is not None
+    explained = near(session, "written_labels", f"SELECT * FROM {quoted(*written.explained)}")
+    names = ", ".join(f"({nr}, ?)" for nr in range(len(written.beside)))
+    counted = [str(nr) for nr, beside in enumerate(written.beside) if beside.bounds in _COUNTED]
+    ends = " OR ".join(f"high_{type_} IS NOT NULL" for type_ in _TYPES)
+    within = f"nr IN ({', '.join(counted) or '-1'}) OR (label NOT LIKE '%)' AND label NOT LIKE '< %')"
+    session.embedded.stage(
+        "expected_labels",
+        "SELECT name, label, place, records, coalesce(low_BIGINT::DOUBLE, low_DOUBLE), "
+        "coalesce(high_BIGINT::DOUBLE, high_DOUBLE), coalesce(low_DATE::TIMESTAMP, low_TIMESTAMP), "
+        "coalesce(high_DATE::TIMESTAMP, high_TIMESTAMP), "
+        f"CASE WHEN {ends} THEN {within} END "
+        f"FROM shown_labels JOIN (VALUES {names}) AS names(of_nr, name) ON nr = of_nr",
+        [beside.column for beside in written.beside],
+    )
     both = (
         "SELECT * FROM expected_labels",
-        "SELECT label, rank, records, number_from, number_to, time_from, time_to, to_included "
-        f"FROM {explained} WHERE column_name = ?",
+        "SELECT column_name, label, rank, records, number_from, number_to, time_from, time_to, to_included "
+        f"FROM {explained}",
     )
-    differ = any(
-        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})", [beside.column])
-        for left, right in (both, both[::-1])
+    differ, others = session.embedded.row(
+        "SELECT (SELECT count(*) FROM ({0} EXCEPT ALL {1})) + (SELECT count(*) FROM ({1} EXCEPT ALL {0})), "
+        "(SELECT count(*) FROM {2} WHERE column_name NOT IN (SELECT name FROM expected_labels))".format(
+            *both, explained
+        )
     )
-    session.execute("DROP TABLE temp.main.expected_labels")
-    return differ
+    if differ:
+        yield "the table of labels does not say what the rows say"
+    if others:
+        yield "the table of labels has other columns' labels"
+    session.embedded.execute("DROP TABLE temp.main.expected_labels")
 
 
 def _check_class_ids(session: WarehouseSession, kept: str, written: Written) -> Iterator[str]:

@@ -7,27 +7,27 @@ rows are the source's by these levels, as multisets.
 
 from __future__ import annotations
 
-from tableveil.backend import Session
+from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy
-from tableveil.verification.text import Name, quoted, spelled
+from tableveil.verification.text import Name, near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
 AT_ONCE = 4_000_000
 """Combinations times transformations that one statement looks at."""
 
 
-def read_own_levels(session: Session, policy: Policy, written: Written, count_people: bool = True) -> list[str]:
+def read_own_levels(rows: WarehouseSession, policy: Policy, written: Written, count_people: bool = True) -> list[str]:
     """Makes the tables of labels and combinations, and says what is wrong with the labels; then there are no tables.
 
     `said` has the classes of `judged_classes` with the numbers of their labels, `counted` the people and records whose
     values are among those of all labels of a class. Counting takes the longest: it is left out unless `count_people`.
     """
-    problems = []
+    session, problems = rows.embedded, list[str]()
     for i, labels in enumerate(written.labels):
         problems += _name_labels(session, i, labels, written)
     if not problems:
         _read_labels(session, written)
-        _read_combinations(session, policy, written)
+        _read_combinations(rows, policy, written)
         if count_people:
             _count_people(session, written)
             problems += _check_sizes(session)
@@ -95,21 +95,22 @@ def _read_labels(session: Session, written: Written) -> None:
     session.stage("said", f"SELECT c.*, {found} FROM judged_classes AS c {joins} WHERE NOT c.pool")
 
 
-def _read_combinations(session: Session, policy: Policy, written: Written) -> None:
+def _read_combinations(rows: WarehouseSession, policy: Policy, written: Written) -> None:
     """`combinations` has those of the source and of the population, with their `records` and `people`."""
     keys = range(len(written.labels))
     codes = ", ".join(f"c{i}" for i in keys)
-    own = coded(written.source_rows, written)
+    own = near(rows, "source_combinations", coded(written.source_rows, written))
     population = _population(policy, written)
     if population is None:
-        query = f"SELECT {codes}, n AS records, n AS people FROM ({own})"
+        query = f"SELECT {codes}, n AS records, n AS people FROM {own}"
     else:
+        others = near(rows, "population_combinations", coded(quoted(*population), written))
         query = (
             f"SELECT {codes}, sum(records)::BIGINT AS records, sum(people)::BIGINT AS people FROM ("
-            f"SELECT {codes}, n AS records, 0 AS people FROM ({own}) UNION ALL "
-            f"SELECT {codes}, 0, n FROM ({coded(quoted(*population), written)})) GROUP BY ALL"
+            f"SELECT {codes}, n AS records, 0 AS people FROM {own} UNION ALL "
+            f"SELECT {codes}, 0, n FROM {others}) GROUP BY ALL"
         )
-    session.stage("combinations", query)
+    rows.embedded.stage("combinations", query)
 
 
 def _population(policy: Policy, written: Written) -> Name | None:
@@ -137,7 +138,7 @@ def _count_people(session: Session, written: Written) -> None:
     """`counted` has, per class, the people and the source's records whose values are among those of all its labels."""
     keys = range(len(written.labels))
     levels, ids = ", ".join(f"l{i}" for i in keys), ", ".join(f"i{i}" for i in keys)
-    session.execute("CREATE TEMPORARY TABLE counted (class BIGINT, people BIGINT, records BIGINT)")
+    session.execute("CREATE OR REPLACE TEMPORARY TABLE counted (class BIGINT, people BIGINT, records BIGINT)")
     transformations = session.value(f"SELECT count(*) FROM (SELECT DISTINCT {levels} FROM said)")
     step = max(1, AT_ONCE // max(session.value("SELECT count(*) FROM combinations"), 1))
     meant = ", ".join(f"t.l{i}, m{i}.ids[t.l{i}] AS i{i}" for i in keys)

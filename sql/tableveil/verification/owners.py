@@ -37,6 +37,17 @@ def count_owners(session: Session, policy: Policy, written: Written, *, own_leve
     )
 
 
+def check_largest_share(session: Session, written: Written) -> list[str]:
+    """Whether the highest risk that the owner reads is the largest share that one person has of a released class."""
+    if written.largest_share is None:
+        return []
+    largest = session.value(
+        "SELECT coalesce(max(o.most / o.size), 0) FROM owned AS o JOIN judged_classes AS c USING (class) "
+        "WHERE NOT c.pool"
+    )
+    return [] if largest == written.largest_share else ["the highest risk is not the largest share of one person"]
+
+
 def check_shares(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:
     """The models of diversity that do not hold of the people of some class, by the values that they have there."""
     problems = []

@@ -26,20 +26,22 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
-from tableveil.verification.owners import check_shares, count_owners
+from tableveil.verification.owners import check_largest_share, check_shares, count_owners
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
 
-def check_people(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
+def check_people(
+    session: WarehouseSession, policy: Policy, source_records: int, written: Written, *, own_levels: bool = False
+) -> list[str]:
     """The models that do not hold; `judged_classes` has the classes, the suppressed records' pool as one.
 
-    It leaves the table of `count_owners`.
+    With `own_levels`, it needs the tables of `read_own_levels`. It leaves the table of `count_owners`.
     """
     others = SensitiveModel | Profitability | NoAttack | SafeHarbor
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
-    if counted and policy.local_recoding is not None:
+    if counted and own_levels:
         # Labels of several levels overlap: people are counted by all labels that their values are among.
         session.embedded.stage(
             "peopled",
@@ -48,12 +50,12 @@ def check_people(session: WarehouseSession, policy: Policy, source_records: int,
         )
     elif counted:
         _count_population(session, policy, written)
-    own_levels = policy.local_recoding is not None
     problems = count_owners(session.embedded, policy, written, own_levels=own_levels)
+    problems += check_largest_share(session.embedded, written)
     problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
-    problems += check_game(session.embedded, policy, source_records, written)
+    problems += check_game(session, policy, source_records, written)
     if counted:
         session.embedded.execute("DROP TABLE IF EXISTS temp.main.population_classes")
         session.embedded.execute("DROP TABLE temp.main.peopled")

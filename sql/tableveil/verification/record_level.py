@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tableveil.backend import Session
+from tableveil.backend import WarehouseSession
 from tableveil.policy import Policy
 from tableveil.verification.domains import count_losses
 from tableveil.verification.game import check_played
@@ -15,31 +15,31 @@ from tableveil.verification.own_levels import chosen_labels, drop_own_levels, re
 from tableveil.verification.written import Written
 
 
-def check_record_level(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+def check_record_level(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """Faults of the rows; `judged_classes` has their classes."""
     problems = read_own_levels(session, policy, written)
     if not problems:
         problems = _check_people(session, policy, source_records, written)
-        if policy.record_level is not None and policy.record_level.adversary_knows_method:
+        if policy.adversary_knows_method:
             problems += _check_inversion(session, policy, source_records, written)
-    drop_own_levels(session, written)
+    drop_own_levels(session.embedded, written)
     return problems
 
 
-def _check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+def _check_people(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """Counts the people with the labels of each class, and judges attacks and payouts by that."""
     classes = (
         "(SELECT s.*, greatest(coalesce(k.people, 0), 1) AS people FROM said AS s LEFT JOIN counted AS k USING (class))"
     )
     levels = [f"c.l{i}" for i in range(len(written.labels))]
     count_losses(session, policy, written, classes, "played", levels)
-    knows = policy.record_level is not None and policy.record_level.adversary_knows_method
-    problems = check_played(session, policy, source_records, replace(written, score=None) if knows else written)
-    session.execute("DROP TABLE temp.main.played")
+    published = replace(written, score=None) if policy.adversary_knows_method else written
+    problems = check_played(session.embedded, policy, source_records, published)
+    session.embedded.execute("DROP TABLE temp.main.played")
     return problems
 
 
-def _check_inversion(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+def _check_inversion(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """Judges by the people who would be released with a row's labels at its levels."""
     keys = range(len(written.labels))
     labels = ", ".join(f"n{i}.label AS q{i}, g.l{i}" for i in keys)
@@ -50,6 +50,6 @@ def _check_inversion(session: Session, policy: Policy, source_records: int, writ
         f"FROM ({chosen_labels(written)}) GROUP BY ALL HAVING sum(records) > 0) AS g {names})"
     )
     count_losses(session, policy, written, classes, "played", [f"c.l{i}" for i in keys])
-    problems = check_played(session, policy, source_records, written)
-    session.execute("DROP TABLE temp.main.played")
+    problems = check_played(session.embedded, policy, source_records, written)
+    session.embedded.execute("DROP TABLE temp.main.played")
     return [f"against an adversary who knows the method, {problem}" for problem in problems]

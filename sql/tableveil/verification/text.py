@@ -13,6 +13,9 @@ LARGEST = Decimal(10**10)
 SLACK = 1e-9
 """The tolerance in comparisons of logarithms: a class exactly at the threshold holds."""
 
+_FOLDS = {chr(code): chr(code).casefold() for code in range(128, 0xFFFF) if len(chr(code).casefold()) > 1}
+_FOLDED = "MAP {" + ", ".join(f"'{letter}': '{several}'" for letter, several in _FOLDS.items()) + "}"
+
 Name = tuple[str, str, str]
 """A table as (catalog, schema, name)."""
 
@@ -28,17 +31,30 @@ def spelled(value: str, type_: str) -> str:
 
 
 def folded(value: str, type_: str) -> str:
-    """The common form of all spellings of a text: no case, no spaces, no invisible characters, composed letters."""
+    """The common form of all spellings of a text: no case, no spaces, no characters that do not show, composed letters.
+
+    Case is folded in full: a letter such as ß, which upper and lower case leave alone, is first written as Python folds
+    it.
+    """
     if type_ not in ("VARCHAR", "JSON"):
         return value
-    unseen = r"[\pZ\pC\s\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
+    unseen = (
+        r"[\pZ\pC\s\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2065}\x{2800}\x{2D7F}\x{3164}"
+        r"\x{FE00}-\x{FE0F}\x{FFA0}\x{FFF0}-\x{FFFC}\x{13441}-\x{13442}\x{16FE4}\x{1D159}\x{E0000}-\x{E0FFF}]"
+    )
     shown = f"regexp_replace(nfc_normalize({value}::VARCHAR), '{unseen}', '', 'g')"
-    return f"nfc_normalize(lower(upper({shown})))"
+    # Letter by letter, where a text has one of these.
+    spelled = (
+        f"list_aggregate([coalesce({_FOLDED}[letter], letter) FOR letter IN string_split({shown}, '')], "
+        "'string_agg', '')"
+    )
+    folds = f"CASE WHEN regexp_matches({shown}, '[{''.join(_FOLDS)}]') THEN {spelled} ELSE {shown} END"
+    return f"nfc_normalize(lower(upper({folds})))"
 
 
 def near(session: WarehouseSession, name: str, query: str) -> str:
-    """The rows of a query for a FROM clause of the embedded session, which collects those of a warehouse as `name`."""
-    if session.embedded is session:
+    """The rows of a query for a FROM clause of the embedded session, collected as `name` if they have to be."""
+    if not session.traits.collects:
         return f"({query})"
     session.collect(name, query)
     return name

@@ -6,19 +6,24 @@ people have several records, the rows have to be those of enough different peopl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy, Role
+from tableveil.risk.unchanged import ACCIDENT, EXPECTED, MOST_CELLS, OF_CHANCE
+from tableveil.verification.chance import Alike, independent
+from tableveil.verification.coded import Codes, Held, held_rows, read_rows
+from tableveil.verification.derived import least_of_two
+from tableveil.verification.left import Owned, least_of_one
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
-MOST_COMPARED = 20_000_000
+MOST_COMPARED = MOST_CELLS
 """The most own values times rows of their class; beyond it, the release itself looked at a part of the own values."""
 
 AT_ONCE = 2_000_000
@@ -27,47 +32,87 @@ AT_ONCE = 2_000_000
 FIRST = 2_000_000
 """The first records of a source, which mostly show that a column's own values are too many to compare."""
 
+MOST_CODED = 1_000_000
+"""Up to so many records are read at once, and looked at for pairs; more are grouped in the database, which spills."""
+
 POOL = -1
 
 
-def check_unchanged(rows: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
+def check_unchanged(
+    rows: WarehouseSession, policy: Policy, marker: str, written: Written, *, own_levels: bool = False
+) -> list[str]:
     """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
 
     Where people have several records, these have to be rows of k people; `owned` has the people of classes.
 
-    The different rows of a warehouse are collected, with hashes of these columns' values. For local recoding it needs
-    the tables of `read_own_levels`. Aggregated columns are not looked at again.
+    The different rows of a warehouse are collected, with hashes of these columns' values. With
+    `own_levels`, it needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
     """
     names = [a.column for a in policy.attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     k = policy.k
-    if k is None or not names or written.members is not None or policy.record_level is not None:
+    if k is None or not names:
         return []
     session = rows.embedded
     pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
-    hiding = [j for j, known in enumerate(written.labels) if known.level or pooled or policy.has_own_levels]
-    records = _records(rows, policy, names, written, pooled=pooled)
+    hiding = [j for j, known in enumerate(written.labels) if known.level or pooled or own_levels]
+    records = _records(rows, names, written, pooled=pooled, own_levels=own_levels)
     looked_at = session.stage("unchanged", f"{records} LIMIT {FIRST}")
-    few = [j for j in hiding if _compared(session, j) <= MOST_COMPARED]
+
+    @cache
+    def hold() -> None:
+        columns = {"w": f"hash(p.{quoted(written.person)})"}
+        columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
+        stage_records(session, policy, "held_by", columns, written, own_levels=own_levels)
+
     left: list[int | None] = []
-    if few:
+    if looked_at < min(FIRST, MOST_CODED):
+        session.stage("held", _held(rows, names, marker, written))
+        left = _least_by_codes(session, written, hiding, len(names), k, hold, numbers=not rows.traits.collects)
+        session.execute("DROP TABLE temp.main.held")
+    elif few := [j for j in hiding if _compared(session, j) <= MOST_COMPARED]:
         if looked_at == FIRST:
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
         session.stage("held", _held(rows, names, marker, written))
-
-        @cache
-        def hold() -> None:
-            columns = {"w": f"hash(p.{quoted(written.person)})"}
-            columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
-            stage_records(session, policy, "held_by", columns, written, own_levels=policy.local_recoding is not None)
-
-        left = [_least(session, j, len(names), k, hold) for j in few]
+        left = [_least(session, j, len(names), k, hold, minorities=not written.person) for j in few]
         session.execute("DROP TABLE temp.main.held")
-        session.execute("DROP TABLE IF EXISTS temp.main.held_by")
+    session.execute("DROP TABLE IF EXISTS temp.main.held_by")
     session.execute("DROP TABLE temp.main.unchanged")
     least = min((rows for rows in left if rows is not None), default=k)
     left_of_class = f"rows of {least} people" if written.person else f"{least} rows"
     return [f"unchanged columns leave {left_of_class} of a class, fewer than k = {k}"] if least < k else []
+
+
+def _least_by_codes(
+    session: Session,
+    written: Written,
+    hiding: Sequence[int],
+    columns: int,
+    k: int,
+    hold: Callable[[], None],
+    *,
+    numbers: bool,
+) -> list[int | None]:
+    """The least numbers of rows, or people, that quasi-identifiers leave if below k: of rows that are read once."""
+    records, held = read_rows(session, len(written.labels), columns, numbers=numbers)
+    owned = None
+    if written.person and len(held.numbers):
+        known = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
+        at = np.searchsorted(known["class"], held.numbers)
+        owned = Owned(*(known[name][at].astype(np.int64) for name in ("size", "people", "most")))
+
+    def held_by(classes: Codes) -> tuple[Held, Codes]:
+        hold()
+        values = ", ".join(f"v{i}" for i in range(columns))
+        with session.relation("few", pa.table({"class": classes})):
+            arrays = session.arrays(
+                f"SELECT DISTINCT class, w, {values} FROM held_by WHERE class IN (SELECT class FROM few) ORDER BY class"
+            )
+        arrays["n"] = np.ones(len(arrays["class"]), np.int64)
+        return held_rows(arrays, records.values), np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64)
+
+    left = [least_of_one(records, held, j, k, owned, held_by, most=MOST_COMPARED, at_once=AT_ONCE) for j in hiding]
+    return [*left, least_of_two(records, held, hiding)]
 
 
 def _compared(session: Session, j: int) -> int:
@@ -80,10 +125,11 @@ def _compared(session: Session, j: int) -> int:
     return compared
 
 
-def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: Written, *, pooled: bool) -> str:
+def _records(rows: WarehouseSession, names: list[str], written: Written, *, pooled: bool, own_levels: bool) -> str:
     """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns.
 
-    `n` is how often one occurs.
+    `n` is how often one occurs. Here, `x<j>` and `y<i>` are the numbers of own values and values, NULL where they have
+    none.
     """
     keys = range(len(written.labels))
     # Equal values of other types, such as ENUM members and texts, have other hashes.
@@ -91,8 +137,11 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
         *(f"{quoted(known.column)} AS k{j}" for j, known in enumerate(written.labels)),
         *(f"{_value(name, quoted(name), written)} AS v{i}" for i, name in enumerate(names)),
     ]
-    elsewhere = rows.embedded is not rows
-    counted, grouped = ("count(*)", " GROUP BY ALL") if elsewhere else ("1::BIGINT", "")
+    collects = rows.traits.collects
+    types = dict(written.source_types)
+    if not collects:
+        own_and_values += [f"{_number(quoted(name), types[name])} AS y{i}" for i, name in enumerate(names)]
+    counted, grouped = ("count(*)", " GROUP BY ALL") if collects else ("1::BIGINT", "")
     source = near(
         rows,
         "unchanged_source",
@@ -110,8 +159,12 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
         ]
         if known.withholds:
             withheld.append(f"{own} IS NULL")
+        if not collects:
+            selected.append(f"{_number(own, types[known.column])} AS x{j}")
     selected += [f"p.v{i}" for i in range(len(names))]
-    if policy.local_recoding is None:
+    numbers = [] if collects else [*(f"s.x{j}" for j in keys), *(f"s.y{i}" for i in range(len(names)))]
+    selected += [] if collects else [f"p.y{i}" for i in range(len(names))]
+    if not own_levels:
         classes, same = "judged_classes", [f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in keys]
     else:
         classes, same = "said", [f"c.i{j} = s.i{j}" for j in keys]
@@ -121,7 +174,7 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
         selected += [f"m{j}.ids[o.l{labels.position}] AS i{j}" for j, labels in enumerate(written.labels)]
     query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld, p.n FROM {source} AS p"
     kept = ", ".join(f"s.{part}{j}" for j in keys for part in "ol")
-    values = "".join(f", s.v{i}" for i in range(len(names)))
+    values = "".join(f", {name}" for name in (*(f"s.v{i}" for i in range(len(names))), *numbers))
     return (
         f"SELECT coalesce(c.class, {POOL}) AS class, s.n, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
         f"LEFT JOIN {classes} AS c ON NOT c.pool AND NOT s.withheld AND {' AND '.join(same)}"
@@ -131,6 +184,13 @@ def _records(rows: WarehouseSession, policy: Policy, names: list[str], written: 
 def _value(name: str, of: str, written: Written) -> str:
     """The hash of a record's value as it is released."""
     return f"hash(CAST({spelled(of, written.type_of(name))} AS {written.type_of(name)}))"
+
+
+def _number(of: str, type_: str) -> str:
+    """The number of a value, times in days."""
+    if type_ == "DATE" or type_.startswith("TIMESTAMP"):
+        return f"epoch({of}) / 86400.0"
+    return f"TRY_CAST({of}::VARCHAR AS DOUBLE)"
 
 
 def _label(j: int, known: Labels, written: Written) -> str:
@@ -155,7 +215,7 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
     )
 
 
-def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], None]) -> int | None:
+def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], None], *, minorities: bool) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
 
     It is that of people, if their rows do not show that they are k: `hold` makes the table of who has which values.
@@ -178,7 +238,8 @@ def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], No
             session.stage(
                 f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
             )
-            fits.append(_fits(i, independent=_independent(session, i)))
+            by_chance, apart = _independent(session, i)
+            fits.append(_fits(i, independent=by_chance, apart=apart if minorities else []))
             joins.append(
                 f"LEFT JOIN pairs_{i} AS p{i} ON p{i}.o = known.o AND p{i}.v = held.v{i} "
                 f"LEFT JOIN (SELECT v, sum(n) AS n FROM pairs_{i} GROUP BY v) AS t{i} ON t{i}.v = held.v{i} "
@@ -220,52 +281,37 @@ def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], No
     return left
 
 
-def _fits(i: int, *, independent: bool) -> str:
-    """Whether a value of a column fits an own value: their pair is no accident, or missing by chance."""
-    often = f"(p{i}.n * 100 >= own OR p{i}.n * 10 * (SELECT sum(n) FROM pairs_{i}) >= own::HUGEINT * t{i}.n)"
-    missing = f"coalesce(own::HUGEINT * u{i}.n, 0) < 5 * size" if independent else "FALSE"
+def _fits(i: int, *, independent: bool, apart: list[int]) -> str:
+    """Whether a value of a column fits an own value: their pair is no accident, or missing by chance.
+
+    Chance is nothing to own values whose numbers of records are far `apart` from it.
+    """
+    often = (
+        f"(p{i}.n >= {ACCIDENT} * own OR "
+        f"p{i}.n * (SELECT sum(n) FROM pairs_{i}) >= {OF_CHANCE} * own::HUGEINT * t{i}.n)"
+    )
+    missing = f"coalesce(own::HUGEINT * u{i}.n, 0) < {EXPECTED} * size" if independent else "FALSE"
+    if independent and apart:
+        missing += f" AND floor(log2(own))::INTEGER NOT IN ({', '.join(map(str, apart))})"
     return f"CASE WHEN p{i}.n IS NULL THEN {missing} ELSE {often} END"
 
 
-def _independent(session: Session, i: int) -> bool:
+def _independent(session: Session, i: int) -> tuple[bool, list[int]]:
     """Whether own values go with as many values as chance would make, and half of these would be too few to be chance.
 
-    Source: hypergeometric probabilities of a value among the records with an own value, under each label.
+    And the binary orders of numbers of records whose own values all the same are far from chance.
     """
-    found = session.arrays(
-        f"SELECT l, size, own, count(*) AS times, sum(seen) AS seen FROM (SELECT l, o, sum(n)::BIGINT AS own, "
+    own = session.arrays(
+        f"SELECT l, size, own, count(*) AS times, sum(seen)::BIGINT AS seen FROM (SELECT l, o, sum(n)::BIGINT AS own, "
         f"count(*) AS seen, sum(sum(n)) OVER (PARTITION BY l)::BIGINT AS size FROM pairs_{i} GROUP BY l, o) "
         "GROUP BY ALL"
     )
-    totals = session.arrays(
+    values = session.arrays(
         f"SELECT l, n, count(*) AS times FROM (SELECT l, sum(n)::BIGINT AS n FROM pairs_{i} GROUP BY l, v) GROUP BY ALL"
     )
-    expected, power, variance = 0.0, 0.0, 0.0
-    for label in np.unique(found["l"]):
-        here, there = found["l"] == label, totals["l"] == label
-        own, total = found["own"][here][:, None], totals["n"][there][None, :]
-        size = int(found["size"][here][0])
-        weight = found["times"][here][:, None] * totals["times"][there][None, :]
-        chance = _present(own, total, size)
-        expected += float((weight * chance).sum())
-        variance += float((weight * chance * (1 - chance)).sum())
-        power += float((weight * (chance - _present(own, 2 * total, size) / 2) * (own <= size - own)).sum())
-    error = float(np.sqrt(variance))
-    return bool(found["seen"].sum() >= expected - 2 * error and power > 0 and power >= 4 * error)
-
-
-def _present(own: NDArray[np.int64], total: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """The probability that some of the `own` records have the value of `total` ones."""
-    others = np.maximum(size - total, 0)
-    left = np.maximum(others - own, 0)
-    absent = np.exp(_factorial(others) - _factorial(left) + _factorial(size - own) - _factorial(np.array([size])))
-    present: NDArray[np.float64] = np.where(others < own, 1.0, np.clip(1 - absent, 0, 1))
-    return present
-
-
-def _factorial(n: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The logarithms of factorials: of small numbers as sums, else by Stirling's series."""
-    small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 100)))])
-    m = np.maximum(n, 1).astype(np.float64)
-    series = m * np.log(m) - m + np.log(2 * np.pi * m) / 2 + 1 / (12 * m) - 1 / (360 * m**3) + 1 / (1260 * m**5)
-    return np.where(n < len(small), small[np.minimum(n, len(small) - 1)], series)
+    different, first, label = np.unique(own["l"], return_index=True, return_inverse=True)
+    return independent(
+        Alike(label.astype(np.int64), own["own"], own["times"], own["seen"]),
+        Alike(np.searchsorted(different, values["l"]), values["n"], values["times"], np.zeros(len(values["l"]))),
+        own["size"][first],
+    )

@@ -8,18 +8,13 @@ from fractions import Fraction
 from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
-from tableveil.verification.aggregated import check_aggregated
-from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.labels import check_label_columns
-from tableveil.verification.own_levels import drop_own_levels, read_own_levels
-from tableveil.verification.people import check_people, counts_people
-from tableveil.verification.record_level import check_record_level
+from tableveil.verification.methods import Judged, check_method
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, folded, near, quoted
-from tableveil.verification.together import check_classes_of_people, check_own_classes_of_people, check_together
-from tableveil.verification.unchanged import check_unchanged
+from tableveil.verification.together import check_classes_of_people, check_together
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
@@ -57,8 +52,8 @@ def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: W
         problems.append(f"the rows have {len(found)} columns that are not the {len(written.types)} expected ones")
     if any(roles.get(name) is Role.IDENTIFYING for name, _ in found):
         problems.append("the rows have an identifying column")
-    if session.embedded is not session:
-        # The embedded database copies no comments: those that its releases have are written on purpose.
+    if not session.traits.comments:
+        # The engine may have copied them from the source.
         written_tables = (written.rows, written.classes, written.risk, written.risk_histogram, written.explained)
         noted = sum(len(session.noted(table(*name[::-1]))) for name in written_tables if name is not None)
         if noted:
@@ -81,7 +76,7 @@ def _check_classes(
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
     counted = f"SELECT {names}, count(*) FROM {rows} WHERE {kept} GROUP BY {names}"
     counting = session
-    if session.embedded is not session and written.class_columns.diversity:
+    if session.traits.collects and written.class_columns.diversity:
         # The rows that a warehouse counts by values, too, need not be counted twice.
         counting, (sensitive, *_) = session.embedded, written.class_columns.diversity[0]
         counted = f"SELECT {positions}, sum(records)::BIGINT FROM {spreads.of(sensitive)} WHERE NOT pool GROUP BY ALL"
@@ -148,7 +143,7 @@ def _by_value(session: WarehouseSession, sensitive: str, positions: str, spreads
     # Few columns have several spellings of a value: only then the values of all classes are grouped once more.
     if session.embedded.value(
         f"SELECT count(found) = count(DISTINCT {folded('found', type_)}) "
-        f"FROM (SELECT DISTINCT found FROM {rows if session.embedded is session else values})"
+        f"FROM (SELECT DISTINCT found FROM {values if session.traits.collects else rows})"
     ):
         return by_value
     return (
@@ -178,25 +173,9 @@ def _check_privacy(
         "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
         f"{', '.join(positions)} FROM recounted{pool}"
     )
-    if policy.record_level is not None:
-        problems = check_record_level(embedded, policy, source_records, written)
-    elif policy.local_recoding is not None:
-        problems = read_own_levels(embedded, policy, written, count_people=counts_people(policy))
-        problems = problems or [
-            *check_people(session, policy, source_records, written),
-            *check_unchanged(session, policy, marker, written),
-            *check_own_classes_of_people(embedded, policy, written),
-        ]
-        drop_own_levels(embedded, written)
-    else:
-        problems = stage_clustered(embedded, policy, quasi_identifiers, marker, written) if written.people else []
-        problems += check_people(session, policy, source_records, written)
-        problems += check_unchanged(session, policy, marker, written)
-        if written.people:
-            embedded.execute(f"DROP TABLE temp.main.{CLUSTERED}")
+    problems = check_method(Judged(session, policy, quasi_identifiers, marker, source_records, written))
     problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
-    problems += check_aggregated(embedded, policy, quasi_identifiers, marker, written)
     embedded.execute("DROP TABLE IF EXISTS temp.main.owned")
     embedded.execute("DROP VIEW temp.main.judged_classes")
     if pool:
@@ -205,16 +184,18 @@ def _check_privacy(
 
 
 def _check_labels(session: Session, quasi_identifiers: list[str], written: Written) -> list[str]:
-    problems = []
-    for labels in written.labels:
-        name = labels.column
-        strange = session.value(
-            f"SELECT count(*) FROM (SELECT q{quasi_identifiers.index(name)} FROM recounted "
-            f"EXCEPT SELECT {written.label(labels, labels.level, 'd')} FROM {quoted(labels.table)} AS d)"
-        )
-        if strange:
-            problems.append(f"{strange} labels of a quasi-identifier are not in its hierarchy at the released level")
-    return problems
+    if not written.labels:
+        return []
+    strange = [
+        f"SELECT count(*) FROM (SELECT q{quasi_identifiers.index(labels.column)} FROM recounted "
+        f"EXCEPT SELECT {written.label(labels, labels.level, 'd')} FROM {quoted(labels.table)} AS d)"
+        for labels in written.labels
+    ]
+    return [
+        f"{number} labels of a quasi-identifier are not in its hierarchy at the released level"
+        for (number,) in session.rows(" UNION ALL ".join(strange))
+        if number
+    ]
 
 
 def _check_risks(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:

@@ -92,7 +92,8 @@ class Written:
     `subset` its column that is true for the records, if not all are. `kept` is the number of records that the search
     kept; `types` are the expected types of the rows' columns, in order; `source_types` are those of the source's
     columns. `labels` are the quasi-identifiers', `sensitive` those of the sensitive columns that models look at.
-    `score` is the search's score of the release, if it is to be recomputed. Records with a NULL in a `complete` column
+    `score` is the search's score of the release, if it is to be recomputed, and `largest_share` the largest that one
+    person has of a released class, if people have several records. Records with a NULL in a `complete` column
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `people` is such a table of the people, who come last among these, if some of them have several records.
@@ -115,6 +116,7 @@ class Written:
     sensitive: tuple[Labels, ...]
     class_columns: ClassColumns
     score: float | None = None
+    largest_share: float | None = None
     complete: tuple[str, ...] = ()
     aggregated: tuple[WrittenAggregate, ...] = ()
     members: tuple[tuple[str, str], ...] | None = None

@@ -202,8 +202,33 @@ def test_cancelling_stops_every_phase(after: int) -> None:
                 self.cancel()
             return super().cancelled
 
+        def part(self, share: float) -> Control:
+            return self
+
     with pytest.raises(CancelledError):
         recode(random_problem(400), Cancelling())
+
+
+def test_the_best_is_kept_when_asked_and_a_bound_is_there_before() -> None:
+    """At the first round of exchanges: what was found by then is returned, with its bound."""
+    control = Control()
+    told = []
+
+    def report(progress: LocalProgress) -> None:
+        told.append(progress)
+        if progress.phase == "improvement":
+            control.keep_best()
+
+    problem = random_problem(400)
+    with control.searching(None):
+        found = recode(problem, control, report=report)
+    assert not found.complete
+    holds(problem, found)
+    last = told[-2]
+    assert last.best_score is not None
+    assert last.lower_bound is not None
+    assert found.lower_bound is not None
+    assert last.lower_bound <= found.lower_bound <= found.score <= last.best_score + 1e-9
 
 
 @pytest.mark.parametrize("suppressible", [0, 3])

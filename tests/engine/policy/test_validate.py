@@ -19,7 +19,9 @@ from tableveil.policy import (
     DiscernibilityModel,
     Documentation,
     EntropyModel,
+    Guard,
     HeightModel,
+    IfExists,
     KAnonymity,
     KLDivergenceModel,
     KLWeighting,
@@ -31,6 +33,7 @@ from tableveil.policy import (
     PrecisionModel,
     PublisherPayoutModel,
     QualityModel,
+    ReleaseGuards,
     ReleaseTarget,
     Role,
     SearchOptions,
@@ -48,6 +51,8 @@ NAME = AttributePolicy("name", Role.IDENTIFYING)
 ILLNESS = AttributePolicy("illness", Role.SENSITIVE)
 WARD = AttributePolicy("ward", Role.INSENSITIVE)
 
+NOWHERE = TableReference("", "main", "")
+
 SOUND = Policy(
     source=TableReference("", "main", "patients"),
     attributes=(AGE, SEX, NAME, ILLNESS, WARD),
@@ -60,6 +65,10 @@ SOUND = Policy(
 
 def fields(policy: Policy) -> list[str]:
     return [fault.field for fault in validate_policy(policy)]
+
+
+def guarded(**guards: Any) -> ReleaseTarget:
+    return ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=ReleaseGuards(**guards))
 
 
 def with_attribute(index: int, **changes: Any) -> Policy:
@@ -87,6 +96,8 @@ def test_a_sound_policy_has_no_faults() -> None:
         {"documentation": Documentation(purpose="a" * 4000, risk_threshold=Decimal(1))},
         {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"},
         {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "suppressed"},
+        {"source": NOWHERE, "source_load": 5},
+        {"release": guarded(keep_columns=("age",), maximum_record_change=Decimal(0), off=(Guard.ERASED_COLUMNS,))},
     ],
 )
 def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
@@ -98,6 +109,18 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
     [
         ({"source": TableReference("", "main", "")}, ["source.table"]),
         ({"release": ReleaseTarget("main", "")}, ["release.name"]),
+        ({"source_query": "SELECT 1", "source": NOWHERE, "source_load": 5}, ["source.load"]),
+        ({"release": guarded(minimum_records=-1)}, ["release.guards.minimum_records"]),
+        ({"release": guarded(maximum_record_change=Decimal("NaN"))}, ["release.guards.maximum_record_change"]),
+        ({"release": guarded(keep_columns=("age", "illness"))}, ["release.guards.keep_columns[1]"]),
+        (
+            {"release": guarded(maximum_record_change=Decimal(0), off=(Guard.FEWER_RECORDS,))},
+            ["release.guards.off"],
+        ),
+        (
+            {"release": replace(guarded(maximum_record_change=Decimal(0)), if_exists=IfExists.FAIL)},
+            ["release.guards.maximum_record_change"],
+        ),
         ({"repeat_reason": " \u200b"}, ["repeat_reason"]),
         ({"documentation": Documentation(purpose="a" * 4001)}, ["documentation.purpose"]),
         ({"documentation": Documentation(risk_threshold=Decimal(0))}, ["documentation.risk_threshold"]),
@@ -160,7 +183,6 @@ def test_faults_of_the_policy(changes: dict[str, Any], expected: list[str]) -> N
         ({"weight": math.inf}, ["attributes[0].weight"]),
         ({"weight": 1e308}, ["attributes[0].weight"]),
         ({"weight": 1e9}, []),
-        ({"acknowledged": True}, ["attributes[0].acknowledged"]),
         ({"hierarchy": StoredLevels("")}, ["attributes[0].hierarchy.stored.name"]),
         ({"hierarchy": StoredLevels("ages", -1)}, ["attributes[0].hierarchy.stored.version"]),
         ({"hierarchy": TableLevels("", "main", "")}, ["attributes[0].hierarchy.table.table.table"]),
@@ -200,9 +222,12 @@ def test_options_of_quasi_identifiers_mean_nothing_for_others(index: int, change
     assert fields(with_attribute(index, **changes)) == [f"attributes[{index}].{field}"]
 
 
-@pytest.mark.parametrize(("index", "faults"), [(2, 1), (3, 0), (4, 0)])
+@pytest.mark.parametrize(("index", "faults"), [(0, 1), (2, 1), (3, 0), (4, 0)])
 def test_only_columns_released_as_they_are_are_acknowledged(index: int, faults: int) -> None:
-    assert fields(with_attribute(index, acknowledged=True)) == [f"attributes[{index}].acknowledged"] * faults
+    policy = with_attribute(index, acknowledged=True)
+    assert fields(policy) == [f"attributes[{index}].acknowledged"] * faults
+    # Rows with an equal value are of different people then.
+    assert fields(replace(policy, person_column=None)) == []
 
 
 @pytest.mark.parametrize(("index", "faults"), [(2, 1), (3, 0), (4, 1)])

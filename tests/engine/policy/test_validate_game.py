@@ -125,7 +125,7 @@ def test_the_same_model_twice() -> None:
         (Profitability(), (".profitability.success", "PROSECUTOR")),
         (Profitability(Success.MARKETER), (".profitability.success", "MARKETER")),
         (NoAttack(), (".no_attack.success", "PROSECUTOR")),
-        (KAnonymity(5), ("", "k_anonymity, which judges classes that have one transformation")),
+        (KAnonymity(5), ("", "k_anonymity with record_level")),
     ],
 )
 def test_models_of_classes_at_the_record_level(model: PrivacyModel, fault: tuple[str, str]) -> None:
@@ -137,7 +137,7 @@ def test_models_of_classes_at_the_record_level(model: PrivacyModel, fault: tuple
 @pytest.mark.parametrize(
     ("quality", "fault"),
     [
-        (LossModel(), ("quality_model", "loss")),
+        (LossModel(), ("quality_model", "loss with record_level")),
         (PublisherPayoutModel(), ("quality_model.publisher_payout.success", "PROSECUTOR")),
         (PublisherPayoutModel(Success.MARKETER), ("quality_model.publisher_payout.success", "MARKETER")),
     ],
@@ -156,10 +156,10 @@ def test_no_privacy_model_at_the_record_level() -> None:
 @pytest.mark.parametrize(
     ("search", "field", "found"),
     [
-        (SearchOptions(levels=(("age", 1), ("sex", 0))), "levels", "levels given"),
-        (SearchOptions(linked=(("age", "sex"),)), "linked", "columns given"),
-        (SearchOptions(strategy=Strategy.EXACT), "strategy", "a strategy given"),
-        (SearchOptions(time_limit_seconds=D(5)), "time_limit_seconds", "a time limit given"),
+        (SearchOptions(levels=(("age", 1), ("sex", 0))), "levels", "levels with record_level"),
+        (SearchOptions(linked=(("age", "sex"),)), "linked", "linked with record_level"),
+        (SearchOptions(strategy=Strategy.EXACT), "strategy", "strategy with record_level"),
+        (SearchOptions(time_limit_seconds=D(5)), "time_limit_seconds", "time_limit_seconds with record_level"),
     ],
 )
 def test_search_options_at_the_record_level(search: SearchOptions, field: str, found: str) -> None:

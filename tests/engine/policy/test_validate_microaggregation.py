@@ -155,8 +155,12 @@ def test_nulls_have_no_place_in_the_order_of_an_aggregated_column() -> None:
         ),
         ({"quality_model": HeightModel()}, "quality_model", "a quality model with microaggregation"),
         ({"search": SearchOptions(seed=3)}, "search", "options of a search with microaggregation"),
-        ({"search": SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)}, "search.choose", "QUASI_IDENTIFIERS_ONLY"),
-        ({"game": Game(D(1200), D(300), D(300), D(4))}, "game", "a game with microaggregation"),
+        (
+            {"search": SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)},
+            "search.choose",
+            "choose with microaggregation",
+        ),
+        ({"game": Game(D(1200), D(300), D(300), D(4))}, "game", "game with microaggregation"),
         ({"microaggregation": Microaggregation(gain=D("-0.1"))}, "microaggregation.gain", "-0.1"),
         ({"microaggregation": Microaggregation(gain=D("NaN"))}, "microaggregation.gain", "NaN"),
         (
@@ -185,10 +189,10 @@ def test_populations_and_the_record_level_are_ruled_out() -> None:
     population = Population(size=1000)
     models = (KAnonymity(2), EstimatedKMap(3, D("0.05")))
     found = faults_of(replace(SOUND, population=population, privacy_models=models))
-    assert ("population", "a population with microaggregation") in found
+    assert ("population", "population with microaggregation") in found
     assert ("privacy_models[1]", "estimated_k_map with microaggregation") in found
     found = faults_of(replace(SOUND, record_level=RecordLevel()))
-    assert ("record_level", "a record_level with microaggregation") in found
+    assert ("record_level", "record_level with microaggregation") in found
 
 
 def test_one_ordinal_column_may_be_univariate() -> None:

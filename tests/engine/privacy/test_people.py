@@ -25,6 +25,7 @@ from tableveil.privacy import ReleaseRule
 from tableveil.privacy.people import (
     DominanceRule,
     KPeopleRule,
+    achieved_risk,
     dominance_rule,
     k_anonymity_rule,
     largest_shares,
@@ -66,6 +67,21 @@ def test_dominance_bounds_the_chance_that_a_row_is_a_persons(table: SmallTable, 
         chances = [max(Fraction(n, people.total()) for n in people.values()) for people in of]
         assert largest_shares(classes, table.facts) == pytest.approx([float(chance) for chance in chances])
         assert rule.releasable(classes).tolist() == [chance <= Fraction(share) for chance in chances]
+
+
+@given(table=st.one_of(PEOPLE, small_tables()), thresholds=st.lists(SHARES, unique=True))
+def test_a_records_risk_is_the_largest_share_of_one_person(table: SmallTable, thresholds: list[Decimal]) -> None:
+    repeating = table.facts.people is not None
+    for x in table.lattice:
+        classes = table.at(x)[0]
+        of = owners(table, x) if repeating else [Counter(range(size)) for size in classes.counts.tolist()]
+        risks = [Fraction(max(people.values()), people.total()) for people in of for _ in range(people.total())]
+        found = achieved_risk(classes, table.facts, thresholds)
+        assert (found.records, found.classes) == (len(risks), len(of))
+        assert (found.highest, found.lowest) == (float(max(risks)), float(min(risks)))
+        assert found.average == pytest.approx(float(sum(risks) / len(risks)))
+        assert found.unique_records == sum(people.total() for people in of if len(people) == 1)
+        assert found.records_at_risk == tuple((t, sum(risk > Fraction(t) for risk in risks)) for t in thresholds)
 
 
 @given(table=PEOPLE, k=st.integers(2, 6))

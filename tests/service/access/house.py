@@ -71,6 +71,14 @@ class House:
 
 @contextmanager
 def opened(place: Path, **settings: Any) -> Iterator[House]:
+    """A house that begins here."""
+    prepare(place)
+    with served(place, **settings) as house:
+        yield house
+
+
+def prepare(place: Path) -> None:
+    """Makes the database with the tokens, which are in files beside it, and the files to load."""
     path, files = place / "clinic.duckdb", place / "files"
     files.mkdir()
     (files / "rows.csv").write_text("age,ward,illness,code\n1,2,3,4\n")
@@ -97,6 +105,13 @@ def opened(place: Path, **settings: Any) -> Iterator[House]:
     for name, secret in secrets.items():
         (place / f"{name}.token").write_text(secret)
         (place / f"{name}.token").chmod(0o600)
+
+
+@contextmanager
+def served(place: Path, **settings: Any) -> Iterator[House]:
+    """The server on what was prepared, with its grants."""
+    path, files = place / "clinic.duckdb", place / "files"
+    secrets = {file.stem: file.read_text() for file in place.glob("*.token")}
     with ExitStack() as stack:
         directories = (LoadDirectory(files, "ward_b"),)
         server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1, load_directories=directories, **settings))
@@ -135,6 +150,11 @@ def policy(schema: str, name: str = "released", **changes: Any) -> Fields:
 def table(schema: str, name: str = "patients") -> Fields:
     """A reference to a table."""
     return {"schema": schema, "table": name}
+
+
+def proposal(schema: str, name: str = "patients") -> Fields:
+    """A request for a proposal for a table whose rows are people."""
+    return {"table": table(schema, name), "rows_are_people": True}
 
 
 def message(method: str, fields: Fields) -> Message:

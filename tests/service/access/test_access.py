@@ -10,6 +10,7 @@ import pytest
 
 from tableveil import backend
 from tableveil.access import Access, Role, Scope, Wanted
+from tableveil.access.access import faults_of
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.state.audit_entries import pending
 from tableveil.state.migrate import migrate
@@ -127,6 +128,12 @@ def test_grants_of_a_file_follow_it_and_no_command_changes_them(database: backen
     assert len(access.visible(ADMIN)) == 2, "a file with a fault changes nothing"
     access.follow([], "grants.yaml")
     assert Access(database).visible(ADMIN) == [by_command]
+
+
+@pytest.mark.parametrize("grantee", ["", "b\u200bob", "\u202ebob", "bob\U000e0100", "bob\n"])
+def test_names_with_characters_that_do_not_show_are_refused(grantee: str) -> None:
+    [fault] = faults_of(replace(STEWARD_OF_A, grantee=grantee))
+    assert fault.field == "principal"
 
 
 def test_suspended_grants_count_once_they_are_confirmed_or_stand_in_the_file(

@@ -10,7 +10,7 @@ import pytest
 
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun
-from tests.service.access.house import Fields, House, opened, policy, submitted, table
+from tests.service.access.house import Fields, House, opened, policy, proposal, submitted, table
 
 GHOSTS = {"ward_b": "ward_g", "patients": "patience", "zips": "zaps", "rows.csv": "rose.csv", "look": "loop"}
 """Names of the other ward, each with one that nothing has and that is as long."""
@@ -35,6 +35,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         loaded = policy_pb2.TableReference(**table("ward_b", "loaded"))
         house.clients["bob"].load_file(house.files / "rows.csv", loaded)
         submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/1"})
+        submitted(house, "bob", "ProposalService/SubmitProposal", proposal=proposal("ward_b"))
         yield house
 
 
@@ -154,6 +155,7 @@ def by_number(i: int) -> Asked:
         "a dry run": ("DryRunService/GetDryRun", {"name": f"dryRuns/{i}"}),
         "an analysis": ("RiskService/GetRiskAnalysis", {"name": f"riskAnalyses/{i}"}),
         "the records of an analysis": ("RiskService/ReadRecordRisks", {"name": f"riskAnalyses/{i}"}),
+        "a proposal": ("ProposalService/GetProposal", {"name": f"proposals/{i}"}),
         "a utility report": ("UtilityService/GetUtilityReport", {"name": f"utilityReports/{i}"}),
     }
 
@@ -201,6 +203,15 @@ def test_classes_of_the_other_ward_are_as_if_they_were_nothing(house: House, met
     code, text = house.ask("ann", method, policy=theirs)
     assert "local_recoding.classes_of" in text
     assert (code, text.replace("releases/1", "releases/9")) == house.ask("ann", method, policy=nobodys)
+
+
+@pytest.mark.parametrize("method", ["JobService/CheckPolicy", "JobService/SubmitJob", "DryRunService/SubmitDryRun"])
+@pytest.mark.parametrize("named", [{}, {"schema": "ward_a", "table": "patients"}])
+def test_loads_of_the_other_ward_are_as_if_they_were_nothing(house: House, method: str, named: Fields) -> None:
+    theirs, nobodys = (policy("ward_a", "again", source={**named, "load": f"loads/{i}"}) for i in (1, 9))
+    code, text = house.ask("ann", method, policy=theirs)
+    assert "source.load" in text
+    assert (code, text.replace("loads/1", "loads/9")) == house.ask("ann", method, policy=nobodys)
 
 
 SYSTEM = [

@@ -137,7 +137,7 @@ def test_a_file_that_was_moved_between_two_starts_is_continued(
     assert [entry.number for entry in audit.page(ALL, None, 10)] == [4, 3, 2, 1]
 
 
-@pytest.mark.parametrize("cut", [1, 2])
+@pytest.mark.parametrize("cut", [1, 2, 3])
 def test_a_start_tells_of_entries_that_were_cut_off_meanwhile(
     open_audit: Open, database: Database, path: Path, cut: int
 ) -> None:
@@ -152,6 +152,8 @@ def test_a_start_tells_of_entries_that_were_cut_off_meanwhile(
     started = [entry for entry in entries if entry.event is AuditEvent.STARTED]
     assert any("the database has entry 4 with the hash" in entry.note for entry in started)
     assert {"thief", "bert"} <= {entry.principal for entry in entries}
+    assert [entry.number for entry in entries] == [6, 5, 4, 3, 2, 1], "those that were cut off keep their numbers"
+    assert verify([path]).faults == (f"{path.name}: {cut} entries are missing between entries {4 - cut} and 5",)
 
 
 def test_commands_on_the_file_are_recorded_at_the_next_start(open_audit: Open, database: Database) -> None:

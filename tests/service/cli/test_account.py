@@ -135,7 +135,7 @@ def test_guarantees_are_shown_before_and_after() -> None:
         "",
     ]
     console = Console(file=io.StringIO(), width=100)
-    console.print(guarantees(release, all_models=True))
+    console.print(guarantees(release))
     assert isinstance(console.file, io.StringIO)
     assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
         "model                  of          parameter         before   after",

@@ -137,7 +137,7 @@ def test_review(run: Run, documents: Documents, service: FakeService) -> None:
 
 def test_decide(run: Run, documents: Documents, service: FakeService) -> None:
     waiting(service)
-    assert run("approve", "3").stdout == "releases/3 is public as main.released.\n"
+    assert run("approve", "3", "--note", "agreed").stdout == "releases/3 is public as main.released.\n"
     [document] = documents("approve", "3", "--note", "agreed")
     found = document["release"]
     assert (found["state"], found["decision_note"]) == ("RELEASE_STATE_APPROVED", "agreed")
@@ -247,7 +247,7 @@ def test_show_why(run: Run, service: FakeService) -> None:
     assert run("show", "3", "--privacy").exit_code == 0
     assert run("show", "3", "--privacy", "--explain").exit_code == 2
     service.releases["releases/3"].ClearField("proof")
-    for part in ("--policy", "--explain", "--privacy"):
+    for part in ("--policy", "--explain", "--privacy", "--advice"):
         denied = run("show", "3", part)
         assert (denied.exit_code, denied.stdout, "the evidence of releases/3" in denied.stderr) == (9, "", True)
     refused = run("show", "jobs/1", "--explain")
@@ -374,7 +374,7 @@ def test_a_target_that_fails_ends_publish_with_the_reason(run: Run, service: Fak
     failed = {"target": "shelf", "wanted": True, "attempts": 1, "code": "DISK_FULL", "problem": "no space"}
     release.publications.add(**failed, state="PUBLICATION_STATE_WAITING")
     busy = run("publish", "3", "--to", "shelf")
-    assert (busy.exit_code, "DISK_FULL" in busy.stderr, "tries again" in busy.stderr) == (ExitCode.BUSY, True, True)
+    assert (busy.exit_code, "DISK_FULL" in busy.stderr, "tries again" in busy.stderr) == (11, True, True)
     del release.publications[:]
     release.publications.add(**failed, state="PUBLICATION_STATE_FAILED")
-    assert run("publish", "3", "--to", "shelf").exit_code == ExitCode.CONFLICT
+    assert run("publish", "3", "--to", "shelf").exit_code == ExitCode.UNPUBLISHED

@@ -50,6 +50,26 @@ def test_what_became_finer_or_coarser(run: Run, releases: tuple[Release, Release
     assert "no quasi-identifier" in result.stdout
 
 
+def test_policies_are_compared_by_what_they_say(run: Run, releases: tuple[Release, Release]) -> None:
+    """An option without fields was left out, and a model that was inserted made all models after it differ."""
+    first, second = (release.policy for release in releases)
+    for policy in (first, second):
+        del policy.privacy_models[:]
+    first.privacy_models.add().k_anonymity.k = 5
+    first.privacy_models.add().entropy_l_diversity.column = "diagnosis"
+    for k in (5, 7):
+        second.privacy_models.add().k_anonymity.k = k
+    second.privacy_models.add().entropy_l_diversity.column = "diagnosis"
+    second.privacy_models.add().safe_harbor.SetInParent()
+    second.local_recoding.SetInParent()
+    differs = lines(run("compare", "3", "4").stdout.partition("Policies: what differs")[2])
+    assert {line.partition(" ")[0]: line for line in differs if "privacy_models" in line or "local" in line} == {
+        "local_recoding": "local_recoding none given",
+        "privacy_models.k_anonymity": "privacy_models.k_anonymity (2).k none 7",
+        "privacy_models.safe_harbor": "privacy_models.safe_harbor none given",
+    }
+
+
 def test_nothing_differs_from_itself(run: Run, releases: tuple[Release, Release]) -> None:
     found = run("compare", "3", "3").stdout
     assert not {"coarser", "finer", "higher", "lower", "differs"} & set(found.partition("Policies")[0].split())

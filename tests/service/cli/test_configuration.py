@@ -10,7 +10,7 @@ from tableveil.cli.configuration import read_configuration
 from tableveil.cli.serve import serve
 from tableveil.errors import InvalidError
 
-EXAMPLE = Path(__file__).parents[3] / "deploy" / "config.toml"
+EXAMPLE = Path(__file__).parents[3] / "deploy" / "systemd" / "config.toml"
 
 
 def test_the_example() -> None:

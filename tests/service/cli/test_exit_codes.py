@@ -32,6 +32,7 @@ CODES: list[tuple[faults_pb2.FailureKind.ValueType, int]] = [
     (faults_pb2.FAILURE_KIND_INTERNAL, 1),
     (faults_pb2.FAILURE_KIND_UNAUTHENTICATED, 9),
     (faults_pb2.FAILURE_KIND_DENIED, 9),
+    (faults_pb2.FAILURE_KIND_GUARDED, 10),
 ]
 
 PROGRAM = """
@@ -54,6 +55,8 @@ def test_the_numbers_are_stable() -> None:
         "BUSY": 7,
         "NOT_FOUND": 8,
         "REFUSED": 9,
+        "GUARDED": 10,
+        "UNPUBLISHED": 11,
         "CTRL_C": 130,
         "BROKEN_PIPE": 141,
     }

@@ -38,7 +38,9 @@ def lines(*shown: tuple[float, job_service_pb2.Job]) -> list[str]:
 
 def test_lines_tell_what_is_known() -> None:
     job = samples.searching("jobs/1", 1204, 0.2134, 0.1815)
+    job.progress.recent_gain = 0.04
     writing = samples.searching("jobs/1", 1204, 0.2134, 0.1815)
+    writing.progress.recent_gain = 0.04
     writing.phase = job_service_pb2.JOB_PHASE_WRITING
     assert lines(
         (0, queued(2)),
@@ -53,7 +55,8 @@ def test_lines_tell_what_is_known() -> None:
         "jobs/1 reading the table",
         "jobs/1 searching: 1 of 5,184 transformations checked",
         "jobs/1 searching: 1,204 of 5,184 transformations checked, "
-        "best score 0.2134, lower bound 0.1815, 1.23 % suppressed",
+        "best score 0.2134, lower bound 0.1815, 1.23 % suppressed, gap 0.0319, "
+        "4 % better in the last tenth of the time",
         "jobs/1 writing",
         "jobs/1 succeeded",
     ]

@@ -130,9 +130,9 @@ def test_everything_that_can_be_asked(run: Run, service: FakeService) -> None:
     result = run("risk", "releases/1", *(part for option in options.items() for part in option))
     assert result.exit_code == 0, result.output
     assert asked(service) == {
-        "table": {"schema": "a.b", "table": "releases/1"},
+        "table": {"catalog": "a", "schema": "b", "table": "releases/1"},
         "quasi_identifiers": ["age", "birth, place"],
-        "population": {"table": {"schema": "clinic", "table": "every.body"}, "sampling_fraction": "0.01"},
+        "population": {"table": {"catalog": "clinic", "schema": "every", "table": "body"}, "sampling_fraction": "0.01"},
         "thresholds": ["0.1", "0.5"],
         "weight_column": "w",
         "person_column": "p",

@@ -29,6 +29,8 @@ from tableveil.v1 import (
     job_service_pb2_grpc,
     payout_service_pb2,
     payout_service_pb2_grpc,
+    proposal_service_pb2,
+    proposal_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
     risk_service_pb2,
@@ -52,6 +54,7 @@ CODES = {
     faults_pb2.FAILURE_KIND_INTERNAL: grpc.StatusCode.INTERNAL,
     faults_pb2.FAILURE_KIND_UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
     faults_pb2.FAILURE_KIND_DENIED: grpc.StatusCode.PERMISSION_DENIED,
+    faults_pb2.FAILURE_KIND_GUARDED: grpc.StatusCode.FAILED_PRECONDITION,
 }
 
 Outcome = faults_pb2.Failure | grpc.StatusCode
@@ -71,6 +74,7 @@ class FakeService(
     classification_service_pb2_grpc.ClassificationServiceServicer,
     utility_service_pb2_grpc.UtilityServiceServicer,
     draft_service_pb2_grpc.DraftServiceServicer,
+    proposal_service_pb2_grpc.ProposalServiceServicer,
 ):
     """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
@@ -82,6 +86,7 @@ class FakeService(
         self.risk_analyses: dict[str, risk_service_pb2.RiskAnalysis] = {}
         self.classifications: dict[str, classification_service_pb2.ClassificationReport] = {}
         self.utility_reports: dict[str, utility_service_pb2.UtilityReport] = {}
+        self.proposals: dict[str, proposal_service_pb2.Proposal] = {}
         self.draft = draft_service_pb2.DraftPolicyResponse()
         self.objects: dict[str, pa.Table] = {}
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
@@ -123,6 +128,7 @@ class FakeService(
         classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(self, self._server)
         utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(self, self._server)
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(self, self._server)
+        proposal_service_pb2_grpc.add_ProposalServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
@@ -348,6 +354,26 @@ class FakeService(
         self._received("ListClassifications", request, context)
         page, token = _page(list(self.classifications.values()), request.page_token)
         return classification_service_pb2.ListClassificationsResponse(classifications=page, next_page_token=token)
+
+    def SubmitProposal(  # noqa: N802
+        self, request: proposal_service_pb2.SubmitProposalRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.Job:
+        self._received("SubmitProposal", request, context)
+        return next(iter(self.jobs.values()))
+
+    def GetProposal(  # noqa: N802
+        self, request: proposal_service_pb2.GetProposalRequest, context: grpc.ServicerContext
+    ) -> proposal_service_pb2.Proposal:
+        self._received("GetProposal", request, context)
+        found = self._found(self.proposals, request.name, context)
+        return found
+
+    def ListProposals(  # noqa: N802
+        self, request: proposal_service_pb2.ListProposalsRequest, context: grpc.ServicerContext
+    ) -> proposal_service_pb2.ListProposalsResponse:
+        self._received("ListProposals", request, context)
+        page, token = _page(list(self.proposals.values()), request.page_token)
+        return proposal_service_pb2.ListProposalsResponse(proposals=page, next_page_token=token)
 
     def SubmitUtilityReport(  # noqa: N802
         self, request: utility_service_pb2.SubmitUtilityReportRequest, context: grpc.ServicerContext

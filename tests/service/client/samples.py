@@ -156,6 +156,7 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
         _risk(100_000, 61_234, 1.0, 0.61234, 0.02, 41_000, (("0.05", 99_000), ("0.2", 80_123)))
     )
     message.risk_after.CopyFrom(_risk(96_321, 5_432, 0.2, 0.0564, 0.0008, 0, (("0.05", 12_345), ("0.2", 0))))
+    message.risk_by_size.CopyFrom(message.risk_after)
     return message
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tableveil.client import Client, UnreachableError
 from tableveil.errors import Fault, InvalidError
-from tableveil.server.tls import PortCertificates, TlsFiles
+from tableveil.serving.tls import PortCertificates, TlsFiles
 from tests.service.tls.authorities import DAY, Authority
 
 TOKEN = "e30.e30.e30"

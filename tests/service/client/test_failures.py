@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 
 import grpc
@@ -17,6 +17,7 @@ from tableveil.errors import (
     ConflictError,
     DeniedError,
     Fault,
+    GuardedError,
     InfeasibleError,
     InternalError,
     InvalidError,
@@ -40,6 +41,7 @@ KINDS: list[tuple[faults_pb2.FailureKind.ValueType, type[TableveilError]]] = [
     (faults_pb2.FAILURE_KIND_INTERNAL, InternalError),
     (faults_pb2.FAILURE_KIND_UNAUTHENTICATED, UnauthenticatedError),
     (faults_pb2.FAILURE_KIND_DENIED, DeniedError),
+    (faults_pb2.FAILURE_KIND_GUARDED, GuardedError),
 ]
 
 
@@ -164,20 +166,30 @@ class Limited(FakeService):
     def GetJob(  # noqa: N802
         self, request: job_service_pb2.GetJobRequest, context: grpc.ServicerContext
     ) -> job_service_pb2.Job:
+        self._refuse(context)
+        return super().GetJob(request, context)
+
+    def SubmitJob(  # noqa: N802
+        self, request: job_service_pb2.SubmitJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.Job:
+        self._refuse(context)
+        return super().SubmitJob(request, context)
+
+    def _refuse(self, context: grpc.ServicerContext) -> None:
         self.asked += 1
         if self.asked < 3:
             error = BusyError("RATE_LIMITED", "too many")
             error.retry_seconds = self.retry_seconds
             context.abort_with_status(status_of(Failure.of(error)))
-        return super().GetJob(request, context)
 
 
-def test_a_call_too_many_is_made_again_when_the_server_says() -> None:
+@pytest.mark.parametrize("ask", [lambda client: client.get_job("1"), lambda client: client.submit(samples.policy())])
+def test_a_call_too_many_is_made_again_when_the_server_says(ask: Callable[[Client], job_service_pb2.Job]) -> None:
     with Limited() as service, Client(service.address) as client:
         service.jobs["jobs/1"] = job_service_pb2.Job(name="jobs/1")
-        assert client.get_job("1").name == "jobs/1"
+        assert ask(client).name == "jobs/1"
         assert service.asked == 3
         service.asked, service.retry_seconds = 0, 1000.0
         with pytest.raises(BusyError) as raised:
-            client.get_job("1")
+            ask(client)
         assert raised.value.retry_seconds == 1000.0

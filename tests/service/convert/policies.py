@@ -56,6 +56,7 @@ from tableveil.policy import (
     EntropyModel,
     EstimatedKMap,
     Game,
+    Guard,
     HeightModel,
     IfExists,
     Inclusion,
@@ -82,6 +83,7 @@ from tableveil.policy import (
     RecordLevel,
     RecursiveCLDiversity,
     ReleaseContext,
+    ReleaseGuards,
     ReleaseKind,
     ReleaseTarget,
     Role,
@@ -213,13 +215,19 @@ DOCUMENTATIONS = st.builds(
     context=st.none() | st.sampled_from(ReleaseContext),
     risk_threshold=st.none() | DECIMALS,
 )
+GUARDS = st.builds(
+    ReleaseGuards, INT64, st.none() | DECIMALS, TEXTS, st.lists(st.sampled_from(Guard), max_size=2).map(tuple)
+)
 POLICIES = st.builds(
     Policy,
     source=TABLES,
     attributes=st.lists(ATTRIBUTES, max_size=3).map(tuple),
     person_column=st.none() | NAMES,
     privacy_models=st.lists(PRIVACY_MODELS, max_size=4).map(tuple),
-    release=st.builds(ReleaseTarget, FILLED, NAMES, st.sampled_from(ReleaseKind), st.sampled_from(IfExists)),
+    release=st.builds(
+        ReleaseTarget, FILLED, NAMES, st.sampled_from(ReleaseKind), st.sampled_from(IfExists), guards=GUARDS
+    ),
+    source_load=st.none() | st.integers(1, 10**9),
     default_role=st.none() | st.sampled_from(Role),
     suppression_limit=DECIMALS,
     suppressed_records=st.sampled_from(SuppressedRecords),

@@ -40,6 +40,7 @@ from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.state.decisions import Decision
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
+from tableveil.state.matches import Match
 from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
@@ -263,6 +264,7 @@ RELEASE = Release(
     objects=(ReleaseObject("released", ObjectKind.ROWS, 95),),
     risk_before=ProsecutorRisk(100, 60, 1.0, 0.6, 0.1, 40, ((Decimal("0.00000005"), 90),)),
     risk_after=ProsecutorRisk(95, 9, 0.2, 0.1, 0.05, 0, ()),
+    risk_by_size=ProsecutorRisk(95, 9, 0.2, 0.1, 0.05, 0, ()),
     seconds=2.5,
     phase_seconds={"searching": 0.5},
     versions={"tableveil": "0.1.0"},
@@ -289,6 +291,7 @@ RELEASE = Release(
     ),
     decision=Decision(True, "bob", MOMENT, "agreed"),
     publications=(Publication("shelf", "ann", MOMENT, attempts=2, code="DISK_FULL"),),
+    matches=(Match(3, 2, "100 % of the values of 'id' are as in releases/2"),),
 )
 
 

@@ -84,7 +84,7 @@ def test_faults_in_a_row_of_a_hierarchy_have_the_same_path_in_both_forms() -> No
     ("text", "hint"),
     [
         ("atributes: []", "Did you mean 'attributes'?"),
-        ("suppressionLimit: 0", "Did you mean 'suppression_limit'?"),
+        ("suppressionLimits: 0", "Did you mean 'suppression_limit'?"),
         ("source: {tables: t}", "Did you mean 'table'?"),
         ("default_role: SENSITIF", "Did you mean 'SENSITIVE'?"),
         ("quality_model: {loss: {aggregate: GEOMETRIC}}", "Did you mean 'GEOMETRIC_MEAN'?"),
@@ -298,3 +298,19 @@ def test_levels_that_are_no_mapping() -> None:
     }
     (path,) = faults_of(f"search: {{levels: {{{'x' * 500}: y}}}}")
     assert len(path) < 150
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("source: lake.clinic.visits", "Write {catalog: 'lake', schema: 'clinic', table: 'visits'}."),
+        ("source: visits", "Write {table: 'visits'}."),
+        ("source: lake.clinic.visits.old", "Write {catalog: 'lake', schema: 'clinic', table: 'visits.old'}."),
+        ("source: lake..visits", ""),
+        ("source: []", ""),
+        ("release: clinic.released", "Write {schema: 'clinic', name: 'released'}."),
+        ("search: clinic.released", ""),
+    ],
+)
+def test_a_name_with_dots_says_which_fields_it_stands_for(text: str, meant: str) -> None:
+    assert only_fault(text).hint == meant

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 import yaml
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import MessageToJson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -132,3 +133,15 @@ def test_the_demo_policy_reads_back() -> None:
     policy, faults = load_policy(DEMO)
     assert faults == []
     assert read_policy(to_yaml(policy), "yaml") == (policy, [])
+
+
+@given(POLICIES)
+def test_what_other_languages_write(policy: policy_pb2.Policy) -> None:
+    """The JSON of any protobuf library is a document: with its names of fields, and of enums' values."""
+    assert read_policy(MessageToJson(policy), "json") == (policy, [])
+    assert read_policy(MessageToJson(policy, preserving_proto_field_name=True), "json") == (policy, [])
+
+
+def test_a_field_by_both_of_its_names() -> None:
+    _, faults = read_policy('{"person_column": "a", "personColumn": "b"}', "json")
+    assert [(fault.field, fault.found) for fault in faults] == [("person_column", "the field more than once")]

@@ -128,3 +128,20 @@ SELECT * FROM $1
 SELECT 'x' COLLATE nocase
 SELECT {'a': 1}
 SELECT a.b.c.d.e FROM discharges a
+# Functions of labels, and parts of what they answer.
+SELECT tv_mean(age).getenv() FROM discharges
+SELECT getenv('HOME').x
+SELECT (SELECT 1).a
+SELECT (tv_mean(age)).low.high() FROM discharges
+SELECT ((tv_mean(getenv('HOME')))).low
+SELECT main.tv_mean(age) FROM discharges
+SELECT memory.main.tv_mean(age) FROM discharges
+SELECT tv_secret(age) FROM discharges
+SELECT tv_band(age, 10) FROM discharges
+FROM tv_mean(1, 2, 3)
+FROM discharges, tv_secret(age, 10)
+FROM discharges, tv_band(getenv('HOME'), 10)
+FROM discharges, tv_band((FROM duckdb_settings()), 10)
+FROM discharges, main.tv_band(age, age, age, 10)
+FROM discharges, LATERAL tv_band(age, age, age, 10)
+FROM discharges, query_table('discharges')

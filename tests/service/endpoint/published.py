@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 import adbc_driver_flightsql.dbapi as flight_sql
 import duckdb
 
+from tableveil.endpoint.calls import hide_tracebacks
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.readers import Reader, Service
 from tableveil.endpoint.settings import EndpointSettings, QueryLimits, UseLimits
 from tableveil.identity import Credentials
-from tableveil.server.address import Listening
+from tableveil.serving.address import Listening
 
 LIMITS = QueryLimits(memory=256 * 2**20, threads=1, seconds=60.0)
 
@@ -54,14 +56,36 @@ class KnownReaders:
 
 @contextmanager
 def serving(
-    directory: Path, service: Service, limits: QueryLimits = LIMITS, use: UseLimits | None = None, **listening: Any
+    directory: Path,
+    service: Service,
+    limits: QueryLimits = LIMITS,
+    use: UseLimits | None = None,
+    metrics_address: str | None = None,
+    lenient: bool = False,
+    **listening: Any,
 ) -> Iterator[Endpoint]:
     """An endpoint on the directory `published`; its audit is beside that, named after the service's readers."""
     place = Listening(("127.0.0.1:0",), **listening)
     audit = directory / f"{id(service)}.audit.jsonl"
-    settings = EndpointSettings(directory / "published", "none", place, audit, limits=limits, use=use or UseLimits())
+    settings = EndpointSettings(
+        directory / "published",
+        "none",
+        place,
+        audit,
+        limits=limits,
+        use=use or UseLimits(),
+        metrics_address=metrics_address,
+        lenient=lenient,
+    )
     with closing(Endpoint(settings, lambda: service)) as endpoint:
-        yield endpoint
+        # As in a process of its own; one of a test may stand beside one of its module.
+        hidden = "tracebacklimit" in sys.__dict__
+        hide_tracebacks()
+        try:
+            yield endpoint
+        finally:
+            if not hidden:
+                del sys.tracebacklimit
 
 
 def connected(endpoint: Endpoint, who: str = "ann", **options: str) -> flight_sql.Connection:

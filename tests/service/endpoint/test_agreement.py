@@ -37,6 +37,19 @@ def test_the_endpoint_agrees_with_duckdb(both: tuple[flight_sql.Cursor, duckdb.D
     assert agree(cursor.fetchall(), direct.execute(statement).fetchall()), statement
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["TIMESTAMP '2024-01-02 03:04:05'::DATE", "DATE '2024-01-02'::VARCHAR", "- ~ 7", "2 // 1.5 ** ~ 7", ".5"],
+)
+def test_expressions_are_those_that_were_written(
+    both: tuple[flight_sql.Cursor, duckdb.DuckDBPyConnection], expression: str
+) -> None:
+    cursor, direct = both
+    statement = f"SELECT {expression}, typeof({expression})"
+    cursor.execute(statement)
+    assert cursor.fetchall() == direct.execute(statement).fetchall()
+
+
 def test_other_rows_are_noticed() -> None:
     assert agree([(1, None), (2, None)], [(2, None), (1, None)])
     assert not agree([(1,), (1,)], [(1,)])

@@ -140,12 +140,12 @@ def test_parameters_with_offsets_beyond_them_read_no_memory(endpoint: Endpoint) 
 
         assert bound(sound) == [{"x": b"x" * 64}]
         for damaged in (beyond, b"junk"):
-            with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
+            with pytest.raises(pa.ArrowInvalid, match="PARAMETERS_INVALID"):
                 bound(damaged)
         command = sql.CommandPreparedStatementQuery(prepared_statement_handle=b'["SELECT ?", null]')
         put, _ = client.do_put(flight.FlightDescriptor.for_command(packed(command)), batch.schema, ANN)
         put.write_batch(pa.ipc.open_stream(beyond).read_next_batch())
-        with pytest.raises(flight.FlightServerError, match="PARAMETERS_INVALID"):
+        with pytest.raises(pa.ArrowInvalid, match="PARAMETERS_INVALID"):
             put.close()
 
 
@@ -220,16 +220,16 @@ def test_answers_name_no_path(ann: flight_sql.Connection, place: Path) -> None:
 def test_raw_flight_is_refused_in_order(endpoint: Endpoint) -> None:
     with flight.connect(endpoint.uri) as client:
         for data in (b"", b"junk", b"\x0a\x10type.none.at.all"):
-            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+            with pytest.raises(pa.ArrowNotImplementedError, match="COMMAND_INVALID"):
                 client.get_flight_info(flight.FlightDescriptor.for_command(data), ANN)
-            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+            with pytest.raises(pa.ArrowNotImplementedError, match="COMMAND_INVALID"):
                 client.do_get(flight.Ticket(data), ANN).read_all()
-            with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+            with pytest.raises(pa.ArrowNotImplementedError, match="COMMAND_INVALID"):
                 list(client.do_action(flight.Action("DropTable", data), ANN))
         with pytest.raises(flight.FlightUnauthenticatedError):
             client.get_flight_info(flight.FlightDescriptor.for_path("x"))
         writer, _ = client.do_put(flight.FlightDescriptor.for_command(b"x"), pa.schema([("x", pa.int32())]), ANN)
-        with pytest.raises(flight.FlightServerError, match="COMMAND_INVALID"):
+        with pytest.raises(pa.ArrowInvalid, match="COMMAND_INVALID"):
             writer.close()
 
 
@@ -336,6 +336,8 @@ def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
         # Unless its caller is not let in any more.
         del service.releases["bob"]
         publish(published, 4, "main", {"t": "SELECT 'the service is asked again' AS x"})
+        # The endpoint looks again in a moment; the rows do not fit into the buffers until then.
+        time.sleep(4)
         with pytest.raises(flight.FlightUnauthenticatedError):
             stream.read_all()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,6 +27,7 @@ ENDLESS: Message = {
     "tables": [],
     "files": {},
     "parameters": None,
+    "lenient": False,
     "rows": True,
 }
 
@@ -114,3 +117,20 @@ def test_only_directories_of_killed_endpoints_are_swept(tmp_path: Path, monkeypa
         assert not killed.exists()
     assert {path.name for path in tmp_path.iterdir()} == {"others", "elsewhere", "tableveil-endpoint-link"}
     assert (elsewhere / "spilled").exists()
+
+
+def test_a_killed_endpoint_leaves_no_directory() -> None:
+    program = (
+        "import time; from tableveil.endpoint.query_processes import QueryProcesses; "
+        "from tableveil.endpoint.settings import QueryLimits; "
+        "made = QueryProcesses(QueryLimits()); print(made._spilled.path, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as endpoint:
+        assert endpoint.stdout is not None
+        spilled = Path(endpoint.stdout.readline().strip())
+        (spilled / "values").write_text("of a release")
+        endpoint.kill()
+    until = time.monotonic() + 30.0
+    while spilled.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not spilled.exists()

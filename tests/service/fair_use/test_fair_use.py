@@ -71,11 +71,47 @@ def test_each_principal_holds_so_many_at_most(use: FairUse) -> None:
             held.enter_context(use.holding("anna", Held.STREAM))
         held.enter_context(use.holding("anna", Held.LOAD))
         held.enter_context(use.holding("bert", Held.STREAM))
-        for kind in Held:
+        for kind in (Held.STREAM, Held.LOAD):
             with pytest.raises(BusyError, match=f"{kind.value} of one principal"), use.holding("anna", kind):
                 pass
     with use.holding("anna", Held.LOAD):
         pass
+    assert not use._held
+
+
+def test_who_waits_for_a_call_of_a_moment_gets_its_place() -> None:
+    use, begun = FairUse(Limits(calls=1)), threading.Event()
+
+    def another() -> None:
+        begun.set()
+        with use.holding("anna", Held.CALL):
+            pass
+
+    with use.holding("anna", Held.CALL):
+        thread = threading.Thread(target=another)
+        thread.start()
+        begun.wait(60)
+    thread.join()
+    with use.holding("anna", Held.CALL), pytest.raises(BusyError) as raised, use.holding("anna", Held.CALL):
+        pass
+    assert raised.value.code == "RATE_LIMITED"
+    assert raised.value.retry_seconds > 0
+    assert not use._held
+
+
+def test_bytes_count_as_the_largest_message_until_they_are_there() -> None:
+    use = FairUse(Limits(bytes=100))
+    with use.holding("anna", Held.BYTES, 80) as keep:
+        keep(30)
+        with (
+            use.holding("anna", Held.BYTES, 70),
+            use.holding("bert", Held.BYTES, 100),
+            pytest.raises(BusyError),
+            use.holding("anna", Held.BYTES, 1),
+        ):
+            pass
+        with use.holding("anna", Held.BYTES, 70) as keep_second:
+            keep_second(0)
     assert not use._held
 
 

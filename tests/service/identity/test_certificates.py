@@ -46,7 +46,17 @@ def test_names_of_nobody(certificates: ClientCertificates, names: tuple[str, ...
 
 
 @pytest.mark.parametrize(
-    "entry", ["", "etl", "dns:etl.example", "dns:=etl", "dns:etl.example=", "cn:etl=etl", "dns:etl.example= etl"]
+    "entry",
+    [
+        "dns:etl.example=et\u2060l",
+        "",
+        "etl",
+        "dns:etl.example",
+        "dns:=etl",
+        "dns:etl.example=",
+        "cn:etl=etl",
+        "dns:etl.example= etl",
+    ],
 )
 def test_mappings_that_are_refused(entry: str) -> None:
     with pytest.raises(InvalidError) as raised:

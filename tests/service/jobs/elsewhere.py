@@ -39,6 +39,7 @@ from tableveil.state.jobs import now
 from tableveil.state.mapper import NumberedTable
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.state.utility_reports import UTILITY_REPORTS
+from tests.service.jobs.contexts import NO_MODELS
 from tests.service.jobs.managed import ended
 
 WARDS = InlineLevels((("north", "up", "*"), ("süd", "down", "*"), ("e'ast", "down", "*")))
@@ -94,7 +95,7 @@ def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> 
 
 def run(database: Database, work: Work, approval: tuple[str, ...] = ()) -> Job:
     """A job, on a manager of its own."""
-    jobs = JobManager(database, 1, approval=approval)
+    jobs = JobManager(database, 1, approval=approval, policy_of=lambda _: NO_MODELS)
     try:
         return ended(jobs, jobs.submit(work).request.number, SECONDS)
     finally:
@@ -200,6 +201,9 @@ def _figures(result: Any) -> dict[str, Any]:
     if "measures" in figures:
         # Sums of floating-point numbers depend on the order of the rows.
         figures["measures"] = [(found.model, found.measure, f"{found.value or 0:.9g}") for found in figures["measures"]]
+    if "guarantees" in figures:
+        # Joint classes with releases of before are counted in the database alone.
+        figures["guarantees"] = [found for found in figures["guarantees"] if not found.model.startswith("joint_k")]
     if "attributes" in figures:
         figures["attributes"] = [replace(found, hierarchy="") for found in figures["attributes"]]
         # Advice depends on the time that it has.

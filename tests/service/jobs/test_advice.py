@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.errors import Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.pipelines import advice
+from tableveil.pipelines import advice, full_domain
+from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
     AttributePolicy,
@@ -27,6 +30,8 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
+from tableveil.state import jobs as store
+from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
 from tests.inserted import insert
@@ -81,11 +86,29 @@ def released(database: Database, run: Run) -> Callable[..., Release]:
     return release
 
 
+@pytest.fixture
+def tried(database: Database) -> Callable[..., DryRun]:
+    """Dry runs of a policy."""
+
+    def dry_run(policy: Policy, control: Control | None = None) -> DryRun:
+        with database.session() as own:
+            own.control = control or Control()
+            number = store.next_number(own.ledger)
+            source, target = policy.source, policy.release
+            request = store.Request(number, "", "{}", "", source, target.schema, target.name, store.now())
+            store.insert_request(own.ledger, request)
+            found = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), policy))
+        assert found is not None
+        return found
+
+    return dry_run
+
+
 def asked(**changes: Any) -> Policy:
     return replace(POLICY, **changes)
 
 
-def erased(release: Release) -> list[str]:
+def erased(release: Release | DryRun) -> list[str]:
     return [match[1] for text in other_warnings(release) if (match := NOTHING_OF.match(text))]
 
 
@@ -112,15 +135,17 @@ def erased(release: Release) -> list[str]:
 def test_every_erased_column_is_named_and_what_is_offered_keeps_it(
     session: Session,
     released: Callable[..., Release],
+    tried: Callable[..., DryRun],
     rows: list[tuple[int, str | None, str | None]],
     policy: Policy,
 ) -> None:
     create(session, rows)
-    release = released(policy)
+    dry_run, release = tried(policy), released(policy)
     gone = [attribute.column for attribute in release.attributes if attribute.distinct_after == 1]
-    assert erased(release) == gone != []
+    assert erased(release) == erased(dry_run) == gone != []
+    assert not OFFERED.search(" ".join(release.warnings))
     offers = 0
-    for column, warning in zip(gone, [w for w in other_warnings(release) if NOTHING_OF.match(w)], strict=True):
+    for column, warning in zip(gone, [w for w in other_warnings(dry_run) if NOTHING_OF.match(w)], strict=True):
         for changes, score in OFFERED.findall(warning):
             offers += 1
             made = [Change(*change.split(" = ")) for change in changes.split(" and ")]
@@ -131,12 +156,12 @@ def test_every_erased_column_is_named_and_what_is_offered_keeps_it(
 
 
 @pytest.fixture
-def told(session: Session, released: Callable[..., Release]) -> Callable[..., str]:
-    """All warnings of a release, as one text."""
+def told(session: Session, tried: Callable[..., DryRun]) -> Callable[..., str]:
+    """All warnings of a dry run, as one text."""
 
     def text(rows: list[tuple[int, str | None, str | None]], policy: Policy) -> str:
         create(session, rows)
-        return " ".join(other_warnings(released(policy)))
+        return " ".join(other_warnings(tried(policy)))
 
     return text
 
@@ -161,14 +186,30 @@ def test_levels_that_the_policy_asks_for_have_no_remedy(told: Callable[..., str]
     assert "search.levels gives its level" in text
 
 
-def test_nothing_is_promised_without_time(told: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_promised_without_checks(told: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advice, "search", None)
-    limited = SearchOptions(time_limit_seconds=Decimal("0.000001"))
+    monkeypatch.setattr(full_domain, "checks_for", lambda combinations: 0)
     diverse = (KAnonymity(6), DistinctLDiversity("illness", 2))
-    text = told(people(a10="fff", a60="mmm"), asked(privacy_models=diverse, search=limited))
+    text = told(people(a10="fff", a60="mmm"), asked(privacy_models=diverse))
     assert NOTHING_OF.findall(text) == ["age", "sex"]
-    assert "not found out in time" in text
+    assert "was not found out in 0 checks" in text
     assert "Feasible" not in text
+
+
+def test_a_clock_changes_nothing(session: Session, tried: Callable[..., DryRun]) -> None:
+    """Advice is limited by checks: it is the same where every look at the time finds an hour gone."""
+    create(session, people(a10="ffffm", a60="mmmm"))
+    policy = asked(suppression_limit=Decimal("0.05"))
+    hours = (3600.0 * hour for hour in itertools.count())
+    first = tried(policy).warnings
+    assert tried(policy, Control(lambda: next(hours))).warnings == first
+    assert OFFERED.search(" ".join(first))
+
+
+def test_a_release_tells_who_knows_more(session: Session, released: Callable[..., Release]) -> None:
+    create(session, people(a10="ffff", a60="mmmmf"))
+    (warning,) = [text for text in released(POLICY).warnings if NOTHING_OF.match(text)]
+    assert warning.endswith("tableveil show --advice, or a dry run, tells what would keep some of it.")
 
 
 # --- choosing by quasi-identifiers only -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
+from tableveil.lifecycle import withdraw
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
@@ -22,7 +23,6 @@ from tableveil.policy import (
     ReleaseTarget,
     Role,
 )
-from tableveil.release import withdraw
 from tableveil.state.releases import Release
 from tests.migrated import opened
 from tests.service.jobs.test_classes_again import FIRST, Run, again, classes

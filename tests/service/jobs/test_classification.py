@@ -15,6 +15,8 @@ from tableveil.backend import Database, Session
 from tableveil.classification.model import Assessment
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
+from tableveil.features.sampled import draw_sample, labels_of
+from tableveil.features.unpaired import set_beside
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
 from tableveil.pipelines.assessed_release import read_again, resolve_assessed, written_rows
@@ -38,8 +40,6 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.release.sampled import draw_sample, labels_of
-from tableveil.release.unpaired import set_beside
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.classifications import Classification

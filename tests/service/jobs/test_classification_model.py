@@ -30,6 +30,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 
@@ -48,7 +49,7 @@ POLICY = Policy(
     default_role=Role.INSENSITIVE,
     person_column="id",
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
+    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
     repeat_reason="a test",
     suppression_limit=Decimal("0.2"),
 )

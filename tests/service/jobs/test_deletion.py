@@ -11,20 +11,24 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.convert import stored_policy
+from tableveil.convert import canonical_json, stored_policy
+from tableveil.convert.proposals import composed
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.frontier import frontier_work
+from tableveil.pipelines.propose import proposal_work
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.proposal import ProposalRequest
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
 from tableveil.runtime.retention import delete_old
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import KINDS, JobKind
+from tableveil.v1 import proposal_service_pb2 as v1
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
 
@@ -34,6 +38,11 @@ FINDINGS: dict[str, Callable[[], Work]] = {
     "frontier": lambda: frontier_work(POLICY, FrontierGrid.of([2, 3], [Decimal(0)]), "{}"),
     "risk analysis": lambda: risk_analysis_work(
         RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}", stored_policy
+    ),
+    "proposal": lambda: proposal_work(
+        ProposalRequest(TableReference("", "main", "patients"), seconds=Decimal(4)),
+        canonical_json(v1.ProposalRequest()),
+        composed,
     ),
     "utility report": lambda: utility_report_work(1, "{}", lambda _: POLICY),
 }
@@ -71,8 +80,17 @@ def test_every_table_of_what_jobs_find_is_known(jobs: JobManager, session: Sessi
         "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'tableveil' GROUP BY ALL"
     )
     known = {name for kind, stored in KINDS.items() if kind is not JobKind.RELEASE for name in stored.results.names()}
-    of_jobs = {"jobs", "job_events", "job_outcomes", "job_reads", "releases", "audit_entries"}
-    referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report", "dry_run"}
+    of_jobs = {
+        "jobs",
+        "job_events",
+        "job_outcomes",
+        "job_reads",
+        "job_rights",
+        "joint_texts",
+        "releases",
+        "audit_entries",
+    }
+    referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report", "dry_run", "proposal"}
     assert known == {name for name, found in columns if referring & set(found)} - of_jobs
     assert {*KINDS} == {*JobKind}
 

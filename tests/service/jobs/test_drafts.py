@@ -227,3 +227,38 @@ def test_no_table(database: Database) -> None:
     with pytest.raises(NotFoundError) as caught:
         Drafts(database).draft(TableReference("", "main", "peopel"), Control())
     assert [fault.field for fault in caught.value.faults] == ["table.table"]
+
+
+VISITS = """
+    SELECT {number} AS "{name}", i AS "Fallnummer", md5_number_lower('s' || p) % 2 AS c1,
+        1930 + md5_number_lower('b' || p) % 90 AS c2, 'o' || md5_number_lower('o' || p) % 100 AS c3,
+        DATE '2024-01-01' + (md5_number_lower('d' || i) % 300)::INT AS c4, md5_number_lower('w' || i) % 12 AS ward,
+        md5_number_lower('c' || i) % 200 AS diagnosis
+    FROM (SELECT i, md5_number_lower('p' || i) % 400 AS p FROM range(2000) r(i))
+"""
+
+NAMES = ("Versicherten-Nr", "Patienten-Nr", "PatNr", "KVNR", "Behandlungsfall", "pid", "c0", "Wohnheim", "ref")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_people_with_several_rows_are_known_by_the_rows(draft: Draft, name: str) -> None:
+    for number in ("p", "'A-' || p"):
+        found = draft(VISITS.format(number=number, name=name))
+        assert roles(found)[name] is Role.IDENTIFYING, number
+        assert found.person_column == name
+        assert found.repeating
+        assert "as rows of one person do" in remarks(found, "person_column")
+
+
+def test_a_person_is_preferred_to_their_cases(draft: Draft) -> None:
+    """Several rows of a case agree as well."""
+    found = draft(VISITS.format(number="p", name="x").replace('i AS "Fallnummer"', "p * 10 + i % 2 AS y"))
+    assert roles(found) | {"x": Role.IDENTIFYING, "y": Role.IDENTIFYING} == roles(found)
+    assert found.person_column == "x"
+
+
+def test_a_number_of_cases_is_no_person(draft: Draft) -> None:
+    for name in ("Fallnummer", "visit_id", "Aufnahme-Nr"):
+        found = draft(VISITS.format(number="i", name="Fall-Nr").replace('"Fallnummer"', f'"{name}"'))
+        assert roles(found)[name] is Role.IDENTIFYING
+        assert found.person_column is None

@@ -69,7 +69,8 @@ def test_it_leaves_nothing_else(jobs: JobManager, session: Session) -> None:
     assert dry_run(jobs, POLICY).state is JobState.SUCCEEDED
     after = everything(session)
     changed = {name for name in after if after[name] != before.get(name)}
-    own = {f"tableveil.{name}" for name in ("jobs", "job_events", "job_outcomes", "job_reads", *DRY_RUNS.names())}
+    of_job = ("jobs", "job_events", "job_outcomes", "job_reads", "job_rights")
+    own = {f"tableveil.{name}" for name in (*of_job, *DRY_RUNS.names())}
     assert after.keys() == before.keys()
     assert changed <= own
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.disclosure.determined import Measured
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.foresight import check_rows
@@ -35,7 +36,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.release.disclosure import Measured
+from tableveil.source import recurring
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
 from tests.service.jobs.contexts import context
@@ -94,8 +95,15 @@ def test_a_column_of_another_type_than_it_is_released_with_is_counted_alike(
 def test_a_coin_costs_nothing_and_a_birth_year_nearly_everything(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """However small the part is that is looked at: all decades are alike, and have 5,000 triples each."""
-    monkeypatch.setattr(import_module("tableveil.release.effective"), "MOST_TRIPLES", most)
+    """However small the part is that is looked at: all decades are alike, and have 500 rows each."""
+    for module in (
+        "tableveil.disclosure.effective",
+        "tableveil.disclosure.effective_arrays",
+        "tableveil.privacy.effective.rows",
+    ):
+        monkeypatch.setattr(import_module(module), "MOST_CELLS", most)
+    # All columns are made of the age, which so seems to number people.
+    monkeypatch.setattr(recurring, "FEWEST_VALUES", 10_000)
     fill(session, coin=COIN, cohort=COHORT, birth_year=BIRTH_YEAR)
     coin, *telling = insensitive("coin", "cohort", "birth_year")
     for column, least in zip(telling, (100, 75), strict=True):
@@ -329,7 +337,7 @@ def test_the_verification_counts_again(
         return found
 
     refused_before = refused_ones("checked")
-    monkeypatch.setattr(import_module("tableveil.release.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
     assert refused_ones("unchecked") == refused_before
     assert 0 < len(refused_before) < 4
     assert -1 not in refused_before

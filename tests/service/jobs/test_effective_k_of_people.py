@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.disclosure.determined import Measured
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.foresight import check_rows
@@ -36,10 +37,10 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.release.disclosure import Measured
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
 from tests.service.jobs.contexts import context
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 
@@ -67,8 +68,11 @@ POLICY = Policy(
 SHOWN = {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "gone"}
 ANY_LEVEL = tuple(replace(a, minimum_level=0, maximum_level=2) for a in POLICY.attributes[:2])
 LOCAL = {"local_recoding": LocalRecoding(), "attributes": (*ANY_LEVEL, *POLICY.attributes[2:])}
-AGAIN = replace(POLICY.release, if_exists=IfExists.REPLACE)
+AGAIN = replace(POLICY.release, if_exists=IfExists.REPLACE, guards=UNGUARDED)
 KINDS: dict[str, dict[str, Any]] = {"dropped": {}, "shown": SHOWN, "local": LOCAL, "local, shown": LOCAL | SHOWN}
+
+BY_COST = ["dropped", "local, shown", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("shown", "local"))]
+"""The first two make each choice once; the others are long."""
 
 
 @pytest.fixture
@@ -161,14 +165,14 @@ def brute_force(visits: Sequence[Visit], classes: Mapping[tuple[str, ...], list[
     return least
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BY_COST)
 def test_random_tables(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """However few own values are counted first."""
     fewer, together, pools = 0, 0, 0
     for seed in range(6):
-        monkeypatch.setattr(import_module("tableveil.release.effective_owners"), "FIRST", (1000, 2)[seed % 2])
+        monkeypatch.setattr(import_module("tableveil.privacy.effective.rows"), "FIRST", (1 << 15, 2)[seed % 2])
         visits = drawn(seed)
         create(session, visits)
         release = run(database, replace(POLICY, **KINDS[kind], release=AGAIN, repeat_reason="a test"))
@@ -323,7 +327,7 @@ def test_the_check_of_a_policy_counts_people(database: Database, session: Sessio
     assert [fault.field for fault in raised.value.faults] == ["attributes[1].role"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BY_COST)
 def test_the_verification_counts_people_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
@@ -352,7 +356,7 @@ def test_the_verification_counts_people_again(
         return found
 
     refused_before = refused_ones()
-    monkeypatch.setattr(import_module("tableveil.release.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
     assert refused_ones() == refused_before
     assert 0 < len(refused_before) < 6
     assert -1 not in refused_before
@@ -364,7 +368,7 @@ def test_the_verification_says_how_many_people_are_left(
 ) -> None:
     """Also where the rows that are left are fewer than k themselves."""
     create_cohorts(session, visits)
-    monkeypatch.setattr(import_module("tableveil.release.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
     with pytest.raises(InternalError) as raised:
         run(database, COHORTS)
     (fault,) = raised.value.faults

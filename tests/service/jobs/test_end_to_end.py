@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -36,6 +36,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.service.jobs.plain import plain_target
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 Value = str | None
@@ -89,7 +90,7 @@ class Problem:
             attributes=(*quasi_identifiers, AttributePolicy("s", Role.SENSITIVE)),
             person_column=None,
             privacy_models=(KAnonymity(self.k),),
-            release=plain_target("main", "out", self.kind, IfExists.REPLACE),
+            release=replace(plain_target("main", "out", self.kind, IfExists.REPLACE), guards=UNGUARDED),
             suppression_limit=self.limit,
             suppressed_records=self.suppressed,
             marker_column="" if self.suppressed is SuppressedRecords.DROP else "gone",

@@ -45,6 +45,7 @@ from tableveil.state.frontiers import FRONTIERS, Frontier
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tests.service.jobs.contexts import context
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 Row = tuple[int, str]
@@ -59,7 +60,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(Profitability(),),
-    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
+    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
     suppression_limit=Decimal(1),
     quality_model=PublisherPayoutModel(),
     game=GAME,

@@ -202,7 +202,7 @@ def check(session: Session, names: Names, release: Release) -> None:
 def test_models_hold_whatever_things_are_called(database: Database, run: Run, case: str) -> None:
     """Two models for each part of the verification; suppressed records show their values."""
     names = CASES[case]
-    illness, population = names.columns[3], (names.source[0], f"{names.source[1]}_peopled")
+    person, illness, population = *names.columns[2:4], (names.source[0], f"{names.source[1]}_peopled")
     policy = policy_of(names)
     illnesses = InlineLevels((("illness 0", "any"), ("illness 1", "any")))
     attributes = [
@@ -227,7 +227,8 @@ def test_models_hold_whatever_things_are_called(database: Database, run: Run, ca
         make(session, names)
         session.execute(
             f"CREATE TABLE {quoted(*population)} AS SELECT * FROM {quoted(*names.source)} "
-            f"UNION ALL SELECT * FROM {quoted(*names.source)} WHERE {quoted(names.columns[1])} IS NULL"
+            f"UNION ALL SELECT * REPLACE ('another' AS {quoted(person)}) FROM {quoted(*names.source)} "
+            f"WHERE {quoted(names.columns[1])} IS NULL"
         )
         release = run(database, policy)
         shown = session.rows(

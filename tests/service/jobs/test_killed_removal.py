@@ -15,10 +15,10 @@ import pytest
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.convert import stored_policy
+from tableveil.lifecycle import decide, withdraw
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
-from tableveil.release import decide, withdraw
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
 from tableveil.state import removal

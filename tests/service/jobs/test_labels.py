@@ -1,14 +1,12 @@
-"""The columns beside labels, the tables that explain a release, and answers to the questions in docs/analysts.md."""
+"""The columns beside labels, and the tables that explain a release."""
 
 from __future__ import annotations
 
 import datetime
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +32,6 @@ from tableveil.state.releases import Release
 from tests.migrated import opened
 
 Run = Callable[..., Release]
-
-ANALYSTS = Path(__file__).parents[3] / "docs" / "analysts.md"
-QUESTIONS = re.findall(r"```sql\n(.*?)```", ANALYSTS.read_text(encoding="utf-8").partition("## Ten questions")[2], re.S)
 
 REGIONS = ("north", "south", "east")
 UNUSED = "a label that nobody has"
@@ -104,38 +99,13 @@ def records(session: Session) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in session.rows("FROM discharges_released")]
 
 
-# --- the questions of the guide --------------------------------------------------------------------------------------
-
-
-def test_the_mean_age_by_diagnosis(session: Session, records: list[dict[str, Any]]) -> None:
-    ages = defaultdict(list)
-    for record in records:
-        if record["age_to"] is not None:
-            ages[record["diagnosis"]].append((record["age_from"] + record["age_to"]) / 2)
-    assert len(ages) > 2
-    found = {row[0]: row[1] for row in session.rows(QUESTIONS[0])}
-    assert found == pytest.approx({diagnosis: sum(of) / len(of) for diagnosis, of in ages.items()})
-
-
-def test_the_trend_is_in_the_order_of_time(session: Session) -> None:
-    found = [label for label, *_ in session.rows(QUESTIONS[1])]
-    assert len(found) > 1
-    assert found == sorted(found)
-
-
-def test_those_who_are_at_least_forty(session: Session, records: list[dict[str, Any]]) -> None:
-    ((certain,),) = session.rows(QUESTIONS[3])
-    labels = {record["age"] for record in records if (record["age_from"] or 0) >= 40}
-    assert labels
-    assert all(int(re.findall("[0-9]+", label)[0]) >= 40 for label in labels)
-    assert certain == sum(record["age"] in labels for record in records)
-
-
 def test_joins_by_labels_find_null(session: Session, records: list[dict[str, Any]]) -> None:
-    """The question that joins classes keeps all records, of NULL labels as well."""
+    """The join that the guide tells of keeps all records, of NULL labels as well."""
     assert any(record["age"] is None for record in records)
-    found = session.rows(QUESTIONS[7])
-    assert sum(row[-1] for row in found) == len(records)
+    labels = ("age", "admitted", "region", "zip_code")
+    same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in labels)
+    joined = f"FROM discharges_released r JOIN discharges_released_classes c ON {same}"
+    assert session.rows(f"SELECT count(*) {joined}") == [(len(records),)]
 
 
 # --- what is written -------------------------------------------------------------------------------------------------
@@ -154,6 +124,14 @@ def test_bounds_and_ranks_are_functions_of_the_label(records: list[dict[str, Any
         assert dict(listed) == {label: sum(r[name] == label for r in records) for label in seen}
     assert {type(record["admitted_from"]) for record in records} <= {datetime.date, type(None)}
     assert [record["class_id"] for record in records] != []
+
+
+def test_comments_warn_that_labels_are_text(session: Session) -> None:
+    told = dict(
+        session.rows("SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'discharges_released'")
+    )
+    assert told["age"].endswith("Text: sort by age_rank, compare and compute by age_from and age_to.")
+    assert told["region"].endswith("Text: sort by region_rank.")
 
 
 def test_nothing_of_the_policy_is_told(session: Session) -> None:

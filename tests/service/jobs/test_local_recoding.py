@@ -44,7 +44,7 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.release import own_levels
+from tableveil.release import by_combination
 from tableveil.search.infeasible import Infeasible
 from tableveil.search.relaxing import Relaxed
 from tableveil.state.releases import Release
@@ -382,12 +382,12 @@ def test_a_wrong_level_is_found(
 ) -> None:
     """The verification labels the source's rows anew from the plan."""
     create(session, drawn(7, 120))
-    label_at = own_levels.label_at_own_level
+    label_at = by_combination.label_at_own_level
 
     def coarser(labels: Any, attribute: int) -> Any:
         return label_at(dict.fromkeys(labels, labels[max(labels)]) if attribute == 1 else labels, attribute)
 
-    monkeypatch.setattr("tableveil.release.write.label_at_own_level", coarser)
+    monkeypatch.setattr("tableveil.release.by_combination.label_at_own_level", coarser)
     with pytest.raises(InternalError) as raised:
         run(database, POLICY)
     assert raised.value.code == "VERIFICATION_FAILED"

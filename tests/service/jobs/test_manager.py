@@ -298,7 +298,7 @@ def test_of_two_simultaneous_releases_without_a_reason_one_is_refused(
         writing[0] -= 1
 
     # The package has a function of the module's name.
-    monkeypatch.setattr(import_module("tableveil.release.publish"), "verify", verify_slowly)
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "verify", verify_slowly)
     jobs = open_manager(concurrent_jobs=2)
     submitted = [submit(jobs, to(name, repeat_reason="")) for name in ("first", "second")]
     done = [ended(jobs, job.number) for job in submitted]

@@ -318,16 +318,16 @@ def test_the_example_is_released(database: Database, session: Session, run: Run)
     policy, faults = policy_from_proto(message)
     assert policy is not None, faults
     session.execute(
-        "CREATE TABLE visits AS SELECT i AS patient_id, i * 7 % 100 AS age, nullif(i % 40, 0) * 1000 AS income, "
-        "DATE '2026-01-01' + (i * 13 % 200)::INTEGER AS admitted, "
-        "['mild', 'moderate', 'severe', 'critical'][1 + i % 4] AS severity, "
-        "lpad((i * 31 % 70)::VARCHAR, 5, '0') AS zip_code, i * i % 97 AS charge, 'unlisted' AS note "
+        "CREATE TABLE discharges AS SELECT i AS patient_id, i * 7 % 100 AS age, i % 40 AS length_of_stay, "
+        "DATE '2026-01-01' + (i * 13 % 200)::INTEGER AS admission_date, "
+        "if(i % 40 > 0, lpad((i * 31 % 70)::VARCHAR, 5, '0'), NULL) AS zip_code, i * i % 97 AS charge, "
+        "'unlisted' AS note "
         "FROM range(120) AS r(i)"
     )
     release = run(database, policy)
-    names = [name for name, *_ in session.rows("DESCRIBE visits_microaggregated")]
-    beside = [f"admitted_{end}" for end in ("from", "to", "rank")]
-    assert names == ["age", "income", "admitted", *beside, "severity", "zip_code", "zip_code_rank", "charge"]
+    names = [name for name, *_ in session.rows("DESCRIBE discharges_microaggregated")]
+    beside = [f"admission_date_{end}" for end in ("from", "to", "rank")]
+    assert names == ["age", "length_of_stay", "admission_date", *beside, "zip_code", "zip_code_rank", "charge"]
     assert release.suppressed_records == 3
     reached = {g.model: g.after for g in release.guarantees}
     assert (reached["k_anonymity"] or 0) >= 5

@@ -11,6 +11,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassValues, SensitiveColumn
+from tableveil.disclosure.determined import EFFECTIVE_K
 from tableveil.errors import InfeasibleError
 from tableveil.policy import (
     AbsentValues,
@@ -27,7 +28,6 @@ from tableveil.policy import (
     validate_policy,
 )
 from tableveil.privacy.entropy_diversity import entropy_l
-from tableveil.release.disclosure import EFFECTIVE_K
 from tests.service.jobs import test_microaggregation
 from tests.service.jobs.aggregated_rows import (
     Row,

@@ -19,6 +19,7 @@ import pytest
 from tableveil.aggregation.points import Clustered, Points
 from tableveil.backend import Database, Session
 from tableveil.control import Control
+from tableveil.disclosure.determined import Measured
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.microaggregation.solve import solve
 from tableveil.pipelines import microaggregation as run_microaggregation
@@ -47,8 +48,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy.diversity_of_people import DistinctOfPeopleRule
 from tableveil.privacy.people import DominanceRule, KPeopleRule
-from tableveil.release import aggregated
-from tableveil.release.disclosure import Measured
+from tableveil.release import clusters
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.service.jobs import test_people
@@ -361,16 +361,16 @@ def test_records_written_into_other_clusters_do_not_pass(
 
         def moved(*given: Any) -> Any:
             made: Any = plan(*given)
-            members = made.aggregated.members
+            members = made.recoding.members
             shifted = (*members.sensitive[:-1], members.sensitive[-1][::-1].copy())
-            return replace(made, aggregated=replace(made.aggregated, members=replace(members, sensitive=shifted)))
+            return replace(made, recoding=replace(made.recoding, members=replace(members, sensitive=shifted)))
 
         monkeypatch.setattr(run_microaggregation, "_plan", moved)
     else:
-        joined = aggregated._joined
-        monkeypatch.setattr(aggregated, "_joined", lambda plan, members: list(joined(plan, members))[:-1])
+        joined = clusters._joined
+        monkeypatch.setattr(clusters, "_joined", lambda plan, members: list(joined(plan, members))[:-1])
         # The effective k needs the people of the rows.
-        publish = import_module("tableveil.release.publish")
+        publish = import_module("tableveil.lifecycle.publish")
         monkeypatch.setattr(publish, "check_effective_k", lambda *_: Measured((), ()))
     error = refused(InternalError, database, POLICY)
     found = {"people": "the clusters do not have every record", "places": "the rows are not the records of the people"}

@@ -113,10 +113,9 @@ def test_the_limit_and_the_models_are_told_together(database: Database, session:
         own.control = Control()
         job, changed = context(own), with_changes(policy, relaxation.changes)
         source, resolved, hierarchies = resolve_fully(own, changed, store=False)
-        assert resolved.microaggregation is not None
         with own.transaction():
             _, dictionaries = read_dictionaries(own, source, resolved, hierarchies)
-            read = run_microaggregation.clusterable(own, resolved, resolved.microaggregation, dictionaries)
+            read = run_microaggregation.clusterable(own, resolved, dictionaries)
         run_microaggregation._check_limit(read)
         assert run_microaggregation._solve(job, read).found.clusters.number == 1
 

@@ -39,6 +39,7 @@ from tests.inserted import insert
 from tests.searched import searched
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 
@@ -75,7 +76,7 @@ def policy_of(*attributes: AttributePolicy, k: int = 4, **fields: Any) -> Policy
         (*attributes, ILLNESS),
         None,
         (KAnonymity(k),),
-        ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
+        ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
         default_role=Role.IDENTIFYING,
         repeat_reason="a test",
         suppression_limit=Decimal("0.2"),

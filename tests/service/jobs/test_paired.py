@@ -15,6 +15,8 @@ from tableveil.backend import Database, Session
 from tableveil.classification.model import Values
 from tableveil.control import Control
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.features.paired import Paired, pair
+from tableveil.features.sampled import SAMPLE, draw_sample
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
 from tableveil.pipelines.levels_inside_folds import ChosenInside
@@ -30,10 +32,7 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
-from tableveil.release import paired as module
-from tableveil.release.paired import Paired, pair
-from tableveil.release.plan import Members
-from tableveil.release.sampled import SAMPLE, draw_sample
+from tableveil.release.clusters import Members, clusters_of
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
@@ -222,9 +221,9 @@ def test_members_of_clusters() -> None:
         counts=np.array([3, 1, 2, 6]),
     )
     codes = [np.array([1] * 8 + [0] * 4 + [-1], np.int32), np.array([2] * 8 + [0] * 4 + [-1], np.int32)]
-    found = module._clusters(members, codes)
+    found = clusters_of(members, codes)
     assert found[-1] == -1
     assert np.bincount(found[:8], minlength=3).tolist() == [0, 2, 6]
     assert np.bincount(found[8:12], minlength=3).tolist() == [3, 1, 0]
-    half = module._clusters(members, [code[::2] for code in codes])
+    half = clusters_of(members, [code[::2] for code in codes])
     assert np.bincount(half[:4], minlength=3).tolist() == [0, 1, 3]

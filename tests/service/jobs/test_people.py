@@ -15,6 +15,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
+from tableveil.convert.releases import release_to_proto
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.pipelines.frontier import run_frontier
@@ -33,9 +34,11 @@ from tableveil.policy import (
 )
 from tableveil.privacy.people import DominanceRule, KPeopleRule
 from tableveil.requests.frontier import FrontierGrid
+from tableveil.risk import ClassSizes, prosecutor_risk
 from tableveil.state import jobs as store
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.releases import Release
+from tableveil.state.seen import Audience
 from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
@@ -116,6 +119,45 @@ def test_every_class_has_k_people(database: Database, session: Session, run: Run
     reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
     assert reached["k_anonymity"] == min(map(len, found))
     assert reached["dominance"] == max(max(people.values()) / people.total() for people in found)
+    check_risks(session, release, rows, found)
+
+
+def check_risks(session: Session, release: Release, rows: Sequence[Row], found: Sequence[Counter[int | None]]) -> None:
+    """The owner's risks are the largest shares of one person, everywhere; the public ones follow from the rows."""
+    before: dict[tuple[str | None, int], Counter[int | None]] = defaultdict(Counter)
+    for letter, age, _, person in rows:
+        before[letter, age][person] += 1
+    for stage, of in (("before", list(before.values())), ("after", found)):
+        risks = [Fraction(max(people.values()), people.total()) for people in of for _ in range(people.total())]
+        measures = {
+            ("highest_risk", None): float(max(risks)),
+            ("average_risk", None): pytest.approx(float(sum(risks) / len(risks))),
+            ("lowest_risk", None): float(min(risks)),
+            ("unique_records", None): sum(people.total() for people in of if len(people) == 1),
+            ("records_above_threshold", "0.2"): sum(risk > Fraction(1, 5) for risk in risks),
+        }
+        query = "SELECT measure, threshold, value FROM tableveil.release_risks WHERE release = ? AND stage = ?"
+        stored = {(name, threshold): value for name, threshold, value in session.rows(query, [release.number, stage])}
+        assert {key: stored[key] for key in measures} == measures
+    highest = {"highest_risk": 1 / min(people.total() for people in found)}
+    assert dict(session.rows("SELECT measure, value FROM out_risk WHERE measure = 'highest_risk'")) == highest
+    assert release.risk_by_size.highest == highest["highest_risk"] < release.risk_after.highest
+    everybody = release_to_proto(replace(release, audience=Audience.PUBLIC))
+    assert everybody.risk_after == everybody.risk_by_size
+    assert everybody.risk_after.highest == highest["highest_risk"]
+    assert release_to_proto(release).risk_after.highest == release.risk_after.highest
+
+
+def test_a_wrong_risk_does_not_pass_the_verification(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(session, visits(1))
+    monkeypatch.setattr(
+        "tableveil.pipelines.full_domain.people_risks",
+        lambda policy, facts, before, released, joint: (None, prosecutor_risk(ClassSizes.of(released.counts), ())),
+    )
+    with pytest.raises(InternalError):
+        run(database, POLICY)
 
 
 @pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])

@@ -17,7 +17,7 @@ from tests.service.jobs.managed import POLICY, submit
 from tests.service.jobs.published import Lake, Place, Published, Shelf, Warehouse, publishing, same
 
 
-@pytest.fixture(params=[Shelf, Lake, Warehouse])
+@pytest.fixture(params=[Shelf, *(pytest.param(kind, marks=pytest.mark.long) for kind in (Lake, Warehouse))])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param is Warehouse:
         return Warehouse(request.getfixturevalue("postgresql").new_database())
@@ -93,7 +93,7 @@ def test_only_approved_releases_are_published(path: Path, place: Place) -> None:
         there.wait(rejected, "REMOVED")
         assert place.names() == set()
         target = replace(POLICY.release, name="approved")
-        there.jobs.decide(approved, Decision(True, "bob", now(), ""), lambda _: replace(POLICY, release=target))
+        there.jobs.decide(approved, Decision(True, "bob", now(), "agreed"), lambda _: replace(POLICY, release=target))
         there.wait(approved, "PUBLISHED")
         assert same(there, approved, "approved")
 

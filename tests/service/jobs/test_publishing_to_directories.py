@@ -8,6 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tableveil.backend import Session, catalog
+from tableveil.publishing import Edition, directory
 from tests.service.jobs.published import OBJECTS, Published, Shelf, publishing, same
 from tests.small_disk import fill, small_disk
 
@@ -40,6 +42,37 @@ def test_a_file_has_the_release_and_nothing_else(shelved: Published, shelf: Shel
     assert {(schema, name) for schema, name, _ in tables} == names
     assert ("main", "released", "It's released") in tables
     assert (facts, ("in years",) in columns) == ([(1, "main", "released", 1)], True)
+
+
+def test_a_file_answers_analysts_under_any_name(shelved: Published, shelf: Shelf) -> None:
+    shelved.publishing.publish(1, "shelf", "")
+    shelved.wait(1, "PUBLISHED")
+    mean = "tv_mean(age, age_rank, age_rank + 2)"
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{shelf.directory / 'releases-1.duckdb'}' AS given (READ_ONLY)")
+        elsewhere = connection.execute(f"SELECT given.main.{mean} FROM given.main.released").fetchall()
+        connection.execute("USE given")
+        assert connection.execute(f"SELECT {mean} FROM released").fetchall() == elsewhere
+        expected = "SELECT avg(age_rank), avg(age_rank) + 2 FROM released"
+        assert [(found["low"], found["high"]) for (found,) in elsewhere] == connection.execute(expected).fetchall()
+
+
+def test_a_transaction_that_lists_the_catalog_does_not_stop_the_file(
+    shelved: Published, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another target's does: DuckDB folds no log of a database in which others have a transaction."""
+    copied = directory._copy
+
+    def listing(session: Session, edition: Edition, copy: str) -> None:
+        other.execute("BEGIN TRANSACTION")
+        catalog.comments(other, "main")
+        copied(session, edition, copy)
+
+    monkeypatch.setattr(directory, "_copy", listing)
+    with shelved.database.session() as other:
+        shelved.publishing.publish(1, "shelf", "")
+        assert shelved.wait(1, "PUBLISHED", lambda one: one.published_at is not None).attempts == 0
+        assert shelf.names() == {"releases-1.duckdb"}
 
 
 def test_a_directory_that_cannot_be_written_is_tried_again(shelved: Published, shelf: Shelf) -> None:

@@ -1,36 +1,57 @@
-"""The questions of docs/analysts.md have the same answers in the database, at an endpoint, and in PostgreSQL."""
+"""The questions of docs/analysts.md have right answers in a published file, at an endpoint, and in PostgreSQL."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tableveil.backend import Database, Settings
+from tableveil.policy import LocalRecoding, Policy
 from tableveil.publishing import DirectoryTarget, Target, read_edition
 from tableveil.publishing.postgresql import PostgresqlTarget
 from tableveil.state.releases import Release
 from tests.migrated import opened
 from tests.postgresql import rows
 from tests.service.endpoint.published import KnownReaders, connected, serving
-from tests.service.jobs.test_labels import POLICY, QUESTIONS, create
+from tests.service.jobs.test_labels import POLICY, create
 
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[str], Rows]
 
+ANALYSTS = Path(__file__).parents[3] / "docs" / "analysts.md"
+QUESTIONS = re.findall(r"```sql\n(.*?)```", ANALYSTS.read_text(encoding="utf-8").partition("## Ten questions")[2], re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
+POLICIES = {
+    "full-domain": POLICY,
+    "local": replace(
+        POLICY,
+        attributes=tuple(replace(attribute, minimum_level=0, maximum_level=None) for attribute in POLICY.attributes),
+        local_recoding=LocalRecoding(),
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=POLICIES)
+def policy(request: pytest.FixtureRequest) -> Policy:
+    return POLICIES[request.param]
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory, run: Callable[..., Release]) -> Iterator[Database]:
+def released(
+    tmp_path_factory: pytest.TempPathFactory, run: Callable[..., Release], policy: Policy
+) -> Iterator[Database]:
     """A database with one release, which may write the directory `published` beside it."""
     place = tmp_path_factory.mktemp("questions")
     for database in opened(place / "test.duckdb"):
         with database.session() as session:
             create(session)
-        run(database, POLICY)
+        run(database, policy)
     (place / "published").mkdir()
     database = Database(Settings(place / "test.duckdb", threads=1, directories=(place / "published",)))
     yield database
@@ -38,16 +59,16 @@ def released(tmp_path_factory: pytest.TempPathFactory, run: Callable[..., Releas
 
 
 @pytest.fixture(scope="module")
-def here(released: Database) -> Iterator[Ask]:
-    with released.session() as session:
-        yield session.rows
+def file(released: Database) -> Iterator[Ask]:
+    directory = released.path.parent / "published"
+    publish(released, DirectoryTarget(directory))
+    with duckdb.connect(directory / "releases-1.duckdb", read_only=True) as connection:
+        yield lambda statement: connection.execute(statement).fetchall()
 
 
 @pytest.fixture(scope="module")
-def endpoint(released: Database) -> Iterator[Ask]:
-    place = released.path.parent
-    publish(released, DirectoryTarget(place / "published"))
-    with serving(place, KnownReaders(ann={1})) as served, connected(served) as connection:
+def endpoint(released: Database, file: Ask) -> Iterator[Ask]:
+    with serving(released.path.parent, KnownReaders(ann={1})) as served, connected(served) as connection:
 
         def ask(statement: str) -> Rows:
             with connection.cursor() as cursor:
@@ -70,7 +91,7 @@ def publish(database: Database, target: Target) -> None:
 
 
 def comparable(value: object) -> object:
-    """The value as all three give it: numbers differ in their types and in their last digits."""
+    """The value as all places give it: numbers differ in their types and in their last digits."""
     return float(f"{float(str(value)):.12g}") if NUMBER.fullmatch(str(value)) else value
 
 
@@ -81,12 +102,52 @@ def test_the_guide_has_ten_questions() -> None:
 @pytest.mark.parametrize("place", ["endpoint", "warehouse"])
 @pytest.mark.parametrize("number", range(1, 11))
 def test_questions_have_the_same_answers_everywhere(
-    here: Ask, request: pytest.FixtureRequest, place: str, number: int
+    file: Ask, request: pytest.FixtureRequest, place: str, number: int
 ) -> None:
     question = QUESTIONS[number - 1]
     ordered = list if "ORDER BY" in question else sorted
     expected, found = (
-        ordered(tuple(map(comparable, row)) for row in ask(question)) for ask in (here, request.getfixturevalue(place))
+        ordered(tuple(map(comparable, row)) for row in ask(question)) for ask in (file, request.getfixturevalue(place))
     )
     assert expected
     assert found == expected
+
+
+# --- the answers are true of the source ------------------------------------------------------------------------------
+
+KEPT = "(SELECT * FROM hidden_source WHERE age IS NOT NULL)"
+
+
+@pytest.fixture(scope="module")
+def source(released: Database, policy: Policy) -> Iterator[Ask]:
+    with released.session() as session:
+        yield session.rows
+
+
+def suppressed(file: Ask) -> int:
+    (found,) = file("SELECT value::BIGINT FROM discharges_released_about WHERE fact = 'suppressed_records'")[0]
+    return int(found)
+
+
+def test_every_record_is_in_one_band_or_shared_out(file: Ask) -> None:
+    ((records,),) = file("SELECT count(*) FROM discharges_released")
+    assert sum(row[-1] for row in file(QUESTIONS[0])) == records
+    for question in (QUESTIONS[1], QUESTIONS[6], QUESTIONS[7]):
+        assert sum(row[-1] for row in file(question)) == pytest.approx(records)
+
+
+def test_the_share_of_the_old_is_in_its_interval(file: Ask, source: Ask) -> None:
+    ((certain, about, possible),) = file(QUESTIONS[2])
+    ((old, people),) = source(f"SELECT count(*) FILTER (WHERE age > 65), count(*) FROM {KEPT}")
+    assert 0 < certain <= about <= possible < 1
+    # The suppressed people may all be old, or all young.
+    missing = suppressed(file)
+    assert certain <= old / (people - missing)
+    assert possible >= (old - missing) / people
+
+
+def test_ages_are_in_the_order_of_numbers(file: Ask) -> None:
+    labels = [label for label, _ in file(QUESTIONS[0]) if label not in (None, "*")]
+    starts = [0 if label.startswith("<") else int(re.findall("[0-9]+", label)[0]) for label in labels]
+    assert len(starts) > 2
+    assert starts == sorted(starts)

@@ -50,6 +50,7 @@ from tests.inserted import insert
 from tests.searched import searched
 from tests.service.jobs.contexts import context, count
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 Row = tuple[Any, ...]
@@ -263,7 +264,7 @@ def test_what_breaks_even_goes_as_the_policy_says(
         suppression_limit=Decimal(1),
         suppressed_records=SuppressedRecords.BLANK,
         marker_column="gone",
-        release=ReleaseTarget("main", "out", ReleaseKind.VIEW, IfExists.REPLACE),
+        release=ReleaseTarget("main", "out", ReleaseKind.VIEW, IfExists.REPLACE, guards=UNGUARDED),
         repeat_reason="a test",
     )
     dropped = run(database, strict)

@@ -19,7 +19,8 @@ from tableveil.policy import (
     RecordLevel,
     Success,
 )
-from tableveil.release import own_levels, write
+from tableveil.release import ReleasePlan, write
+from tableveil.release.by_combination import ByCombination
 from tests.service.jobs import test_record_level
 from tests.service.jobs.test_record_level import EVERYONE, POLICY, Row, Run
 
@@ -74,17 +75,17 @@ def test_changed_rows_are_found(
 def test_levels_that_are_not_those_that_pay_so_much_are_found(
     database: Database, run: Run, people: list[Row], monkeypatch: pytest.MonkeyPatch, column: str, knows: bool
 ) -> None:
-    stage = own_levels.stage_own_levels
+    stage = ByCombination.stage
 
-    def finer(session: Session, own: Any) -> None:
-        stage(session, own)
+    def finer(own: ByCombination, session: Session, plan: ReleasePlan) -> None:
+        stage(own, session, plan)
         # The writer and the verification get equal levels; but these do not pay as recorded.
         session.execute(
             f"UPDATE own_levels SET {column} = {column} - 1 WHERE rowid = "
             f"(SELECT min(rowid) FROM own_levels WHERE {column} = (SELECT max({column}) FROM own_levels))"
         )
 
-    monkeypatch.setattr(write, "stage_own_levels", finer)
+    monkeypatch.setattr(ByCombination, "stage", finer)
     with pytest.raises(InternalError, match="pay the publisher"):
         run(database, replace(POLICY, record_level=RecordLevel(adversary_knows_method=knows)))
 

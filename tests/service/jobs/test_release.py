@@ -33,6 +33,7 @@ from tests.inserted import insert
 from tests.searched import searched
 from tests.service.jobs.managed import other_warnings
 from tests.service.jobs.plain import plain_target
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 
@@ -54,7 +55,7 @@ POLICY = Policy(
     suppression_limit=Decimal("0.2"),
 )
 BLANK: dict[str, Any] = {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"}
-REPLACE = plain_target("main", "released", if_exists=IfExists.REPLACE)
+REPLACE = replace(plain_target("main", "released", if_exists=IfExists.REPLACE), guards=UNGUARDED)
 
 # (age, ward): classes of 4, 3 and 3 at ages by ten; the last two are alone.
 PEOPLE = (

@@ -27,6 +27,7 @@ from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.searched import searched
 from tests.service.jobs.contexts import context
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 
@@ -57,7 +58,9 @@ def example(name: str) -> Policy:
     assert not faults, faults
     policy, found = policy_from_proto(message)
     assert policy is not None, found
-    return replace(policy, repeat_reason="a test", release=replace(policy.release, if_exists=IfExists.REPLACE))
+    return replace(
+        policy, repeat_reason="a test", release=replace(policy.release, if_exists=IfExists.REPLACE, guards=UNGUARDED)
+    )
 
 
 PLAIN = example("safe-harbor.yaml")
@@ -70,34 +73,34 @@ def database(shared_database: Database) -> Database:
 
 
 @pytest.fixture(autouse=True)
-def visits(session: Session) -> None:
+def discharges(session: Session) -> None:
     session.execute("CREATE OR REPLACE TABLE zip_codes (zip VARCHAR, population INTEGER)")
     insert(session, "zip_codes", ZIP_CODES.items())
     session.execute(
-        "CREATE OR REPLACE TABLE visits (patient_id INTEGER, name VARCHAR, zip_code VARCHAR, age UTINYINT, "
-        "admitted DATE, sex VARCHAR, diagnosis VARCHAR)"
+        "CREATE OR REPLACE TABLE discharges (patient_id INTEGER, name VARCHAR, zip_code VARCHAR, age UTINYINT, "
+        "admission_date DATE, sex VARCHAR, diagnosis VARCHAR)"
     )
-    insert(session, "visits", ((number, "Name", *person, "flu") for number, person in enumerate(PEOPLE)))
+    insert(session, "discharges", ((number, "Name", *person, "flu") for number, person in enumerate(PEOPLE)))
 
 
 def crowd(session: Session) -> None:
-    """Adds a thousand people to the visits, many of them alike."""
+    """Adds a thousand people to the discharges, many of them alike."""
     session.execute(
-        "INSERT INTO visits SELECT 100 + i, 'Name', ['02138', '02139', '02215', '03601'][1 + i % 4], i * 37 % 3 * 40, "
-        "DATE '2020-01-01' + (i * 331 % 700)::INTEGER, CASE WHEN i % 7 > 2 THEN 'f' ELSE 'm' END, 'flu' "
-        "FROM range(1000) AS r(i)"
+        "INSERT INTO discharges SELECT 100 + i, 'Name', ['02138', '02139', '02215', '03601'][1 + i % 4], "
+        "i * 37 % 3 * 40, DATE '2020-01-01' + (i * 331 % 700)::INTEGER, CASE WHEN i % 7 > 2 THEN 'f' ELSE 'm' END, "
+        "'flu' FROM range(1000) AS r(i)"
     )
 
 
 def released(session: Session, table: str) -> Counter[tuple[Any, ...]]:
-    return Counter(session.rows(f"SELECT zip_code, age, admitted, sex FROM {table}"))
+    return Counter(session.rows(f"SELECT zip_code, age, admission_date, sex FROM {table}"))
 
 
 def levels(release: Release) -> dict[str, int]:
     return {result.column: result.level for result in release.attributes}
 
 
-LOWEST = {"zip_code": 1, "age": 1, "admitted": 1, "sex": 0}
+LOWEST = {"zip_code": 1, "age": 1, "admission_date": 1, "sex": 0}
 
 
 # --- what is released -----------------------------------------------------------------------------------------------
@@ -105,19 +108,19 @@ LOWEST = {"zip_code": 1, "age": 1, "admitted": 1, "sex": 0}
 
 def test_the_plain_example_releases_the_lowest_levels_allowed(database: Database, session: Session, run: Run) -> None:
     release = run(database, PLAIN)
-    assert released(session, "visits_safe_harbor") == BY_HAND
+    assert released(session, "discharges_safe_harbor") == BY_HAND
     assert levels(release) == LOWEST
     assert release.suppressed_records == 0
     assert (release.proof.optimal, searched(release).lattice_size) == (True, str(4 * 6 * 3 * 2))
     names = {result.column: result.hierarchy.rpartition("@")[0] for result in release.attributes}
-    assert [names[column] for column in ("zip_code", "age", "admitted")] == [
-        "visits.zip_code",
-        "visits.age",
-        "visits.admitted",
+    assert [names[column] for column in ("zip_code", "age", "admission_date")] == [
+        "discharges.zip_code",
+        "discharges.age",
+        "discharges.admission_date",
     ]
-    columns = [name for name, *_ in session.rows("DESCRIBE visits_safe_harbor")]
+    columns = [name for name, *_ in session.rows("DESCRIBE discharges_safe_harbor")]
     assert [name for name in columns if not name.endswith(("_from", "_to", "_rank"))] == [*LOWEST, "diagnosis"]
-    ends = session.rows("SELECT DISTINCT age_from, age_to FROM visits_safe_harbor WHERE age = '90+'")
+    ends = session.rows("SELECT DISTINCT age_from, age_to FROM discharges_safe_harbor WHERE age = '90+'")
     assert ends == [(90, None)]
 
 
@@ -135,12 +138,12 @@ def test_the_game_of_the_example_is_played_above_safe_harbor(database: Database,
 def test_dates_of_birth_tell_no_age_over_89(database: Database, session: Session, run: Run) -> None:
     born = SafeHarborDate("1930-01-01", "1939-12-31", "2026-11-21")
     attributes = tuple(
-        replace(attribute, hierarchy=born) if attribute.column == "admitted" else attribute
+        replace(attribute, hierarchy=born) if attribute.column == "admission_date" else attribute
         for attribute in PLAIN.attributes
     )
-    session.execute("UPDATE visits SET admitted = DATE '1936-12-31' + patient_id")
+    session.execute("UPDATE discharges SET admission_date = DATE '1936-12-31' + patient_id")
     run(database, replace(PLAIN, attributes=attributes))
-    years = Counter(session.rows("SELECT admitted FROM visits_safe_harbor"))
+    years = Counter(session.rows("SELECT admission_date FROM discharges_safe_harbor"))
     assert years == {("1936 or before",): 1, ("1937",): len(PEOPLE) - 1}
 
 
@@ -149,7 +152,7 @@ def test_other_models_may_ask_for_more(database: Database, session: Session, run
     policy = replace(PLAIN, privacy_models=(SafeHarbor(), KAnonymity(5)), suppression_limit=Decimal("0.05"))
     release = run(database, policy)
     assert all(levels(release)[column] >= least for column, least in LOWEST.items())
-    assert min(released(session, "visits_safe_harbor").values()) >= 5
+    assert min(released(session, "discharges_safe_harbor").values()) >= 5
 
 
 def test_a_frontier_keeps_to_the_levels_too(database: Database, session: Session) -> None:
@@ -168,10 +171,10 @@ def test_a_frontier_keeps_to_the_levels_too(database: Database, session: Session
 
 
 def test_columns_of_text(database: Database, session: Session, run: Run) -> None:
-    session.execute("ALTER TABLE visits ALTER age TYPE VARCHAR")
-    session.execute("ALTER TABLE visits ALTER admitted TYPE VARCHAR")
+    session.execute("ALTER TABLE discharges ALTER age TYPE VARCHAR")
+    session.execute("ALTER TABLE discharges ALTER admission_date TYPE VARCHAR")
     run(database, PLAIN)
-    assert released(session, "visits_safe_harbor") == BY_HAND
+    assert released(session, "discharges_safe_harbor") == BY_HAND
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -191,12 +194,12 @@ def faults(run: Run, database: Database, policy: Policy = PLAIN) -> list[tuple[s
     ("statement", "field", "found"),
     [
         (
-            "ALTER TABLE visits ALTER zip_code TYPE INTEGER",
+            "ALTER TABLE discharges ALTER zip_code TYPE INTEGER",
             "attributes[0].hierarchy.safe_harbor_zip",
             "safe_harbor_zip on a column of kind INTEGER",
         ),
         (
-            "ALTER TABLE visits ALTER admitted TYPE TIMESTAMP",
+            "ALTER TABLE discharges ALTER admission_date TYPE TIMESTAMP",
             "attributes[2].hierarchy.safe_harbor_date",
             "safe_harbor_date on a column of kind TIMESTAMP",
         ),
@@ -208,14 +211,14 @@ def faults(run: Run, database: Database, policy: Policy = PLAIN) -> list[tuple[s
             "1 value of 'zip_code' that the hierarchy does not cover",
         ),
         (
-            "UPDATE visits SET age = 131 WHERE age = 0",
+            "UPDATE discharges SET age = 131 WHERE age = 0",
             "attributes[1].hierarchy",
             "1 value of 'age' that the hierarchy does not cover",
         ),
         (
-            "UPDATE visits SET admitted = DATE '2019-12-31' WHERE age = 0",
+            "UPDATE discharges SET admission_date = DATE '2019-12-31' WHERE age = 0",
             "attributes[2].hierarchy",
-            "1 value of 'admitted' that the hierarchy does not cover",
+            "1 value of 'admission_date' that the hierarchy does not cover",
         ),
     ],
 )
@@ -276,6 +279,6 @@ def test_people_are_counted_anew(
 
 def test_every_level_passes_the_verification(database: Database, session: Session, run: Run) -> None:
     for level in (2, 3, 4):
-        given = LOWEST | {"zip_code": level, "age": level, "admitted": min(level, 3)}
+        given = LOWEST | {"zip_code": level, "age": level, "admission_date": min(level, 3)}
         release = run(database, replace(PLAIN, search=SearchOptions(levels=tuple(given.items()))))
         assert levels(release) == given

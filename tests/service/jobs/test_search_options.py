@@ -42,6 +42,7 @@ from tableveil.policy import (
 from tableveil.state.releases import RELEASES, Release
 from tests.searched import searched as search_of
 from tests.service.jobs.contexts import context
+from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
 AtLevels = Callable[[dict[str, int]], Release]
@@ -57,7 +58,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
+    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
     suppression_limit=Decimal("0.2"),
     repeat_reason="a test",
     game=Game(Decimal(10), Decimal(12), Decimal(12), Decimal(2)),

@@ -55,10 +55,10 @@ def patients(session: Session) -> None:
 
 
 def everything(session: Session) -> list[tuple[str, int]]:
-    """All tables and views, and how many rows they have; what a job appends about itself aside."""
+    """All tables and views, and how many rows they have; what a job appends about itself, and its rights, aside."""
     names = session.rows(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name NOT IN ('jobs', 'job_events') "
-        "AND table_name NOT LIKE 'hierarch%' UNION ALL "
+        "SELECT schema_name, table_name FROM duckdb_tables() "
+        "WHERE table_name NOT IN ('jobs', 'job_events', 'job_rights') AND table_name NOT LIKE 'hierarch%' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY ALL"
     )
     return [(name, session.value(f'SELECT count(*) FROM "{schema}"."{name}"')) for schema, name in names]

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Scopes, Session, Sight, looking
+from tableveil.backend import ALL, Database, Scopes, Session, Sight, looking
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.lifecycle import decide, withdraw
+from tableveil.lifecycle.erase import erase
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
     AttributePolicy,
@@ -29,11 +31,9 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.policy.validate_together import check_together
-from tableveil.release import decide, withdraw
-from tableveil.release.erase import erase
-from tableveil.state import jobs, persons
+from tableveil.state import jobs, joint_texts, persons
 from tableveil.state.decisions import Decision
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE
 
@@ -108,6 +108,18 @@ def test_by_reason_people_are_singled_out(database: Database, session: Session, 
     month(session)
     second = run(database, policy("second", repeat_reason="a test")).number
     assert min(chains(session, first, second).values()) < K
+
+
+@pytest.mark.parametrize("changed", [0, 15, 60])
+def test_row_numbers_are_no_people(database: Database, session: Session, run: Run, changed: int) -> None:
+    """Numbers that start anew each month recognize everybody, though most have other values than their class had."""
+    run(database, policy("first"))
+    session.execute(
+        "UPDATE register SET age = 20 + j % 10, ward = (j // 7) % 2 FROM (SELECT id AS i, "
+        f"row_number() OVER (ORDER BY hash(id, 1)) AS j FROM register WHERE id < {changed}) WHERE id = i"
+    )
+    warnings = run(database, policy("second", LeftBehind.REPORT)).warnings
+    assert any("mostly have other values" in warning for warning in warnings) == (changed > 30), warnings
 
 
 def test_it_is_the_way_out(database: Database, run: Run) -> None:
@@ -312,7 +324,7 @@ def test_readers_who_lack_a_release(
     first = run(database, policy("first", LeftBehind.REQUIRE)).number
     month(session)
     second = run(database, policy("second", repeat_reason="a test")).number
-    module = import_module("tableveil.release.together")
+    module = import_module("tableveil.lifecycle.together")
     with monkeypatch.context() as broken:
         broken.setattr(module, "_judged_sets", lambda *_: ())
         with pytest.raises(InternalError, match="leave fewer than"):
@@ -344,7 +356,7 @@ def test_readers_of_releases_judged_with_each_other(
     has("(4, 9, 24, 0)")
     third = released("third", LeftBehind.REQUIRE)
     has("(1, 4, 25, 0), (7, 9, 26, 0)")
-    module = import_module("tableveil.release.together")
+    module = import_module("tableveil.lifecycle.together")
     with monkeypatch.context() as broken:
         broken.setattr(module, "_judged_sets", lambda *_: ((0,), (1,)))
         with pytest.raises(InternalError, match="leave fewer than"):
@@ -372,25 +384,51 @@ def test_earlier_releases_of_other_columns_and_a_table_that_is_gone(
     assert min(chains(session, first, second).values()) >= K
 
 
-def test_releases_of_others_are_neither_named_nor_counted(
-    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody else's release of the same people binds, and who is told of it learns neither its name nor its size."""
-    session.execute("CREATE SCHEMA others; CREATE TABLE others.register AS FROM register")
-    theirs = TableReference("", "others", "register")
-    run(database, policy("first", source=theirs))
-    session.execute("DELETE FROM register WHERE id > 50")
+def test_releases_of_others_change_nothing(database: Database, session: Session, run: Run) -> None:
+    """A stranger's rows make nothing infeasible. A submitter who may see them judges with them."""
+    session.execute("CREATE SCHEMA others; CREATE TABLE others.register AS FROM register WHERE id < 40")
+    theirs = policy("first", source=TableReference("", "others", "register"), privacy_models=(KAnonymity(5),))
+    run(database, replace(theirs, search=SearchOptions(levels=(("age", 1), ("ward", 1)))))
+    session.execute("DELETE FROM register WHERE id IN (2, 7)")
+    strict = policy("second", LeftBehind.REQUIRE, suppression_limit=Decimal(0))
+    with pytest.raises(InfeasibleError, match="releases/1"):
+        run(database, strict)
     own = Scopes(schemas=frozenset({"main"}))
     with looking(lambda: Sight("bob", owned=own, published=own)):
-        release = run(database, policy("second", LeftBehind.REPORT))
-        told = " ".join(release.warnings)
-        with pytest.raises(InfeasibleError) as refused:
-            run(database, policy("third", LeftBehind.REQUIRE, suppression_limit=Decimal(0)))
-    assert "Judged together with a release that you may not see: " in told
-    assert "people with a row there are in the source" in told
-    faults = str(refused.value.faults)
-    assert "found='a release that you may not see, with which" in faults
-    assert "releases/1" not in told + faults
+        release = run(database, strict)
+    assert release.suppressed_records == 0
+    assert not [warning for warning in release.warnings if "ogether" in warning]
+    with looking(lambda: Sight("bob", owned=own, published=own, admitted=ALL)):
+        seen = run(database, policy("third", LeftBehind.REPORT))
+    # Admitted by rights that are gone since.
+    assert seen.warnings == (joint_texts.LEFT_OUT,)
+    whole = RELEASES.find(session.ledger, seen.number)
+    assert whole is not None
+    (told,) = (warning for warning in whole.warnings if "Judged together with releases/1, releases/2: " in warning)
+    assert "all of these people that you could see when you submitted the job" in told
+
+
+@pytest.mark.parametrize("left_behind", LeftBehind)
+def test_a_listed_release_of_others_is_as_if_it_were_missing(
+    database: Database, session: Session, run: Run, left_behind: LeftBehind
+) -> None:
+    session.execute(
+        "CREATE SCHEMA others; CREATE TABLE others.register AS SELECT * RENAME (id AS ward_id) FROM register"
+    )
+    attributes = (AttributePolicy("ward_id", Role.IDENTIFYING), *policy("").attributes[1:])
+    source = TableReference("", "others", "register")
+    run(database, policy("first", source=source, attributes=attributes, person_column="ward_id"))
+    session.execute("ALTER TABLE register ADD COLUMN ward_id INTEGER DEFAULT 5")
+    changed = replace(policy("").attributes[0], column="ward_id")
+    refusals, own = [], Scopes(schemas=frozenset({"main"}))
+    for number in (1, 9):
+        asked = policy("second", left_behind, number)
+        asked = replace(asked, attributes=(*asked.attributes, changed))
+        with looking(lambda: Sight("bob", owned=own)), pytest.raises(InvalidError) as no:
+            run(database, asked)
+        refusals.append(str(no.value.faults).replace("releases/9", "releases/1"))
+    assert refusals[0] == refusals[1]
+    assert "releases/1, of which the ledger has no class" in refusals[0]
 
 
 def test_an_erasure_makes_no_release_one_to_judge_with(database: Database, session: Session, run: Run) -> None:

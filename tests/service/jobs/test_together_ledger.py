@@ -12,14 +12,14 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError, NotFoundError
+from tableveil.lifecycle import joint_figures
+from tableveil.lifecycle.together import MOST_SIZE
 from tableveil.policy import (
     DistinctLDiversity,
     LeftBehind,
     LocalRecoding,
     SearchOptions,
 )
-from tableveil.release import joint_figures
-from tableveil.release.together import MOST_SIZE
 from tableveil.state import persons
 from tests.service.jobs import test_together
 from tests.service.jobs.test_together import Run, chains, month, policy
@@ -48,7 +48,7 @@ def test_the_ledger_is_checked_again(
 ) -> None:
     """A writer that leaves the classes of people wrong writes nothing."""
     session.execute("INSERT INTO register VALUES (61, 99, 1, 'of nobody else')")
-    publishing = import_module("tableveil.release.publish")
+    publishing = import_module("tableveil.lifecycle.publish")
     right = publishing.people_with_classes
 
     def mistaken(*arguments: Any) -> exp.Expr:

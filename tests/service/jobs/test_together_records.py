@@ -12,6 +12,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError
+from tableveil.lifecycle import joint_figures
+from tableveil.lifecycle.erase import erase
 from tableveil.policy import (
     AttributePolicy,
     AverageRisk,
@@ -23,8 +25,6 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
-from tableveil.release import joint_figures
-from tableveil.release.erase import erase
 from tableveil.state import persons
 from tableveil.state.releases import Release
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE

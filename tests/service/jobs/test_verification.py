@@ -13,6 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.lifecycle import Evidence, publish
 from tableveil.pipelines import anonymize as run_module
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
@@ -26,12 +27,14 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.release import Evidence, ReleasePlan, publish, write
+from tableveil.release import ReleasePlan, write
+from tableveil.release.by_value import SUPPRESSED
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.service.jobs.contexts import context
 from tests.service.jobs.plain import plain_target
+from tests.service.jobs.test_source_changes import everything
 
 Run = Callable[..., Release]
 
@@ -71,16 +74,6 @@ def patients(session: Session) -> None:
 def create(session: Session) -> None:
     session.execute("CREATE OR REPLACE TABLE patients (id INTEGER, ward VARCHAR, illness VARCHAR, age INTEGER)")
     insert(session, "patients", ((i, ward, f"illness {i % 3}", age) for i, (age, ward) in enumerate(PEOPLE)))
-
-
-def everything(session: Session) -> list[tuple[str, int]]:
-    """All tables and views, and how many rows they have; what a job appends about itself aside."""
-    names = session.rows(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name NOT IN ('jobs', 'job_events') "
-        "AND table_name NOT LIKE 'hierarch%' UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY ALL"
-    )
-    return [(name, session.value(f'SELECT count(*) FROM "{schema}"."{name}"')) for schema, name in names]
 
 
 Written = Callable[..., Any]
@@ -126,7 +119,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
                 anonymize(context(own, shared_database, jobs.next_number(own.ledger)), POLICY)
 
         def again() -> int:
-            own.execute(f"DROP TABLE IF EXISTS {write.SUPPRESSED}")
+            own.execute(f"DROP TABLE IF EXISTS {SUPPRESSED}")
             return publish(shared_database, own, *asked[0], verifying=lambda: None)
 
         yield again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -14,9 +15,11 @@ from urllib.request import Request, build_opener
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tableveil.fair_use import Places
 from tableveil.metrics import Metrics, MetricsAddress
 from tableveil.metrics.address import READERS_AT_ONCE
 
+IDLE = 8
 GET_JOB = "/tableveil.v1.JobService/GetJob"
 
 
@@ -32,7 +35,7 @@ def ready() -> list[bool]:
 
 @pytest.fixture
 def address(metrics: Metrics, ready: list[bool]) -> Iterator[MetricsAddress]:
-    with closing(MetricsAddress("127.0.0.1", 0, metrics, lambda: ready[0])) as found:
+    with closing(MetricsAddress("127.0.0.1", 0, metrics, lambda: ready[0], Places(IDLE).take)) as found:
         yield found
 
 
@@ -118,20 +121,34 @@ def test_other_methods_change_nothing(address: MetricsAddress) -> None:
         assert connection.getresponse().status == 501
 
 
-def test_readers_that_hang_do_not_take_all_threads(address: MetricsAddress) -> None:
+def test_connections_that_ask_nothing_stop_no_probe(address: MetricsAddress) -> None:
     with ExitStack() as stack:
-        for _ in range(READERS_AT_ONCE):
-            stack.enter_context(socket.create_connection(("127.0.0.1", address.port)))
-        with socket.create_connection(("127.0.0.1", address.port), 30) as one_more:
-            assert one_more.recv(1) == b"", "closed without an answer"
-    # The readers that hung are gone.
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        with suppress(OSError):
-            assert read(address, "/healthz")[0] == 200
-            return
-        time.sleep(0.01)
-    pytest.fail("no reader is answered any more")
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", address.port), 30)) for _ in range(IDLE * 3)]
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert read(address, path)[0] == 200
+        assert idle[0].recv(1) == b"", "the oldest is closed"
+
+
+def test_readers_of_metrics_that_hang_stop_no_probe(
+    address: MetricsAddress, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging, going_on = threading.Semaphore(0), threading.Event()
+
+    def text(_: str) -> tuple[str, bytes]:
+        hanging.release()
+        going_on.wait(60)
+        return "text/plain", b""
+
+    monkeypatch.setattr(metrics, "text", text)
+    readers = [threading.Thread(target=read, args=(address, "/metrics")) for _ in range(READERS_AT_ONCE)]
+    for reader in readers:
+        reader.start()
+        hanging.acquire(timeout=60)
+    assert read(address, "/healthz")[0] == 200
+    assert read(address, "/metrics")[0] == 503
+    going_on.set()
+    for reader in readers:
+        reader.join()
 
 
 def test_readers_that_send_a_byte_now_and_then_do_not_take_all_threads(
@@ -139,9 +156,7 @@ def test_readers_that_send_a_byte_now_and_then_do_not_take_all_threads(
 ) -> None:
     monkeypatch.setattr("tableveil.metrics.address.SECONDS_TO_READ", 1.0)
     with ExitStack() as stack:
-        slow = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", address.port))) for _ in range(READERS_AT_ONCE)
-        ]
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", address.port))) for _ in range(IDLE)]
         until = time.monotonic() + 30
         while time.monotonic() < until:
             for reader in slow:
@@ -156,4 +171,4 @@ def test_readers_that_send_a_byte_now_and_then_do_not_take_all_threads(
 
 def test_a_port_that_is_taken(address: MetricsAddress, metrics: Metrics) -> None:
     with pytest.raises(OSError, match="in use"):
-        MetricsAddress("127.0.0.1", address.port, metrics, lambda: True)
+        MetricsAddress("127.0.0.1", address.port, metrics, lambda: True, Places(1).take)

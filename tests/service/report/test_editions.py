@@ -33,7 +33,7 @@ TOLD = Told(
 )
 
 CLOSED_LIST = {
-    *("target.schema", "target.name", "create_time", "records", "suppressed_records", "risk_after", "objects"),
+    *("target.schema", "target.name", "create_time", "records", "suppressed_records", "risk_by_size", "objects"),
     *("attributes.column", "attributes.level", "attributes.levels.level", "attributes.aggregation"),
     *("versions", "policy.privacy_models", "policy.suppressed_records.handling"),
     *("policy.microaggregation", "policy.local_recoding", "policy.record_level"),
@@ -187,10 +187,24 @@ def test_people_with_several_records_are_counted_for_the_owner() -> None:
     assert "can be left with 3 of the rows of a class, by the column ward" in owners(found)
     found.guarantees.add(model="k_anonymity", parameter="k", before=1, after=4)
     found.guarantees.add(model="dominance", parameter="share", before=1, after=0.375)
-    for row in (("fewest people of a class", "1", "4"), ("largest share of one person in a class", "100 %", "37.5 %")):
-        assert str(row) in owners(found)
-        assert row[0] not in public(found)
-    assert "count records" in public(found)
+    found.risk_before.highest, found.risk_after.highest = 1, 0.375
+    found.policy.documentation.risk_threshold = "0.2"
+    text = owners(found)
+    for row in (("fewest people of a class", "1", "4"), ("prosecutor: highest", "100 %", "37.5 %")):
+        assert str(row) in text
+    assert "takes one of a given person's with a chance of at most 37.5 %." in text
+    assert "Highest risk: 37.5 %." in text
+    assert "The policy accepts a risk of 0.2: the highest risk is ABOVE it." in text
+    told = public(found)
+    assert "fewest people" not in told
+    assert "37.5 %" not in told
+    assert "accepts a risk" not in told
+    assert "count records" in told
+    assert (
+        "If everybody has one record, a person who knows them picks the right one with a chance of at most 20 %" in told
+    )
+    found.policy.privacy_models.add().dominance.share = "0.25"
+    assert "Each is a given person's with a chance of at most 25 %, by dominance." in public(found)
     assert "can be left with 3 of the people with rows of a class, by the column ward" in owners(found)
 
 

@@ -145,6 +145,16 @@ def test_releases_that_are_judged_together_tell_the_joint_figures(house: House) 
     assert "Judged together with earlier" not in text(house.clients["bob"].get_report(earlier))
 
 
+def test_a_reason_is_no_protection(house: House) -> None:
+    """The second release repeats the people of the first by a reason, and nobody knows who has which class in both."""
+    report = re.sub(" +", " ", re.sub(r"<[^>]*>|\s+", " ", text(house.clients["bob"].get_report("releases/2"))))
+    assert "can be left with as few people as nobody counted: see Warnings" in report
+    section = report.partition("Beside earlier releases of the same people ")[2]
+    assert "releases/1 by labels not defined" in section
+    assert "Joint classes with releases/1 are not defined" in section
+    assert "Beside earlier" not in text(house.clients["bob"].get_report("releases/1"))
+
+
 def test_approvers_see_dry_runs_without_values(house: House) -> None:
     for who, seen in (("bob", True), ("app", False)):
         found = house.clients[who].get_result(DryRun, "dryRuns/1")

@@ -10,7 +10,7 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.access import Access, Role
+from tableveil.access import Access, Role, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
@@ -26,14 +26,14 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep
-from tableveil.server.address import Listening
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
 from tableveil.server.readers import Readers
-from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
+from tableveil.serving.address import Listening
+from tableveil.serving.settings import STREAM_IDLE_SECONDS
 from tableveil.state.kinds import JobKind
 from tests import authenticated
 
@@ -168,6 +168,7 @@ def stores(
         {
             JobKind.RISK_ANALYSIS: risk_analyses,
             JobKind.DRY_RUN: double(Results),
+            JobKind.PROPOSAL: double(Results),
             JobKind.FRONTIER: frontiers,
             JobKind.PAYOUT_SWEEP: payout_sweeps,
             JobKind.CLASSIFICATION: classifications,
@@ -177,6 +178,7 @@ def stores(
         drafts=drafts,
         tokens=tokens,
         access=double(Access),
+        rules=double(SchemaRules),
         tables=tables,
         loads=loads,
         removals=removals,

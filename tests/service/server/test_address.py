@@ -11,10 +11,10 @@ import pytest
 
 from tableveil.errors import BusyError, InvalidError
 from tableveil.server import DEFAULT_ADDRESS, Settings
-from tableveil.server.address import Listening
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.stores import Stores
+from tableveil.serving.address import Listening
 from tests.file_modes import usual_umask
 
 

@@ -14,7 +14,7 @@ from tableveil.control import Control
 from tableveil.convert.times import duration
 from tableveil.errors import BusyError
 from tableveil.operate import Backup, Finding, Level
-from tableveil.server.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
+from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 from tests.service.server.test_frontiers import failure_of
@@ -50,10 +50,12 @@ def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, 
 
 
 def test_a_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
-    upkeep.back_up.return_value = Backup(Path("/backups/x.duckdb"), 12, 3, 45, 0.5)
-    made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x"))
-    assert made == v1.Backup(path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, duration=duration(0.5))
-    assert upkeep.back_up.call_args.args[0] == "x"
+    upkeep.back_up.return_value = Backup(Path("/backups/x.duckdb"), 12, 3, 45, 0.5, ("w.duckdb",))
+    made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x", keep=7))
+    assert made == v1.Backup(
+        path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, duration=duration(0.5), removed=["w.duckdb"]
+    )
+    assert upkeep.back_up.call_args.args[:2] == ("x", 7)
 
 
 def test_a_backup_that_is_refused(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
@@ -67,7 +69,8 @@ def test_a_backup_that_is_refused(stub: admin_service_pb2_grpc.AdminServiceStub,
 def test_a_client_that_gives_up_ends_the_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
     begun, told = threading.Event(), threading.Event()
 
-    def back_up(_: str, control: Control) -> Backup:
+    def back_up(_: str, keep: int | None, control: Control) -> Backup:
+        assert keep is None
         begun.set()
         while not control.cancelled:
             threading.Event().wait(0.01)

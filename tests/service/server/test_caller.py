@@ -24,6 +24,7 @@ from tableveil.v1 import (
     payout_service_pb2,
     policy_pb2,
     privacy_service_pb2,
+    proposal_service_pb2,
     release_service_pb2,
     risk_service_pb2,
     statement_service_pb2,
@@ -56,12 +57,14 @@ class Long:
 POLICY = policy()
 STORED = policy_pb2.StoredHierarchy(name="zip")
 RISK = risk_service_pb2.RiskRequest(release="releases/1")
+PROPOSAL = proposal_service_pb2.ProposalRequest(table=POLICY.source)
 UTILITY = utility_service_pb2.UtilityRequest(release="releases/1")
 CLASSIFICATION = classification_service_pb2.ClassificationRequest(release="releases/1", classes=["ill"])
 
 LONG: dict[str, tuple[Message, str]] = {
     "AdminService/GetServerStatus": (admin_service_pb2.GetServerStatusRequest(), "upkeep.examine"),
     "AdminService/BackupDatabase": (admin_service_pb2.BackupDatabaseRequest(name="x"), "upkeep.back_up"),
+    "AdminService/CreateSchema": (admin_service_pb2.CreateSchemaRequest(schema="x"), "upkeep.create_schema"),
     "ClassificationService/AssessClassifiers": (
         classification_service_pb2.AssessClassifiersRequest(classification=CLASSIFICATION),
         "submit",
@@ -89,6 +92,7 @@ LONG: dict[str, tuple[Message, str]] = {
         ),
         "check",
     ),
+    "ProposalService/SubmitProposal": (proposal_service_pb2.SubmitProposalRequest(proposal=PROPOSAL), "submit"),
     "ReleaseService/ApproveRelease": (release_service_pb2.ApproveReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/RejectRelease": (release_service_pb2.RejectReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/WithdrawRelease": (
@@ -140,7 +144,7 @@ def test_every_call_is_tied_or_short() -> None:
     }
     assert set(LONG) <= unary
     tokens = {"CreateToken", "RevokeToken", "ConfirmToken"}
-    grants = {"AddGrant", "RemoveGrant", "ConfirmRestored"}
+    grants = {"AddGrant", "RemoveGrant", "ConfirmRestored", "SetSchemaRule"}
     published = {"PublishRelease", "UnpublishRelease"}
     short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants, *published}
     assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from tableveil.server import endpoint
-from tableveil.server.address import Listening
+from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
 from tests import authenticated
 from tests.service.server.conftest import Start

@@ -24,12 +24,12 @@ from tableveil.identity.secret import new_secret
 from tableveil.runtime import Job
 from tableveil.server import doors as doors_module
 from tableveil.server import open_streams
-from tableveil.server.address import Listening
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
 from tableveil.server.stores import Stores
+from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tests.authenticated import TOKEN

@@ -15,8 +15,8 @@ from grpc_status import rpc_status
 from tableveil import errors
 from tableveil.errors import Fault, TableveilError
 from tableveil.runtime.model import Failure
-from tableveil.server.settings import LARGEST_MESSAGE
 from tableveil.server.status import status_of
+from tableveil.serving.settings import LARGEST_MESSAGE
 from tableveil.v1 import (
     faults_pb2,
     hierarchy_service_pb2,

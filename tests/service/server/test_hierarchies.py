@@ -17,8 +17,9 @@ import pytest
 from tableveil.dictionary import Coverage, Preview, PreviewRequest
 from tableveil.hierarchy import InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
 from tableveil.policy import TableReference
-from tableveil.server import hierarchy_service, settings
+from tableveil.server import hierarchy_service
 from tableveil.server.endpoint import Endpoint
+from tableveil.serving import settings
 from tableveil.state.compare_hierarchies import Comparison, LevelDifference
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2 as v1

@@ -15,7 +15,7 @@ from tableveil.convert import canonical_json
 from tableveil.errors import Checked, Fault
 from tableveil.policy import KAnonymity, Policy, TableReference
 from tableveil.runtime import Failure, FailureKind, Job
-from tableveil.server import settings
+from tableveil.serving import settings
 from tableveil.state.jobs import JobState, Request
 from tableveil.v1 import faults_pb2, job_service_pb2_grpc, policy_pb2
 from tableveil.v1 import job_service_pb2 as v1
@@ -105,7 +105,8 @@ def listed(stub: job_service_pb2_grpc.JobServiceStub, page_size: int) -> list[li
 def test_pages_cover_all_jobs_once(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -> None:
     stored = [job(number) for number in range(120, 0, -1)]
 
-    def page(before: int | None, size: int) -> list[Job]:
+    def page(before: int | None, size: int, states: list[JobState]) -> list[Job]:
+        assert not states
         return [job for job in stored if before is None or job.number < before][:size]
 
     jobs.page.side_effect = page
@@ -118,7 +119,7 @@ def test_pages_cover_all_jobs_once(stub: job_service_pb2_grpc.JobServiceStub, jo
 
 
 def test_pages_of_large_jobs_end_early(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -> None:
-    jobs.page.side_effect = lambda before, size: [
+    jobs.page.side_effect = lambda before, size, states: [
         job(number, JobState.FAILED, "x" * (settings.LARGEST_PAGE // 3)) for number in range((before or 10) - 1, 0, -1)
     ][:size]
     assert listed(stub, 10) == [

@@ -12,6 +12,7 @@ from tableveil.fair_use import FairUse, Limits
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
+from tableveil.serving.settings import LARGE_REQUEST
 
 ACCESS = declared(DESCRIPTORS)
 
@@ -36,3 +37,32 @@ def test_calls_that_change_tables_are_loads(method: str) -> None:
         held.enter_context(calls.admitted(watched))
     with calls.admitted(other):
         pass
+
+
+@pytest.mark.parametrize("method", ["SubmitJob", "CheckPolicy", "ExecuteStatement", "GetJob"])
+def test_large_requests_come_in_turn_whatever_their_method(method: str) -> None:
+    use = FairUse(Limits(large=1))
+    calls = LimitedCalls(use)
+    one, other, others = call(method), call("SubmitJob"), call("SubmitJob")
+    one.principal.name = other.principal.name = "ann"
+    others.principal.name = "bert"
+    with calls.admitted(one), calls.admitted(others):
+        one.received(LARGE_REQUEST + 1)
+        others.received(LARGE_REQUEST + 1)
+        with pytest.raises(BusyError, match="large requests") as raised, calls.admitted(other):
+            other.received(LARGE_REQUEST + 1)
+        assert raised.value.code == "RATE_LIMITED"
+        with calls.admitted(other):
+            other.received(LARGE_REQUEST)
+    with calls.admitted(other):
+        other.received(LARGE_REQUEST + 1)
+    assert not use._held
+
+
+def test_an_upload_keeps_no_turn_of_large_requests() -> None:
+    calls = LimitedCalls(FairUse(Limits(large=1)))
+    load, other = call("LoadTable"), call("SubmitJob")
+    load.principal.name = other.principal.name = "ann"
+    with calls.admitted(load), calls.admitted(other):
+        load.received(LARGE_REQUEST + 1)
+        other.received(LARGE_REQUEST + 1)

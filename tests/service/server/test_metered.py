@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import urllib.error
 import urllib.request
@@ -120,3 +121,23 @@ def test_addresses_that_are_refused(server: TableveilServer, tmp_path: Path) -> 
         with pytest.raises(error) as raised:
             TableveilServer(settings)
         assert (raised.value.code, raised.value.faults[0].field) == (code, "metrics_address")
+
+
+def test_backups_and_publications_that_failed(tmp_path: Path) -> None:
+    settings = Settings(
+        tmp_path / "clinic.duckdb", ("127.0.0.1:0",), metrics_address="127.0.0.1:0", backup_directory=tmp_path
+    )
+    with closing(TableveilServer(settings)) as server:
+        assert math.isnan(figures(server)["tableveil_last_backup_timestamp_seconds",])
+        began = time.time()
+        with Client(server.address) as client:
+            client.back_up("nightly", keep=1)
+        assert began <= figures(server)["tableveil_last_backup_timestamp_seconds",] <= time.time()
+        assert figures(server)["tableveil_failed_publications",] == 0
+        with server._database.session() as session:
+            session.execute(
+                """INSERT INTO tableveil.publications BY NAME SELECT 1 AS release, 'shelf' AS target,
+                '' AS requested_by, now()::TIMESTAMP AS requested_at, '' AS repeat_reason, true AS wanted,
+                'FAILED' AS state, 1 AS attempts, 'TARGET_UNFIT' AS code, '' AS problem"""
+            )
+        assert figures(server)["tableveil_failed_publications",] == 1

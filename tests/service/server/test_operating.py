@@ -26,6 +26,7 @@ from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
+from tableveil.v1.proposal_service_pb2 import ProposalRequest, SubmitProposalRequest
 from tableveil.v1.risk_service_pb2 import RiskRequest, SubmitRiskAnalysisRequest
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest, UtilityRequest
 from tests.e2e import samples
@@ -74,6 +75,9 @@ REQUESTS: dict[JobKind, Callable[[str], Message]] = {
         request_id="r-1",
     ),
     JobKind.DRY_RUN: lambda _: SubmitDryRunRequest(policy=policy("never"), request_id="r-1"),
+    JobKind.PROPOSAL: lambda _: SubmitProposalRequest(
+        proposal=ProposalRequest(table=policy("ignored").source, time_limit_seconds="4"), request_id="r-1"
+    ),
     JobKind.UTILITY_REPORT: lambda release: SubmitUtilityReportRequest(utility=UtilityRequest(release=release)),
 }
 

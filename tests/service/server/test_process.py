@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,8 +49,9 @@ except TableveilError as error:
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Starts servers on a database, and kills those that are left."""
+    """Starts servers on a database, and kills those that are left or that a test waits for in vain."""
     started: list[Process] = []
+    watchdogs: list[threading.Timer] = []
 
     def launch(database: str = "clinic.duckdb", address: str = "127.0.0.1:0", program: str = PROGRAM) -> Process:
         process = subprocess.Popen(
@@ -60,9 +62,13 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
         )
         started.append(process)
+        watchdogs.append(threading.Timer(3 * SECONDS, process.kill))
+        watchdogs[-1].start()
         return process
 
     yield launch
+    for watchdog in watchdogs:
+        watchdog.cancel()
     for process in started:
         process.kill()
         process.communicate()
@@ -144,9 +150,8 @@ def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) 
 
 def test_killed_between_the_commit_of_a_release_and_its_mark(launch: Launch, tmp_path: Path) -> None:
     """The release is there, and the ledger does not seem older than it is."""
-    kill = (
-        "from importlib import import_module\nimport os, signal\nmodule = import_module('tableveil.release.publish')\n"
-    )
+    kill = "from importlib import import_module\nimport os, signal\n"
+    kill += "module = import_module('tableveil.lifecycle.publish')\n"
     kill += "module.remember = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
@@ -212,7 +217,7 @@ HANGING = {
 
 HANG = """
 import time
-def hang(*arguments):
+def hang(*arguments, **named):
     print("hanging", flush=True)
     time.sleep(600)
 """

@@ -46,6 +46,7 @@ def release(number: int) -> Release:
         objects=(),
         risk_before=NO_RISK,
         risk_after=NO_RISK,
+        risk_by_size=NO_RISK,
         seconds=0.0,
         phase_seconds={},
         versions={},

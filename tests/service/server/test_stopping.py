@@ -17,11 +17,11 @@ import pytest
 from tableveil.backend.session import Session
 from tableveil.client import Client
 from tableveil.control import Control
+from tableveil.control.current_job import job_at_hand
 from tableveil.errors import TableveilError
-from tableveil.runtime.current_job import job_at_hand
 from tableveil.runtime.recorder import Recorder
 from tableveil.server import Settings, TableveilServer, endpoint
-from tableveil.server.settings import STOP_SECONDS
+from tableveil.serving.settings import STOP_SECONDS
 from tableveil.state.jobs import JobPhase
 from tests import work
 

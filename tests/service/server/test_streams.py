@@ -17,10 +17,10 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
 from tableveil.runtime import Job
-from tableveil.server.address import Listening
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import SERVICES, Endpoint
 from tableveil.server.stores import Stores
+from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 from tests import authenticated

@@ -7,7 +7,17 @@ import pytest
 from tableveil.document import read_policy
 from tableveil.errors import Fault, InvalidError
 from tableveil.statements import parse
-from tableveil.statements.statement import CreateAnonymized, Decide, Grant, Refresh, ShowReleases, Target, Withdraw
+from tableveil.statements.statement import (
+    CreateAnonymized,
+    CreateSchema,
+    Decide,
+    Grant,
+    Refresh,
+    SetSchemaRule,
+    ShowReleases,
+    Target,
+    Withdraw,
+)
 from tableveil.statements.tokens import MOST_CHARACTERS
 from tableveil.v1 import access_pb2, policy_pb2
 from tableveil.v1.access_service_pb2 import GrantRule
@@ -84,6 +94,9 @@ def test_a_statement_says_what_a_policy_says() -> None:
     ("query", "expected"),
     [
         ("SELECT * FROM t", {"source": policy_pb2.TableReference(table="t")}),
+        ("FROM t", {"source_query": "FROM t"}),
+        ("FROM a.b.c", {"source": policy_pb2.TableReference(catalog="a", schema="b", table="c")}),
+        ("FROM a.b.c AS d", {"source_query": "FROM a.b.c AS d"}),
         (
             'select * from "a""b"."Überweisung".日本',
             {"source": policy_pb2.TableReference(catalog='a"b', schema="Überweisung", table="日本")},
@@ -210,6 +223,7 @@ ALMOST = {
     "REFRESH TABLE r": ("line 1, column 9", "'TABLE'", "ANONYMIZED"),
     "REFRESH ANONYMIZED TABLE r BECAUSE older": ("line 1, column 36", "'older'", "a reason in quotes"),
     "DROP ANONYMIZED TABLE r": ("line 1, column 24", "the end", ". or BECAUSE"),
+    "APPROVE RELEASE 7": ("line 1, column 18", "the end", "BECAUSE"),
     "APPROVE RELEASE seven": ("line 1, column 17", "'seven'", "a whole number"),
     "APPROVE RELEASE 7 BECAUSE 'a' BECAUSE 'b'": ("line 1, column 31", "'BECAUSE'", "the end of the statement"),
     "REJECT RELEASE 7": ("line 1, column 17", "the end", "BECAUSE"),
@@ -281,9 +295,17 @@ def test_the_other_statements() -> None:
     assert parse('refresh anonymized table "Über".r because $$ it\'s new $$;') == Refresh(target, " it's new ")
     dropped = Withdraw(Target(reference, "line 1, column 22"), "old")
     assert parse("drop anonymized view \"Über\".r because 'old'") == dropped
-    assert parse("APPROVE RELEASE 7") == Decide("releases/7", True, "")
+    assert parse("APPROVE RELEASE 7 BECAUSE 'agreed'") == Decide("releases/7", True, "agreed")
+    assert parse('CREATE SCHEMA "Fälle 2026"') == CreateSchema("Fälle 2026")
+    assert parse('alter schema "Fälle 2026" set joint_k = TRUE;') == SetSchemaRule("Fälle 2026", joint_k=True)
+    assert parse("ALTER SCHEMA ward SET JOINT_K = false") == SetSchemaRule("ward", joint_k=False)
     assert parse("REJECT RELEASE 7 BECAUSE 'k'") == Decide("releases/7", False, "k")
     rule = GrantRule(role=access_pb2.ACCESS_ROLE_ANALYST, schema="main", table="r", group="group")
     assert parse("GRANT SELECT ON ANONYMIZED TABLE r TO GROUP group") == Grant(rule, taken=False)
     rule.principal = "oidc:ann"
     assert parse('REVOKE SELECT ON ANONYMIZED TABLE r FROM "oidc:ann"') == Grant(rule, taken=True)
+
+
+def test_a_release_in_a_warehouse_is_not_named_with_it() -> None:
+    (fault,) = faults_of("CREATE ANONYMIZED TABLE lake.clinic.released AS SELECT * FROM lake.clinic.visits")
+    assert "its source's database or warehouse" in fault.hint

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, catalog
+from tableveil.backend import Database, Session, catalog, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError
 from tests.sql.backend.conftest import tree
@@ -331,3 +331,14 @@ def test_batches_hold_nothing_under_their_nulls(session: Session) -> None:
         for batch in found:
             assert batch.column("a").null_count == batch.num_rows
             assert not any(batch.column("a").buffers()[1].to_pybytes()[: 8 * batch.num_rows])
+
+
+def test_several_tables_are_described_as_each_alone(session: Session) -> None:
+    """Also by hostile names, and where a temporary table has the name of one."""
+    session.execute('CREATE SCHEMA "a b"')
+    session.execute("""CREATE TABLE "a b"."t""1" ("x y" INTEGER, e ENUM('a', 'b'), s STRUCT(a INTEGER, "b c" DATE))""")
+    session.execute('CREATE VIEW main.shown AS SELECT * FROM "a b"."t""1"')
+    session.execute("CREATE TEMPORARY TABLE shown AS SELECT 1 AS other")
+    tables = [table('t"1', "a b", session.catalog), table("shown", "main", session.catalog)]
+    assert session.described_tables(tables) == [session.described(exp.select("*").from_(one)) for one in tables]
+    assert session.described_tables([]) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tableveil.backend import Session
-from tableveil.dictionary import listed_levels
+from tableveil.dictionary import listed_levels, new_hierarchy
 from tableveil.errors import NotFoundError
 from tableveil.hierarchy import (
     InlineLevels,
@@ -23,14 +23,17 @@ OTHER = (("a", "y", "*"), ("b", "y", "*"))
 
 
 def listed(session: Session, definition: ListedHierarchy) -> tuple[tuple[tuple[str, ...], ...], str]:
-    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip", "main")
+    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip")
     assert faults == []
     assert levels is not None
+    if not isinstance(definition, StoredLevels):
+        new = new_hierarchy(session, definition, levels, reference, "main")
+        reference = hierarchies.create_all(session.ledger, [new])[0].reference
     return levels.rows, reference
 
 
 def faults_of(session: Session, definition: ListedHierarchy) -> list[tuple[str, str, str]]:
-    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip", "main")
+    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip")
     assert levels is None
     assert reference == ""
     return [(fault.field.removeprefix("attributes[0].hierarchy."), fault.found, fault.hint) for fault in faults]
@@ -47,6 +50,16 @@ def test_each_change_is_a_version_and_the_same_rows_are_the_same_one(session: Se
         ("t.zip", 2, 3, 2),
         ("t.zip", 1, 3, 2),
     ]
+
+
+def test_several_are_stored_at_once(session: Session) -> None:
+    """Two of one name are its next two versions, equal rows are one, and another name counts for itself."""
+    hierarchies.create(session.ledger, "zips", ROWS)
+    third = (*ROWS, ("c", "x", "*"))
+    wanted = [("zips", third), ("ages", ROWS), ("zips", ROWS), ("zips", OTHER), ("zips", third)]
+    stored = hierarchies.create_all(session.ledger, [hierarchies.NewHierarchy(*one) for one in wanted])
+    assert [found.reference for found in stored] == ["zips@2", "ages@1", "zips@1", "zips@3", "zips@2"]
+    assert [hierarchies.rows(session.ledger, found) for found in stored] == [rows for _, rows in wanted]
 
 
 def test_stored_by_version_or_newest(session: Session) -> None:

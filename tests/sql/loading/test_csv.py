@@ -96,8 +96,8 @@ def test_numbers_arrive_as_they_were(session: Session, file: Path, values: list[
 def test_null_and_empty_text_differ(session: Session, file: Path) -> None:
     content = b'a,b\n,""\nNA,"NA"\n'
     assert read(session, file, content, CsvFormat())[1] == [(None, ""), ("NA", "NA")]
-    assert read(session, file, content, CsvFormat(null_text="NA"))[1] == [("", ""), (None, "NA")]
-    assert read(session, file, content, CsvFormat(null_text="NA", quoted_nulls=True))[1] == [("", ""), (None, None)]
+    assert read(session, file, content, CsvFormat(null_texts=("NA",)))[1] == [("", ""), (None, "NA")]
+    assert read(session, file, content, CsvFormat(null_texts=("NA",), quoted_nulls=True))[1] == [("", ""), (None, None)]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError
 from tableveil.operate import Backups, backup, disk
 from tableveil.operate.backup import row_counts
+from tableveil.state import backups as state
 
 
 def everything(session: Session) -> dict[str, list[tuple[object, ...]]]:
@@ -111,7 +113,7 @@ def test_nothing_is_overwritten(database: Database, backups: Path) -> None:
 def test_a_name_that_is_taken_meanwhile(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = backup._copy
 
-    def taking(session: Session, name: str) -> dict[tuple[str, str], int]:
+    def taking(session: Session, name: str) -> backup._Original:
         (backups / "x.duckdb").write_text("mine")
         return copy(session, name)
 
@@ -125,7 +127,7 @@ def test_two_at_once(database: Database, backups: Path, monkeypatch: pytest.Monk
     made = Backups(database, backups)
     copy, met = backup._copy, []
 
-    def meeting(session: Session, name: str) -> dict[tuple[str, str], int]:
+    def meeting(session: Session, name: str) -> backup._Original:
         with pytest.raises(BusyError) as raised:
             made.make("second", Control())
         met.append(raised.value.code)
@@ -138,10 +140,43 @@ def test_two_at_once(database: Database, backups: Path, monkeypatch: pytest.Monk
 
 
 def test_a_copy_that_differs_is_no_backup(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup, "row_counts", lambda _, name: {("s", "t"): len(name)})
+    monkeypatch.setattr(backup, "row_counts", lambda _, name, *tables: {("s", "t"): len(name)})
     with pytest.raises(InternalError, match="the rows of the copy"):
         Backups(database, backups).make("x", Control())
     assert list(backups.iterdir()) == []
+
+
+def test_a_copy_that_lacks_a_view_is_no_backup(
+    database: Database, session: Session, backups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = backup._copy
+
+    def losing(session: Session, name: str) -> backup._Original:
+        original = copy(session, name)
+        session.execute(f"DROP VIEW {name}.s.v")
+        return original
+
+    session.execute("CREATE VIEW s.v AS SELECT 1 AS i")
+    monkeypatch.setattr(backup, "_copy", losing)
+    with pytest.raises(InternalError, match="the columns of the copy"):
+        Backups(database, backups).make("x", Control())
+    assert list(backups.iterdir()) == []
+
+
+def test_a_transaction_that_lists_the_catalog_does_not_stop_the_copy(
+    database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = backup._copy
+
+    def listing(session: Session, name: str) -> backup._Original:
+        other.execute("BEGIN TRANSACTION")
+        catalog.listed(other)
+        return copy(session, name)
+
+    monkeypatch.setattr(backup, "_copy", listing)
+    with database.session() as other:
+        Backups(database, backups).make("x", Control())
+    assert [path.name for path in backups.iterdir()] == ["x.duckdb"]
 
 
 def test_given_up(database: Database, session: Session, backups: Path) -> None:
@@ -153,7 +188,8 @@ def test_given_up(database: Database, session: Session, backups: Path) -> None:
     with pytest.raises(Stopped):
         made.make("x", control)
     assert list(backups.iterdir()) == []
-    assert session.rows("SELECT database_name FROM duckdb_databases() WHERE NOT internal") == [("clinic",)]
+    opened = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()]
+    assert not [name for name in opened if name.startswith(str(backups))]
     session.execute("DROP TABLE long")
     made.make("x", Control())
 
@@ -173,7 +209,7 @@ def test_what_another_server_writes_stays(database: Database, backups: Path, mon
     start = f"Backups(SimpleNamespace(path=Path({str(database.path)!r})), Path({str(backups)!r}))"
     imports = "from pathlib import Path; from types import SimpleNamespace; from tableveil.operate import Backups"
 
-    def starting(session: Session, name: str) -> dict[tuple[str, str], int]:
+    def starting(session: Session, name: str) -> backup._Original:
         copied = copy(session, name)
         subprocess.run([sys.executable, "-c", f"{imports}; {start}"], check=True)
         return copied
@@ -192,3 +228,33 @@ def test_no_room_is_said_before(database: Database, backups: Path, monkeypatch: 
     assert raised.value.code == "DISK_FULL"
     assert "free" in raised.value.faults[0].found
     assert list(backups.iterdir()) == []
+
+
+def test_only_so_many_backups_are_kept(database: Database, session: Session, backups: Path) -> None:
+    """They are those that this database made: files of others, also under the name of one of its own, stay."""
+    made = Backups(database, backups)
+    for name in ("first", "second", "third"):
+        assert made.make(name, Control()).removed == ()
+    (backups / "others.duckdb").write_bytes(b"another database's")
+    (backups / "second.duckdb").unlink()
+    (backups / "second.duckdb").write_bytes(b"somebody's copy under this name")
+    fourth = made.make("fourth", Control(), keep=2)
+    assert fourth.removed == ("first.duckdb",)
+    assert {file.name for file in backups.iterdir()} == {
+        *("second.duckdb", "third.duckdb", "fourth.duckdb", "others.duckdb")
+    }
+    assert [noted.file for noted in state.latest_first(session.ledger)] == ["fourth.duckdb", "third.duckdb"]
+    # Somebody moved the last one to another machine: it was made all the same.
+    (backups / "fourth.duckdb").unlink()
+    assert made.make("fourth", Control(), keep=1).removed == ("third.duckdb",)
+    with pytest.raises(InvalidError) as refused:
+        made.make("fifth", Control(), keep=0)
+    assert refused.value.code == "BACKUP_KEEP_INVALID"
+
+
+def test_a_backup_that_is_not_noted_is_one_all_the_same(database: Database, session: Session, backups: Path) -> None:
+    """The database's file was moved away: nothing more is written into it, and its backup matters the more."""
+    database.path.rename(database.path.with_name("moved"))
+    made = Backups(database, backups).make("last", Control(), keep=1)
+    assert made.path.exists()
+    assert made.removed == ()

@@ -98,6 +98,8 @@ TROUBLES: list[tuple[str, str, Level, str, str]] = [
     ("no key", "DELETE FROM tableveil.secrets", Level.PROBLEM, "key", "gone"),
     ("a newer state", "INSERT INTO tableveil.migrations SELECT max(number) + 1, 'x', now()::TIMESTAMP FROM "
      "tableveil.migrations", Level.PROBLEM, "state", "newer than"),
+    ("an old backup", "INSERT INTO tableveil.backups VALUES ('x.duckdb', now()::TIMESTAMP - INTERVAL 50 HOUR, 1)",
+     Level.WARNING, "backup", "2 days old: 'x.duckdb'"),
     ("an older state", "DELETE FROM tableveil.migrations", Level.WARNING, "state", "version 0 of"),
     ("another's state", "UPDATE tableveil.migrations SET name = 'x' WHERE number = 1", Level.PROBLEM, "state",
      "does not know"),

@@ -9,21 +9,23 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tableveil.backend import Database, Session, Settings, read_only
+from tableveil.backend import Database, Scopes, Session, Settings, read_only
 from tableveil.control import Control
 from tableveil.errors import InvalidError
+from tableveil.lifecycle import check_ledger
 from tableveil.operate import Backups, Level, restore
 from tableveil.operate.newer_ledger import PARTS
 from tableveil.policy import TableReference
-from tableveil.release import check_ledger
-from tableveil.state import sketches, table_privacy
+from tableveil.state import joint_texts, rights, schema_rules, sketches, table_privacy
 from tableveil.state.jobs import now
+from tableveil.state.joint_texts import JointText
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
-from tests.sql.release.test_ledger import POLICY, read
+from tests.sql.lifecycle.test_ledger import POLICY, read
 from tests.sql.state.release_samples import RELEASE, SIZES
 from tests.sql.state.test_lineage import release, served
 
+LAB = Scopes(schemas=frozenset({"lab"}), tables=frozenset({("hospital", "people")}), releases=frozenset({1}))
 TABLE = TableReference("", "main", "People")
 
 PEOPLE = "CREATE TABLE IF NOT EXISTS {} AS SELECT hash(i) AS id FROM range(200) r(i)"
@@ -49,6 +51,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
             jobs_taken = session.value("SELECT nextval('tableveil.job_numbers')")
         number = release(path, session, "people")
         sketches.insert(session.ledger, number, found)
+        with session.transaction():
+            for job in (1, number):
+                rights.insert(session.ledger, job, LAB)
+                joint_texts.insert(session.ledger, job, [JointText("careful", (job + 1,))])
         Backups(database, directory).make("second", Control())
         assert (release(path, session), jobs_taken) == (3, 7)
     database.close()
@@ -58,6 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def declare(session: Session, privacy: str) -> None:
     with session.transaction():
         table_privacy.declare(session.ledger, TABLE, privacy, "ann", now())
+        schema_rules.put(session.ledger, "ward", joint_k="stricter" in privacy, set_by="ann", at=now())
 
 
 def _key(session: Session) -> bytes:
@@ -98,6 +105,10 @@ def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, u
         assert [found and found.privacy for found in declared] == [
             *("a stricter one", "the first privacy", "a stricter one"),
         ]
+        assert [rule.joint_k for rule in schema_rules.every(session.ledger)] == [True]
+        # The release of jobs/2 alone came over: it is compared by these rights yet, and a text of it is not for all.
+        assert [rights.of_job(session.ledger, job) for job in (1, 2)] == [Scopes(), LAB]
+        assert session.rows("FROM tableveil.joint_texts") == [(2, "careful", [3])]
         assert session.value("SELECT nextval('tableveil.job_numbers')") == 8
         assert release(target, session, "later") == until + 1
 
@@ -158,3 +169,10 @@ def test_all_tables_of_a_release_are_taken_over(files: Path) -> None:
     with read_only(files / "clinic.duckdb") as session:
         found = session.rows("SELECT table_name FROM duckdb_columns() WHERE column_name = 'release'")
     assert {name for (name,) in found} - left == set(PARTS)
+
+
+def test_a_backup_keeps_the_rights_of_jobs_and_their_joint_texts(files: Path, tmp_path: Path) -> None:
+    restore(files / "clinic.duckdb", tmp_path / "clinic.duckdb")
+    with served(tmp_path / "clinic.duckdb") as session:
+        assert [rights.of_job(session.ledger, job) for job in (1, 2, 3)] == [LAB, LAB, Scopes()]
+        assert session.rows("FROM tableveil.joint_texts ORDER BY job") == [(1, "careful", [2]), (2, "careful", [3])]

@@ -85,6 +85,17 @@ def test_values_and_facts_arrive(session: Session, tmp_path: Path) -> None:
     }
 
 
+def test_the_functions_of_analysts_lie_beside_the_files(session: Session, tmp_path: Path) -> None:
+    session.execute("CREATE TABLE released AS SELECT '[20, 29]' AS age, 20 AS age_from, 29 AS age_to")
+    publish(session, ParquetTarget(tmp_path / "lake"))
+    files = tmp_path / "lake" / "main.released"
+    with duckdb.connect() as connection:
+        connection.execute((files / "functions.sql").read_text(encoding="utf-8"))
+        mean = f"SELECT tv_mean(age, age_from, age_to) FROM '{files / 'released.parquet'}'"
+        assert connection.execute(mean).fetchall() == [({"estimated": 24.5, "low": 20, "high": 29, "open_ends": 0},)]
+    assert stat.S_IMODE((files / "functions.sql").stat().st_mode) == 0o440
+
+
 def test_rows_are_partitioned_if_asked(session: Session, tmp_path: Path) -> None:
     session.execute(
         "CREATE TABLE released AS SELECT i AS charge, ['[0, 5[/x', NULL, 'é'][i % 3 + 1] AS region, i % 2 AS y "

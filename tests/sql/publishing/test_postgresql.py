@@ -177,7 +177,7 @@ def test_names_and_comments_may_hold_anything(session: Session, postgresql: Clus
     comments = postgresql.rows(url, "SELECT description FROM pg_description WHERE description LIKE '%DROP%'")
     assert comments == [(name,), (name,)]
     privileges = "SELECT privilege_type::text, grantee::text FROM information_schema.role_table_grants WHERE grantee "
-    assert postgresql.rows(url, f"{privileges} LIKE '%DROP%'") == [("SELECT", name)]
+    assert set(postgresql.rows(url, f"{privileges} LIKE '%DROP%'")) == {("SELECT", name)}
 
 
 @pytest.mark.parametrize("columns", [1600, 1601])
@@ -237,20 +237,7 @@ def test_a_dot_in_a_name_takes_no_place_of_others(session: Session, postgresql: 
     assert tables(postgresql, url) == {"b.released"}
 
 
-def test_views_of_others_keep_a_table_from_being_replaced_but_not_from_being_withdrawn(
-    session: Session, postgresql: Cluster, url: str
-) -> None:
-    session.execute("CREATE TABLE source.released AS SELECT 1 AS a")
-    publish(session, url, edition(session))
-    postgresql.rows(url, "CREATE VIEW theirs AS SELECT a FROM released")
-    with pytest.raises(ConflictError) as raised:
-        publish(session, url, edition(session, number=8))
-    assert (raised.value.code, postgresql.rows(url, "SELECT a FROM theirs")) == ("TARGET_IN_USE", [(1,)])
-    PostgresqlTarget(url).remove(7)
-    assert tables(postgresql, url) == set()
-
-
-@pytest.mark.parametrize("step", ["_prepare", "_stage", "_swap", "confirm"])
+@pytest.mark.parametrize("step", ["_prepare", "_write", "_drop_unused_types", "confirm"])
 def test_a_server_that_dies_in_the_middle_has_what_it_had(
     session: Session, postgresql: Cluster, url: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -296,20 +283,6 @@ def test_missing_rights_and_roles_are_told_by_their_state(session: Session, post
         with pytest.raises(InternalError, match=state):
             publish(session, f"{url}&{option}", edition(session))
     assert tables(postgresql, url) == set()
-
-
-def test_a_reader_who_holds_the_table_up_lets_it_be_tried_again(
-    session: Session, postgresql: Cluster, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from adbc_driver_postgresql import dbapi
-
-    monkeypatch.setattr("tableveil.publishing.postgresql._LOCK_TIMEOUT", "10ms")
-    session.execute("CREATE TABLE source.released AS SELECT 1 AS a")
-    publish(session, url, edition(session))
-    with dbapi.connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE released IN ACCESS SHARE MODE")
-        with pytest.raises(BusyError, match="55P03"):
-            publish(session, url, edition(session, number=8))
 
 
 def test_passwords_come_by_the_ways_of_libpq(

@@ -273,3 +273,23 @@ def test_the_population_has_a_fingerprint_of_its_own(session: Session) -> None:
     first = mark(BY_SUBSET)
     session.execute("UPDATE t SET age = 3 WHERE NOT sick")
     assert mark(BY_SUBSET) != first
+
+
+@pytest.mark.parametrize("policy", [BY_TABLE, BY_SUBSET], ids=["table", "subset"])
+def test_a_population_that_has_people_twice_is_refused(session: Session, policy: Policy) -> None:
+    """Also where everybody has one record in the source: the journalist's risk counts rows of the population."""
+    attributes = (*POLICY.attributes, AttributePolicy("id", Role.IDENTIFYING))
+    policy = replace(policy, attributes=attributes, default_role=Role.IDENTIFYING, person_column="id")
+    rows = "SELECT unnest([1, 2, 3]) AS age, 'a' AS note, unnest([true, true, false]) AS sick, unnest([7, 8, {}]) AS id"
+    field = "population.table" if policy.population == BY_TABLE.population else "population.subset_column"
+    for other, faults in ((8, [field]), (9, []), ("NULL", [])):
+        session.execute(f"CREATE OR REPLACE TABLE people AS {rows.format(other)}")
+        session.execute(f"CREATE OR REPLACE TABLE t AS {rows.format(other)}")
+        if field == "population.table":
+            session.execute("DELETE FROM t WHERE NOT sick")
+        found = faults_of(session, policy)
+        # Without a person, the record of the source is refused as well.
+        assert [name for name, _, _ in found if name != "person_column"] == faults
+    session.execute("ALTER TABLE people DROP id")
+    if field == "population.table":
+        assert faults_of(session, policy) == []

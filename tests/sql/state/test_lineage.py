@@ -15,9 +15,9 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import InvalidError
+from tableveil.lifecycle import check_ledger
 from tableveil.operate import Backups, Finding, Level, examine_state
 from tableveil.policy import TableReference
-from tableveil.release import check_ledger
 from tableveil.source import find_source
 from tableveil.source.fingerprint import Fingerprint
 from tableveil.source.sketch import Sketch
@@ -25,7 +25,7 @@ from tableveil.state import ledger_gaps
 from tableveil.state.lineage import notice_older_ledger, remember
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
-from tests.sql.release.test_ledger import POLICY
+from tests.sql.lifecycle.test_ledger import POLICY
 from tests.sql.state.release_samples import RELEASE, SIZES
 
 
@@ -112,7 +112,7 @@ def test_people_who_are_known_again_under_another_name_need_no_second_reason(
         known = Fingerprint("another", Mock(spec=Sketch))
         for number, asks in ((1, True), (release(path, session, "renamed"), False)):
             alike = [(number, "the rows are as in")]
-            monkeypatch.setattr("tableveil.release.ledger._same_people", lambda *_, alike=alike: alike)
+            monkeypatch.setattr("tableveil.lifecycle.ledger._same_people", lambda *_, alike=alike: alike)
             with pytest.raises(InvalidError) as raised:
                 check_ledger(session, POLICY, source, known)
             assert ("went back in time" in str(raised.value)) is asks

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -52,14 +54,49 @@ def test_each_database_has_a_key_of_its_own(fresh: Session, session: Session) ->
     assert fingerprint_key(fresh.ledger) != fingerprint_key(session.ledger)
 
 
+NOW = len(migrations())
+
+
+def test_a_script_that_databases_have_seen_does_not_change() -> None:
+    """A change of the state is a script of its own: nothing applies a script twice."""
+    digest = sha256(migrations()[0].text.encode()).hexdigest()
+    assert digest == "db4262d3dbb658125f32cb69aa6960797e2d46f1c80d38e20916c4a8d9a250ac"
+
+
+@pytest.mark.parametrize("version", range(1, NOW))
+def test_a_database_of_each_earlier_version_becomes_the_same(
+    fresh: Session, session: Session, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:version])
+        migrate(fresh.ledger)
+    migrate(fresh.ledger)
+    assert tables(fresh) == tables(session)
+
+
+def test_texts_of_before_are_told_to_readers_of_all_releases_that_they_name(
+    fresh: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(migrate_module, "migrations", lambda: migrations()[:5])
+        migrate(fresh.ledger)
+    shown = ("careful", "Together with releases/1, releases/12: told apart", "the column releases/" + "9" * 30)
+    monkeypatch.setattr("tableveil.state.joint_texts.insert", lambda *_: None)
+    RELEASES.write(fresh.ledger, replace(RELEASE, warnings=shown), SIZES, SIZES)
+    fresh.execute("INSERT INTO tableveil.release_together VALUES (7, 1), (7, 2)")
+    migrate(fresh.ledger)
+    found = fresh.rows("SELECT job, text, list_sort(releases) FROM tableveil.joint_texts ORDER BY text")
+    assert found == [(3, "", [1, 2]), (3, shown[1], [1, 12]), (3, shown[2], [0])]
+
+
 @pytest.fixture
-def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A version of Tableveil that has one script more: the path is the script's."""
     scripts = tmp_path / "migrations"
     scripts.mkdir()
-    (first,) = migrations()
-    (scripts / f"{first.number:04}_{first.name}.sql").write_text(first.text, encoding="utf-8")
-    script = scripts / "0002_second.sql"
+    for one in migrations():
+        (scripts / f"{one.number:04}_{one.name}.sql").write_text(one.text, encoding="utf-8")
+    script = scripts / f"{NOW + 1:04}_following.sql"
     script.write_text(
         "ALTER TABLE tableveil.releases ADD COLUMN approved_by VARCHAR DEFAULT 'nobody';\n"
         "ALTER TABLE tableveil.releases ALTER COLUMN approved_by SET NOT NULL;\n"
@@ -71,9 +108,9 @@ def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_next_version_brings_a_database_of_this_one_up_to_date(
-    fresh: Session, second: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Session, following: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert second.exists()
+    assert following.exists()
     with monkeypatch.context() as before:
         before.setattr(migrate_module, "SCRIPTS", SCRIPTS)
         migrate(fresh.ledger)
@@ -81,20 +118,21 @@ def test_the_next_version_brings_a_database_of_this_one_up_to_date(
     key = fingerprint_key(fresh.ledger)
     migrate(fresh.ledger)
     applied = fresh.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
-    assert applied == [(1, "initial"), (2, "second")]
+    assert applied == [(migration.number, migration.name) for migration in migrate_module.migrations()]
+    assert applied[-1] == (NOW + 1, "following")
     assert fingerprint_key(fresh.ledger) == key
     assert RELEASES.find(fresh.ledger, RELEASE.number) == RELEASE
     assert fresh.rows("SELECT number, approved_by FROM tableveil.releases") == [(RELEASE.number, "nobody")]
     assert fresh.rows("FROM tableveil.approvals") == [(RELEASE.number, RELEASE.created_at)]
     migrate(fresh.ledger)
-    assert fresh.value("SELECT count(*) FROM tableveil.migrations") == 2
+    assert fresh.value("SELECT count(*) FROM tableveil.migrations") == NOW + 1
 
 
-def test_a_migration_that_fails_leaves_the_version_before(fresh: Session, second: Path) -> None:
-    second.write_text(second.read_text(encoding="utf-8") + "SELECT nothing;", encoding="utf-8")
+def test_a_migration_that_fails_leaves_the_version_before(fresh: Session, following: Path) -> None:
+    following.write_text(following.read_text(encoding="utf-8") + "SELECT nothing;", encoding="utf-8")
     with pytest.raises(TableveilError):
         migrate(fresh.ledger)
-    assert fresh.rows("SELECT number FROM tableveil.migrations") == [(1,)]
+    assert fresh.value("SELECT max(number) FROM tableveil.migrations") == NOW
     assert "approvals" not in {name for name, _ in tables(fresh)}
 
 

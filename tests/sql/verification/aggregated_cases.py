@@ -39,9 +39,10 @@ from tableveil.policy import (
     ValueOrder,
 )
 from tableveil.release import ReleasePlan
+from tableveil.release.by_value import ByValue
+from tableveil.release.clusters import Clusters, Members
 from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.plan import Aggregated, Members
-from tableveil.release.write import stage
+from tableveil.release.plan import Aggregated
 from tableveil.source import resolve_source
 from tableveil.verification.written import Written
 
@@ -278,20 +279,16 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
     if clusters:
         classes, members, groups = _clusters(session, random, complete, aggregated, sensitive)
         kept, of_columns = np.ones(len(groups), np.bool_), [_values_of(members, j) for j in range(len(names))]
+        aggregates = tuple(aggregate(d.values, values) for d, values in zip(aggregated, of_columns, strict=True))
         plan = ReleasePlan(
             policy,
             source,
             (),
-            (),
+            Clusters(Aggregated(tuple(aggregated), aggregates), members),
             classes,
             kept,
             len(rows),
             (sensitive,),
-            aggregated=Aggregated(
-                tuple(aggregated),
-                tuple(aggregate(d.values, values) for d, values in zip(aggregated, of_columns, strict=True)),
-                members,
-            ),
         )
         compared = [*names, "s"]
     else:
@@ -303,26 +300,23 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
         classes = open_counter(session, base, (0,)).classes((level,))
         kept = np.array([random.random() < 0.7 for _ in classes.counts], np.bool_)
         kept[0] = True
+        aggregates = tuple(aggregate(d.values, classes.values(1 + j)) for j, d in enumerate(aggregated))
         plan = ReleasePlan(
             policy,
             source,
             (dictionary,),
-            (level,),
+            ByValue((level,), Aggregated(tuple(aggregated), aggregates)),
             classes,
             kept,
             len(rows),
             (sensitive,),
-            aggregated=Aggregated(
-                tuple(aggregated),
-                tuple(aggregate(d.values, classes.values(1 + j)) for j, d in enumerate(aggregated)),
-            ),
         )
         groups, compared = _kept_groups(complete, level, plan, labels), ["g", *names, "s", "i"]
     expected = []
     for group in groups:
         shown = {name: replaced(spec, [row[name] for row in group]) for name, spec in zip(names, specs, strict=True)}
         expected += [tuple({**row, **shown}[name] for name in compared) for row in group]
-    stage(session, plan)
+    plan.recoding.stage(session, plan)
     write_objects(session, plan, NUMBER + seed)
     written = written_objects(session, plan, NUMBER + seed)
     return Case(policy, plan, written, compared, expected, dict(zip(names, specs, strict=True)))

@@ -33,8 +33,8 @@ from tableveil.policy import (
     ValueOrder,
 )
 from tableveil.release import ReleasePlan
+from tableveil.release.by_value import ByValue
 from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.write import stage
 from tableveil.source import resolve_source
 from tableveil.verification import verify
 from tableveil.verification.written import Written
@@ -147,9 +147,9 @@ def written_case(session: Session, seed: int) -> Case:
     classes = counter.classes(levels)
     kept = np.array([random.random() < 0.7 for _ in classes.counts], np.bool_)
     plan = ReleasePlan(
-        policy, source, base.dictionaries, levels, classes, kept, counter.records, sensitive=base.sensitive
+        policy, source, base.dictionaries, ByValue(levels), classes, kept, counter.records, sensitive=base.sensitive
     )
-    stage(session, plan)
+    plan.recoding.stage(session, plan)
     number = NUMBERS + seed
     write_objects(session, plan, number)
     written = written_objects(session, plan, number)

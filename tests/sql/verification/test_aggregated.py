@@ -11,9 +11,10 @@ import pytest
 
 from tableveil.backend import Database, Session, table
 from tableveil.dictionary import build_aggregated
+from tableveil.disclosure.determined import check_disclosure
 from tableveil.errors import InternalError, InvalidError
 from tableveil.policy import KAnonymity, ReleaseKind
-from tableveil.release.disclosure import check_disclosure
+from tableveil.release.clusters import Clusters
 from tableveil.release.write import write_rows
 from tableveil.verification import verify
 from tests.sql.verification.aggregated_cases import SPECS, Case, drop, quoted, written_case
@@ -207,10 +208,9 @@ def test_no_column_is_given_away_that_has_one_value(session: Session) -> None:
     session.execute("DROP TABLE temp.main.aggregated_0")
     dictionary, _ = build_aggregated(session, source, attribute, None, "", 0, "")
     assert dictionary is not None
-    assert case.plan.aggregated is not None
-    aggregated = replace(case.plan.aggregated, dictionaries=(dictionary,))
+    assert isinstance(case.plan.recoding, Clusters)
+    aggregated = replace(case.plan.recoding.aggregated, dictionaries=(dictionary,))
+    recoding = replace(case.plan.recoding, aggregated=aggregated)
     attributes = tuple(replace(a, acknowledged=False) for a in case.policy.attributes)
-    check_disclosure(
-        session, replace(case.plan, aggregated=aggregated, policy=replace(case.policy, attributes=attributes))
-    )
+    check_disclosure(session, replace(case.plan, recoding=recoding, policy=replace(case.policy, attributes=attributes)))
     drop(session, case)

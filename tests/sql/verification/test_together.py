@@ -14,7 +14,7 @@ from tableveil.state import persons
 
 RELEASES = range(1, 9)
 
-written = import_module("tableveil.release.together")
+written = import_module("tableveil.lifecycle.together")
 verified = import_module("tableveil.verification.together")
 
 

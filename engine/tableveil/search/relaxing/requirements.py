@@ -90,16 +90,12 @@ def _follows(policy: Policy, model: PrivacyModel) -> bool:
     classes that pay together, need not improve with more classes; nor does a record-level choice that expects the
     adversary to know the method.
     """
-    if policy.suppressed_records is SuppressedRecords.KEEP or _known(policy):
+    if policy.suppressed_records is SuppressedRecords.KEEP or policy.adversary_knows_method:
         return False
     by_sample = isinstance(model, PopulationUniqueness) or _by_marketer(model)
     return not by_sample and not any(
         isinstance(other, PopulationUniqueness) or _by_marketer(other) for other in policy.privacy_models
     )
-
-
-def _known(policy: Policy) -> bool:
-    return policy.record_level is not None and policy.record_level.adversary_knows_method
 
 
 def _by_marketer(model: PrivacyModel) -> bool:
@@ -188,11 +184,13 @@ def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
     for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
         i, most = columns.index(attribute.column), attribute.maximum_level
         if most is not None and most < top:
-            yield _level_limit(i, attribute.column, "maximum_level", most, top, not _known(policy))
+            yield _level_limit(i, attribute.column, "maximum_level", most, top, not policy.adversary_knows_method)
         # Levels below are forbidden by `safe_harbor`, which is a requirement of its own.
         least = policy.least_level(replace(attribute, minimum_level=0))
         if attribute.minimum_level > least:
-            yield _level_limit(i, attribute.column, "minimum_level", attribute.minimum_level, least, not _known(policy))
+            yield _level_limit(
+                i, attribute.column, "minimum_level", attribute.minimum_level, least, not policy.adversary_knows_method
+            )
 
 
 def _level_limit(i: int, column: str, name: str, own: int, end: int, monotone: bool) -> Requirement:

@@ -63,6 +63,15 @@ class AccessVerbs(Connection):
         """Takes a role back, from the next call on."""
         self._ask(self._access.RemoveGrant, v1.RemoveGrantRequest(name=resource_name(GRANTS, grant)))
 
+    def set_schema_rule(self, schema: str, *, joint_k: bool) -> v1.SchemaRule:
+        """Makes the rule for releases into a schema; see `SchemaRule`."""
+        request = v1.SetSchemaRuleRequest(rule=v1.SchemaRule(schema=schema, joint_k=joint_k))
+        return self._ask(self._access.SetSchemaRule, request)
+
+    def list_schema_rules(self) -> list[v1.SchemaRule]:
+        """The rules of schemas that the caller administers, by name."""
+        return list(self._ask(self._access.ListSchemaRules, v1.ListSchemaRulesRequest()).rules)
+
     def confirm_restored(self, names: Iterable[str] = ()) -> list[str]:
         """Lets grants and releases count again that a restore suspended; returns the names of those that still wait."""
         wanted = list(names)

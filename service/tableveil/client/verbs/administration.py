@@ -28,8 +28,15 @@ class AdministrationVerbs(Connection):
         """The state of the server, its database and the files beside it."""
         return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())
 
-    def back_up(self, name: str) -> admin_service_pb2.Backup:
-        """Writes a backup into the server's directory for backups; this takes as long as copying the database."""
-        request = admin_service_pb2.BackupDatabaseRequest(name=name)
+    def back_up(self, name: str, keep: int | None = None) -> admin_service_pb2.Backup:
+        """Writes a backup into the server's directory for backups; this takes as long as copying the database.
+
+        With `keep`, older backups of the database are removed then, so that so many are left.
+        """
+        request = admin_service_pb2.BackupDatabaseRequest(name=name, keep=keep)
         with self._failures():
             return self._admin.BackupDatabase(request)
+
+    def create_schema(self, schema: str) -> admin_service_pb2.Schema:
+        """Makes a schema of the database, for tables and releases."""
+        return self._ask(self._admin.CreateSchema, admin_service_pb2.CreateSchemaRequest(schema=schema))

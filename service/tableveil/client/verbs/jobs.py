@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
 
 from tableveil.client.connection import SECONDS_TO_ANSWER
-from tableveil.client.failures import error_from, failure_in, faults_from
-from tableveil.client.names import JOBS, resource_name
+from tableveil.client.failures import UnpublishedError, error_from, failure_in, faults_from
+from tableveil.client.names import JOBS, RELEASES, resource_name
 from tableveil.client.verbs.privacies import PrivacyVerbs
+from tableveil.client.verbs.releases import ReleaseVerbs
 from tableveil.client.watching import watch
-from tableveil.errors import Checked, Fault, InvalidError, TableveilError
+from tableveil.errors import Checked, DeniedError, Fault, InvalidError, NotFoundError, TableveilError
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tableveil.client.csv_hierarchies import CsvLevels
 
 
-class JobVerbs(PrivacyVerbs):
+class JobVerbs(ReleaseVerbs, PrivacyVerbs):
     """Verbs about policies and jobs."""
 
     def _open_stubs(self) -> None:
@@ -68,30 +69,28 @@ class JobVerbs(PrivacyVerbs):
             raise InvalidError.about(
                 "POLICY_INVALID", "the policy is invalid", self.check_policy(policy, base_directory)
             )
-        prepared = self._store(policy, levels)
-        try:
-            request = job_service_pb2.SubmitJobRequest(policy=prepared, request_id=request_id)
-            return self._jobs.SubmitJob(request, timeout=SECONDS_TO_ANSWER)
-        except grpc.RpcError as error:
-            failure = failure_in(error)
-            if failure is None or not failure.omitted_faults:
-                raise self._error_of(error) from None
-        # Not all faults fit into the metadata of a status.
-        raise error_from(failure, self._check(prepared).faults)
+        request = job_service_pb2.SubmitJobRequest(policy=self._store(policy, levels), request_id=request_id)
+        return self._patiently(lambda: self._submitted(request))
 
     def get_job(self, job: str) -> job_service_pb2.Job:
         """The job as it is now."""
         request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
         return self._ask(self._jobs.GetJob, request)
 
-    def list_jobs(self) -> Iterator[job_service_pb2.Job]:
-        """All jobs, newest first, fetched as they are read."""
-        for page in self._pages(self._jobs.ListJobs, job_service_pb2.ListJobsRequest()):
+    def list_jobs(self, states: Iterable[job_service_pb2.JobState.ValueType] = ()) -> Iterator[job_service_pb2.Job]:
+        """Jobs in these states, or all, newest first, fetched as they are read."""
+        for page in self._pages(self._jobs.ListJobs, job_service_pb2.ListJobsRequest(states=states)):
             yield from page.jobs
 
-    def cancel_job(self, job: str) -> job_service_pb2.Job:
-        """Asks the job to stop; a job whose release is being committed completes."""
-        request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job))
+    def cancel_job(self, job: str, *, keep_best: bool = False) -> job_service_pb2.Job:
+        """Asks the job to stop; a job whose release is being committed completes.
+
+        With `keep_best` only its search stops, and the best that it has found is written.
+
+        Raises:
+            ConflictError: the search has found nothing yet that could be kept (NOTHING_TO_KEEP).
+        """
+        request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job), keep_best=keep_best)
         return self._ask(self._jobs.CancelJob, request)
 
     def resubmit_job(self, job: str) -> job_service_pb2.Job:
@@ -113,16 +112,43 @@ class JobVerbs(PrivacyVerbs):
             self._closed.wait,
         )
 
-    def wait(self, job: str) -> job_service_pb2.Job:
-        """The job once it has succeeded.
+    def wait(self, job: str, *, publication: bool = True) -> job_service_pb2.Job:
+        """The job once it has succeeded and, with `publication`, its release is at all targets of its policy.
 
         Raises:
+            UnpublishedError: The release stands, but a target did not take it.
             TableveilError: The job failed, or was cancelled or interrupted. `watch_job` ends with such a job instead.
         """
         [last] = deque(self.watch_job(job), maxlen=1)
         if last.state != job_service_pb2.JOB_STATE_SUCCEEDED:
             raise error_from(last.failure)
+        if publication and (error := self.unpublished(last)) is not None:
+            raise error
         return last
+
+    def unpublished(self, job: job_service_pb2.Job) -> UnpublishedError | None:
+        """Waits for the targets of the release that a job made, and returns the error if one does not take it.
+
+        A caller who may see the job, but not its release, is told nothing of it.
+        """
+        if job.kind == RELEASES and job.result:
+            try:
+                self.wait_until_published(job.result)
+            except UnpublishedError as error:
+                return error
+            except (NotFoundError, DeniedError):
+                pass
+        return None
+
+    def _submitted(self, request: job_service_pb2.SubmitJobRequest) -> job_service_pb2.Job:
+        try:
+            return self._jobs.SubmitJob(request, timeout=SECONDS_TO_ANSWER)
+        except grpc.RpcError as error:
+            failure = failure_in(error)
+            if failure is None or not failure.omitted_faults:
+                raise self._error_of(error) from None
+        # Not all faults fit into the metadata of a status.
+        raise error_from(failure, self._check(request.policy).faults)
 
     def _checked_here(self, policy: policy_pb2.Policy, base_directory: Path) -> tuple[list[CsvLevels], list[Fault]]:
         """The contents of the CSV files, and the faults that show without a database.
@@ -136,7 +162,10 @@ class JobVerbs(PrivacyVerbs):
         if not faults or not policy.source.table:
             return levels, faults
         try:
-            declared = self.describe_privacy(policy.source)
+            named = policy_pb2.TableReference()
+            named.CopyFrom(policy.source)
+            named.ClearField("load")
+            declared = self.describe_privacy(named)
         except TableveilError:
             return levels, faults
         whole = policy_pb2.Policy()

@@ -30,9 +30,12 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.GetReleaseRequest(name=resource_name(RELEASES, release))
         return self._ask(self._releases.GetRelease, request)
 
-    def list_releases(self) -> Iterator[release_service_pb2.Release]:
-        """All releases, newest first, fetched as they are read."""
-        for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
+    def list_releases(
+        self, states: Iterable[release_service_pb2.ReleaseState.ValueType] = (), target_schema: str = ""
+    ) -> Iterator[release_service_pb2.Release]:
+        """Releases in these states and into this schema, or all, newest first, fetched as they are read."""
+        request = release_service_pb2.ListReleasesRequest(states=states, target_schema=target_schema)
+        for page in self._pages(self._releases.ListReleases, request):
             yield from page.releases
 
     def get_joint_classes(self, releases: Iterable[str]) -> release_service_pb2.JointClasses:
@@ -80,6 +83,16 @@ class ReleaseVerbs(Connection):
             name=resource_name(RELEASES, release), target=target, repeat_reason=repeat_reason
         )
         return self._ask(self._releases.PublishRelease, request)
+
+    def wait_until_published(self, release: str) -> release_service_pb2.Release:
+        """The release once all targets that it was to be published to have it, or at once if it waits for approval.
+
+        Raises:
+            UnpublishedError: A target refused it, or fails for longer than a minute. The release stands all the same.
+        """
+        from tableveil.client.publications import wait_until_published
+
+        return wait_until_published(lambda: self.get_release(release), self._closed.wait)
 
     def unpublish_release(self, release: str, target: str) -> release_service_pb2.Release:
         """Asks the server to remove a release from a target; the release stays as it is."""

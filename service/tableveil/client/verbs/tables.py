@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import grpc
 
 from tableveil.client.connection import Connection
-from tableveil.client.names import LOADS, resource_name, table_reference
+from tableveil.client.names import LOADS, resource_name, source_reference, table_reference
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
+
+if TYPE_CHECKING:
+    from tableveil.client.loads import GuessedFormat
 
 _PARQUET_SUFFIXES = {".parquet", ".pq"}
 
@@ -34,14 +37,14 @@ class TableVerbs(Connection):
         super()._open_stubs()
         self._tables = TableServiceStub(self._channel)
 
-    def list_tables(self) -> Iterator[table_service_pb2.TableInfo]:
-        """All tables and views by schema and name, fetched as they are read."""
-        for page in self._pages(self._tables.ListTables, table_service_pb2.ListTablesRequest()):
+    def list_tables(self, schema: str = "") -> Iterator[table_service_pb2.TableInfo]:
+        """The tables and views of a schema, or all, by schema and name, fetched as they are read."""
+        for page in self._pages(self._tables.ListTables, table_service_pb2.ListTablesRequest(schema=schema)):
             yield from page.tables
 
     def describe_table(self, table: Table, values: int = 0) -> table_service_pb2.TableDescription:
         """The contents of the table, with up to `values` of the most frequent values of each column."""
-        request = table_service_pb2.DescribeTableRequest(table=table_reference(table), values=values)
+        request = table_service_pb2.DescribeTableRequest(table=source_reference(table), values=values)
         return self._ask(self._tables.DescribeTable, request)
 
     def get_load(self, load: str) -> table_service_pb2.Load:
@@ -49,9 +52,10 @@ class TableVerbs(Connection):
         request = table_service_pb2.GetLoadRequest(name=resource_name(LOADS, load))
         return self._ask(self._tables.GetLoad, request)
 
-    def list_loads(self) -> Iterator[table_service_pb2.Load]:
-        """All loads, newest first, fetched as they are read."""
-        for page in self._pages(self._tables.ListLoads, table_service_pb2.ListLoadsRequest()):
+    def list_loads(self, table: Table | None = None) -> Iterator[table_service_pb2.Load]:
+        """Loads into a table, or all, newest first, fetched as they are read."""
+        into = None if table is None else table_reference(table)
+        for page in self._pages(self._tables.ListLoads, table_service_pb2.ListLoadsRequest(table=into)):
             yield from page.loads
 
     def truncate_table(self, table: Table) -> int:
@@ -112,18 +116,41 @@ class TableVerbs(Connection):
         replace: bool = False,
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
+        most_columns: int = 4000,
     ) -> table_service_pb2.LoadTableResponse:
         """Loads a local file, all of it or nothing; `progress` is called with the number of rows sent.
 
-        `how` is by default Parquet for a file that ends in .parquet or .pq, and CSV with a header for any other.
+        `how` is by default Parquet for a file that ends in .parquet or .pq, and CSV with a header for any other. The
+        server may allow fewer columns than `most_columns`.
 
         Raises:
             InvalidError: The file cannot be read, or its rows do not fit the table.
         """
         from tableveil.client.loads import file_requests
 
-        with file_requests(_start(table, append, replace, request_id), _file(path, how), progress) as requests:
+        with file_requests(
+            _start(table, append, replace, request_id), _file(path, how), progress, most_columns
+        ) as requests:
             return self._load(requests)
+
+    @staticmethod
+    def guess_csv_format(
+        path: str | Path,
+        stated: table_service_pb2.CsvFormat | None = None,
+        kept: Collection[str] = (),
+        most_columns: int = 4000,
+    ) -> GuessedFormat:
+        """How a local CSV file seems to be written, for `load_file`.
+
+        Fields of `stated` that `kept` names are not guessed: delimiter and quote where they are not empty, and
+        `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`.
+
+        Raises:
+            InvalidError: The file cannot be read.
+        """
+        from tableveil.client.loads import guessed_format
+
+        return guessed_format(str(path), stated or table_service_pb2.CsvFormat(), kept, most_columns)
 
     def load_server_file(
         self,

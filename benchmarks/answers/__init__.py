@@ -1,0 +1,1 @@
+"""Answers to analysts' questions, against the source: `python -m benchmarks --only answers`."""

@@ -1,0 +1,1 @@
+"""Everyday jobs: their statements and CPU seconds, by phase."""

@@ -1,0 +1,78 @@
+"""Refuses what a policy's method does not work with, by the table of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tableveil.errors import Fault
+from tableveil.policy.local_recoding import check_local_recoding
+from tableveil.policy.methods import (
+    AGGREGATED_COLUMNS,
+    LOCAL_RECODING,
+    MICROAGGREGATION,
+    RECORD_LEVEL,
+    SEARCH_OPTIONS,
+    MethodTraits,
+    methods_of,
+)
+from tableveil.policy.model import Policy, SearchOptions, SuppressedRecords
+from tableveil.policy.privacy import PRIVACY_FIELDS
+from tableveil.policy.quality import FIELDS, LossModel
+from tableveil.policy.validate_game import check_record_level
+from tableveil.policy.validate_microaggregation import check_microaggregation, check_mixed
+
+_OWN: Mapping[str, Callable[[Policy], Iterator[Fault]]] = {
+    LOCAL_RECODING.name: check_local_recoding,
+    RECORD_LEVEL.name: check_record_level,
+    MICROAGGREGATION.name: check_microaggregation,
+    AGGREGATED_COLUMNS.name: check_mixed,
+}
+"""The checks of a method's own options, and of all else that the table of methods does not say."""
+
+
+def check_methods(policy: Policy) -> Iterator[Fault]:
+    """Faults of several methods in one policy, and of all that any of them does not work with."""
+    methods = methods_of(policy)
+    for i, method in enumerate(methods):
+        for other in methods[i + 1 :]:
+            found = f"{method.called} with {other.called}"
+            yield Fault(method.field, found, "one of them", "Remove one of them.")
+        yield from _check_models(policy, method)
+        yield from _check_quality(policy, method)
+        for part, field in method.refuses:
+            if getattr(policy, part) is not None:
+                yield Fault(field, f"{part} with {method.called}", "one of them", "Remove one of them.")
+        if policy.suppressed_records is SuppressedRecords.KEEP and not method.shows_suppressed:
+            expected = f"DROP or BLANK, because of {method.called}"
+            yield Fault("suppressed_records.handling", "KEEP", expected, method.shows_suppressed_hint)
+        yield from _check_search(policy.search, method)
+        yield from _OWN[method.name](policy) if method.name in _OWN else ()
+
+
+def _check_models(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
+    known = ", ".join(PRIVACY_FIELDS[kind] for kind in method.models)
+    for i, model in enumerate(policy.privacy_models):
+        if not isinstance(model, method.models):
+            found = f"{PRIVACY_FIELDS[type(model)]} with {method.called}"
+            yield Fault(f"privacy_models[{i}]", found, f"one of {known}", method.models_hint)
+
+
+def _check_quality(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
+    model, known = policy.quality_model, ", ".join(FIELDS[kind] for kind in method.quality)
+    if not method.quality and model != LossModel():
+        hint = "Clusters are scored by their squared error."
+        yield Fault("quality_model", f"a quality model with {method.called}", "nothing", hint)
+    elif method.quality and not isinstance(model, method.quality):
+        found = f"{FIELDS[type(model)]} with {method.called}"
+        yield Fault("quality_model", found, f"one of {known}", f"Or leave out {method.called}.")
+
+
+def _check_search(search: SearchOptions, method: MethodTraits) -> Iterator[Fault]:
+    default = SearchOptions()
+    given = [name for name in SEARCH_OPTIONS if getattr(search, name) != getattr(default, name)]
+    given = [name for name in given if name not in method.search]
+    if not method.search and set(given) - {"choose"}:
+        yield Fault("search", f"options of a search with {method.called}", "nothing", method.search_hint)
+    for name in given:
+        if method.search or name == "choose":
+            yield Fault(f"search.{name}", f"{name} with {method.called}", "nothing", method.search_hint)

@@ -1,0 +1,254 @@
+"""Formulas that people use: numbers of quasi-identifiers that give a column's numbers, up to a factor and a constant.
+
+Differences, sums, products and ratios of two, and sums and differences of three. An age at a date is a difference by a
+factor, as years are days by one; differences of years stand beside those of days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.privacy.effective.cells import Codes, totals
+from tableveil.privacy.effective.fits import Flags
+from tableveil.privacy.effective.rows import Rows
+from tableveil.risk.unchanged import ACCIDENT, LEAST_RECORDS, MOST_ADDED, RIGHT, TELLING, WIDEST, WRONG
+
+Numbers = NDArray[np.float64]
+"""A number per row, NaN where there is none."""
+
+FIRST_TRIED, TRIED = 160, 20_000
+"""The records that a formula is tried on: first a few, then enough to be sure."""
+
+CLOSEST = 6
+"""So many formulas for a column are used: those that tell most."""
+
+_SPARED = 0.05
+"""A formula passes the first trial with this much more tolerance."""
+
+_PRECISION = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A reading of a quasi-identifier, by its position `of`, as `numbers` of the rows; one of them is `natural`."""
+
+    of: int
+    numbers: Numbers
+    natural: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """The quasi-identifiers that a formula `knows`, and what it predicts; a value is right from `low` to `high` off."""
+
+    knows: tuple[int, ...]
+    predicted: Numbers
+    low: float
+    high: float
+    chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class ByFormula:
+    """A judgement by a formula: what it `predicted` for the rows, of whose `value` it is right within the tolerance.
+
+    Somebody for whom it is wrong is not formulas by it.
+    """
+
+    rows: Rows
+    value: Numbers
+    formula: Formula = field(repr=False)
+
+    @cached_property
+    def _predicted(self) -> Numbers:
+        off = self.value - self.formula.predicted
+        return np.where((off >= self.formula.low) & (off <= self.formula.high), self.formula.predicted, np.nan)
+
+    @cached_property
+    def _unknown_fits(self) -> bool:
+        """Whether a value may be missing although the formula gives one."""
+        given = np.isfinite(self.formula.predicted)
+        return bool(np.isnan(self.value[given]).sum() >= ACCIDENT * given.sum())
+
+    @cached_property
+    def own(self) -> Codes:
+        """See `Judgement`."""
+        return np.unique(self._predicted, return_inverse=True)[1].astype(np.int64)
+
+    def fits(self, mine: Codes, others: Codes) -> Flags:
+        """See `Judgement`."""
+        predicted, value = self._predicted[mine], self.value[others]
+        off = value - predicted
+        fits: Flags = (off >= self.formula.low) & (off <= self.formula.high) | np.isnan(predicted)
+        if self._unknown_fits:
+            fits |= np.isnan(value)
+        return fits
+
+    def outside(self) -> Codes:
+        """See `Judgement`."""
+        rows, given = self.rows, np.isfinite(self.value)
+        different = np.unique(self.value[given])
+        width = len(different) + 1
+        order = np.lexsort((self.value, rows.classes))
+        order = order[given[order]]
+        keys = rows.classes[order] * width + np.searchsorted(different, self.value[order])
+        records = np.ones(len(order), np.int64) if rows.records is None else rows.records[order]
+        upto = np.concatenate([[0], np.cumsum(records)])
+        predicting = np.isfinite(self._predicted)
+        # Compared as `fits` does: a difference, not a sum, is within the tolerance.
+        predicted = self._predicted[predicting]
+        low = _place(different, predicted, self.formula.low, "left")
+        high = _place(different, predicted, self.formula.high, "right")
+        start = rows.classes[predicting] * width
+        inside = upto[np.searchsorted(keys, start + high)] - upto[np.searchsorted(keys, start + low)]
+        if self._unknown_fits:
+            inside = (
+                inside
+                + totals(rows.classes[~given], None if rows.records is None else rows.records[~given], len(rows.sizes))[
+                    rows.classes[predicting]
+                ]
+            )
+        outside = np.zeros(len(rows), np.int64)
+        outside[predicting] = rows.sizes[rows.classes[predicting]] - inside
+        return outside
+
+
+def _place(different: Numbers, predicted: Numbers, off: float, side: str) -> Codes:
+    return np.searchsorted(different, predicted + off, side=side)  # type: ignore[call-overload,no-any-return]
+
+
+def formulas_of(value: Numbers, readings: Sequence[Reading], hidden: Sequence[bool]) -> list[Formula]:
+    """The formulas that give the values, those first that tell most; each knows a hidden quasi-identifier."""
+    there = np.flatnonzero(np.isfinite(value))
+    if len(there) < LEAST_RECORDS or len(np.unique(value[there])) < 2:
+        return []
+    random = np.random.default_rng(3)
+    order = random.permutation(there)
+    tried, more = order[:FIRST_TRIED], order[:TRIED]
+    formulas = []
+    for knows, calculated in _candidates(readings, hidden, tried, value[tried]):
+        with np.errstate(all="ignore"):
+            formula = _fitted(value, calculated(slice(None)), more, knows)
+        formulas += [formula] if formula is not None else []
+    return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
+
+
+Calculated = Callable[[slice | Codes], Numbers]
+
+
+def _candidates(
+    readings: Sequence[Reading], hidden: Sequence[bool], tried: Codes, value: Numbers
+) -> Iterator[tuple[tuple[int, ...], Calculated]]:
+    """The formulas that pass on the first records."""
+    written = list(_written(readings, hidden))
+    if not written:
+        return
+    with np.errstate(all="ignore"):
+        numbers = np.stack([calculated(tried) for _, calculated in written])
+        numbers[~np.isfinite(numbers)] = np.nan
+        passing = _passing(numbers, value)
+    yield from (written[f] for f in np.flatnonzero(passing).tolist())
+
+
+def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[tuple[tuple[int, ...], Calculated]]:
+    for a, b in combinations(readings, 2):
+        if a.of == b.of or not (hidden[a.of] or hidden[b.of]):
+            continue
+        for operation in _OPERATIONS:
+            yield (a.of, b.of), _of_two(operation, a.numbers, b.numbers)
+    added = [one for one in readings if one.natural][:MOST_ADDED]
+    for a, b, c in combinations(added, 3):
+        if hidden[a.of] or hidden[b.of] or hidden[c.of]:
+            for s, t in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                yield (a.of, b.of, c.of), _of_three(a.numbers, b.numbers, c.numbers, s, t)
+
+
+_OPERATIONS: tuple[Callable[[Numbers, Numbers], Numbers], ...] = (
+    lambda a, b: a - b,
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: b / a,
+)
+
+
+def _of_two(operation: Callable[[Numbers, Numbers], Numbers], a: Numbers, b: Numbers) -> Calculated:
+    return lambda rows: operation(a[rows], b[rows])
+
+
+def _of_three(a: Numbers, b: Numbers, c: Numbers, s: int, t: int) -> Calculated:
+    return lambda rows: a[rows] + s * b[rows] + t * c[rows]
+
+
+def _passing(numbers: Numbers, value: Numbers) -> Flags:
+    """Whether formulas, one a row, may give the values."""
+    half = len(value) // 2
+    slopes = _slopes(value[half : 2 * half] - value[:half], numbers[:, half : 2 * half] - numbers[:, :half])
+    off = value - slopes[:, None] * numbers
+    counts = np.isfinite(off).sum(axis=1)
+    low, high = _shortest(off, RIGHT - _SPARED)
+    by_chance = np.roll(value, 1) - slopes[:, None] * numbers
+    margin = _PRECISION * np.abs(value).max()
+    ends = low[:, None] - margin, high[:, None] + margin
+    others = ((by_chance >= ends[0]) & (by_chance <= ends[1])).sum(axis=1)
+    right = ((off >= ends[0]) & (off <= ends[1])).sum(axis=1)
+    tells = (others <= (TELLING + _SPARED) * counts) | (counts - others >= WRONG / 2 * (counts - right))
+    passing: Flags = (counts >= LEAST_RECORDS) & np.isfinite(slopes) & tells
+    return passing
+
+
+def _slopes(values: Numbers, numbers: Numbers) -> Numbers:
+    """Per row of numbers the middle slope of different values."""
+    return _middle(np.where(values != 0, values / numbers, np.nan))
+
+
+def _middle(numbers: Numbers) -> Numbers:
+    """The medians of rows, of what is finite in them."""
+    ordered = np.sort(np.where(np.isfinite(numbers), numbers, np.nan), axis=1)
+    count = np.isfinite(ordered).sum(axis=1)
+    return np.where(count > 0, np.take_along_axis(ordered, (np.maximum(count, 1) // 2)[:, None], 1)[:, 0], np.nan)
+
+
+def _shortest(numbers: Numbers, share: float) -> tuple[Numbers, Numbers]:
+    """Per row, the shortest range with this share of what is finite in it."""
+    ordered = np.sort(numbers, axis=1)
+    count = np.isfinite(ordered).sum(axis=1)
+    inside = np.maximum(np.ceil(share * count).astype(np.int64), 1) - 1
+    place = np.arange(numbers.shape[1])
+    ends = np.minimum(place[None, :] + inside[:, None], numbers.shape[1] - 1)
+    width = np.take_along_axis(ordered, ends, 1) - ordered
+    width[place[None, :] + inside[:, None] >= count[:, None]] = np.inf
+    best = np.argmin(np.where(np.isnan(width), np.inf, width), axis=1)[:, None]
+    return (
+        np.take_along_axis(ordered, best, 1)[:, 0],
+        np.take_along_axis(ordered, np.take_along_axis(ends, best, 1), 1)[:, 0],
+    )
+
+
+def _fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
+    """The formula with its factor and its tolerance by the tried records, if it holds and tells something."""
+    tried = tried[np.isfinite(calculated[tried])]
+    if len(tried) < LEAST_RECORDS:
+        return None
+    mine, numbers = value[tried], calculated[tried]
+    # Records are in random order.
+    slope = float(_slopes(np.roll(mine, 1) - mine, (np.roll(numbers, 1) - numbers)[None, :])[0])
+    off = mine - slope * numbers
+    low, high = (float(end[0]) for end in _shortest(off[None, :], RIGHT))
+    least, most = (float(end[0]) for end in _shortest(off[None, :], 1 - ACCIDENT))
+    if most - least <= WIDEST * (high - low):
+        low, high = least, most
+    margin = _PRECISION * float(np.abs(mine).max())
+    by_chance = np.roll(mine, 1) - slope * numbers
+    chance = float(((by_chance >= low - margin) & (by_chance <= high + margin)).mean())
+    right = float(((off >= low - margin) & (off <= high + margin)).mean())
+    if not np.isfinite(slope) or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance == 1:
+        return None
+    predicted = np.where(np.isfinite(calculated), slope * calculated, np.nan)
+    return Formula(knows, predicted, low - margin, high + margin, chance)

@@ -1,0 +1,152 @@
+"""All judgements of columns that are released unchanged, and the least number of rows that they leave."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.numeric.threads import one_core
+from tableveil.privacy.effective.cells import Cells, Codes, counted
+from tableveil.privacy.effective.fits import Flags, fits_of_one
+from tableveil.privacy.effective.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
+from tableveil.privacy.effective.pairs import Evidence, telling_differences, telling_pairs
+from tableveil.privacy.effective.ranges import ByRanges
+from tableveil.privacy.effective.rows import ByValues, HeldValues, InClasses, Judgement, Rows, least_left
+from tableveil.privacy.effective.texts import Texts, concatenation, concatenations_of, numbered
+
+
+@dataclass(frozen=True, eq=False)
+class OwnValues:
+    """A quasi-identifier in the rows: a code per row, and per code its label; `hidden` if labels hide anything.
+
+    Ordered ones that are aggregated have ascending `positions`, one per code, and no labels.
+    """
+
+    codes: Codes
+    label: Codes
+    hidden: bool
+    positions: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """A column as formulas read it: numbers, the most natural first, and texts, per row."""
+
+    numbers: Sequence[Numbers]
+    texts: Texts
+
+
+@dataclass(frozen=True, eq=False)
+class Unchanged:
+    """The rows of a release with all own values, and the `columns` that are released unchanged, by their values.
+
+    `cells` counts the pairs of the own values of a quasi-identifier and the values of a column, in all records: there
+    may be more of them than rows here. `suppressed` marks the class of suppressed records, which is looked at if it is
+    `shown`.
+    """
+
+    rows: Rows
+    own: Sequence[OwnValues]
+    columns: Sequence[HeldValues]
+    cells: Callable[[int, int], Cells]
+    suppressed: Flags
+    shown: bool
+
+    def looked_at(self, knows: Sequence[int]) -> Flags:
+        """The classes that hide something of these quasi-identifiers; shown suppressed records have no labels."""
+        hidden = any(self.own[j].hidden for j in knows)
+        return (~self.suppressed & hidden) | (self.suppressed & self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgement of a column by who `knows` these quasi-identifiers; `shown` if its dependence is no chance."""
+
+    knows: frozenset[int]
+    shown: bool
+    judgement: Judgement
+
+
+def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[list[Judged]]:
+    """Per column its judgements, by the readings of the `own` values, and those that `read` makes of a column."""
+    judgements: defaultdict[int, list[Judged]] = defaultdict(list)
+    read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
+    with one_core():
+        for i, judged in (*_by_one(table), *_by_two(table, read_own)):
+            judgements[i].append(judged)
+        for i, _ in enumerate(table.columns):
+            judgements[i] += _by_formulas(table, read_own, [readings.texts for readings in own], read(i))
+    return [judgements[i] for i, _ in enumerate(table.columns)]
+
+
+def least(table: Unchanged, judged: Sequence[Judged]) -> tuple[int, tuple[int, ...]]:
+    """The least number of records, or of people, that the judgements leave, and who knows what where they do."""
+    everybody = table.rows.people_of[table.looked_at(range(len(table.own)))]
+    # Without a class to look at, nobody learns anything.
+    fewest = int(everybody.min() if len(everybody) else table.rows.sizes.sum())
+    by: tuple[int, ...] = (0,)
+    with one_core():
+        for knows in _known_together(judged):
+            telling = [one.judgement for one in judged if one.knows == knows or (one.shown and one.knows < knows)]
+            left = least_left(table.rows, table.looked_at(sorted(knows)), telling, fewest)
+            if left < fewest:
+                fewest, by = left, tuple(sorted(knows))
+    return fewest, by
+
+
+def _known_together(judged: Sequence[Judged]) -> list[frozenset[int]]:
+    """The quasi-identifiers that are known together: those of judgements, and pairs of those that are shown to tell."""
+    shown = sorted({j for one in judged if one.shown and len(one.knows) == 1 for j in one.knows})
+    pairs = (frozenset(pair) for pair in combinations(shown, 2))
+    return sorted({*(one.knows for one in judged), *pairs}, key=lambda knows: (len(knows), sorted(knows)))
+
+
+def _by_one(table: Unchanged) -> Iterator[tuple[int, Judged]]:
+    for j, own in enumerate(table.own):
+        in_classes = InClasses(table.rows, own.codes)
+        for i, held in enumerate(table.columns) if own.hidden else ():
+            cells = table.cells(j, i)
+            if own.positions is not None:
+                by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
+                judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
+                yield i, Judged(frozenset([j]), False, judgement)
+                continue
+            fits = fits_of_one(cells, own.label, table.rows.repeats)
+            if fits.telling:
+                yield i, Judged(frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
+
+
+def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[tuple[int, Judged]]:
+    """By pairs of quasi-identifiers that have labels, and by their differences."""
+    rows, labelled = table.rows, [one for one in table.own if one.positions is None]
+    of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
+    if len(labelled) < len(table.own) or not table.columns:
+        # Aggregates have no labels.
+        return
+    evidence = Evidence(table.columns, of_people, max(1, len(labelled) * (len(labelled) - 1)))
+    for knows, i, own, fits in (
+        *telling_pairs(labelled, evidence),
+        *telling_differences(labelled, [first for first in read_own if first.natural], evidence),
+    ):
+        yield i, Judged(knows, True, ByValues(InClasses(rows, own), table.columns[i], fits))
+
+
+def _by_formulas(
+    table: Unchanged, read_own: Sequence[Reading], texts: Sequence[Texts], read: Readings
+) -> Iterator[Judged]:
+    hidden = [one.hidden for one in table.own]
+
+    def by(formula: Formula, value: Numbers) -> Judged:
+        return Judged(frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
+
+    for numbers in read.numbers[:1]:
+        yield from (by(formula, numbers) for formula in formulas_of(numbers, read_own, hidden))
+    for order in concatenations_of(read.texts, texts, hidden):
+        concatenated = concatenation(read.texts, texts, order)
+        if concatenated is not None:
+            yield by(concatenated, numbered(read.texts))

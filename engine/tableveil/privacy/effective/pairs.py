@@ -1,0 +1,140 @@
+"""Pairs of quasi-identifiers that tell more of a column together than each by itself and the other's label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.privacy.effective.cells import Codes, counted, ranked
+from tableveil.privacy.effective.fits import Fits, Flags, fits_of_two
+from tableveil.privacy.effective.formulas import Reading
+from tableveil.privacy.effective.rows import HeldValues
+from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR
+
+SAMPLED = 1 << 13
+"""The rows that show which pairs have to be looked at closely."""
+
+Telling = tuple[frozenset[int], int, Codes, Fits]
+"""The quasi-identifiers that tell of a column, and the column; their own values in the rows, and the fits of these."""
+
+
+class OwnColumn(Protocol):
+    """A quasi-identifier in rows: their own values as `codes`, and per code its `label`. It may be `hidden` or not."""
+
+    @property
+    def codes(self) -> Codes:
+        """Per row."""
+
+    @property
+    def label(self) -> Codes:
+        """Per code."""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether labels hide anything."""
+
+
+class Evidence:
+    """The columns in the rows `of_people`: one record of each person, as several are no evidence each."""
+
+    def __init__(self, columns: Sequence[HeldValues], of_people: Codes, tests: int) -> None:
+        self._columns, self._of_people, self._tests = columns, of_people, tests
+        chosen = np.random.default_rng(1).permutation(len(of_people))[:SAMPLED]
+        self.sample = of_people[np.sort(chosen)]
+        self._values = np.stack([held.value[self.sample] for held in columns], axis=1).astype(np.int32)
+
+    def close(self, own: Codes, strata: Sequence[Codes]) -> list[int]:
+        """The columns in which records of the sample with one own value are equal oftener than others of a stratum."""
+        close: list[int] = np.flatnonzero(_close(own, strata, self._values)).tolist()
+        return close
+
+    def fits(self, i: int, own: Codes, strata: Sequence[Codes]) -> Fits | None:
+        """The fits of own values of all rows in a column, if they are far from chance within each of the strata."""
+        held, people, owns = self._columns[i], self._of_people, int(own.max()) + 1
+        nulls = []
+        for stratum in strata:
+            of_own = np.zeros(owns, np.int64)
+            of_own[own] = stratum
+            of_people = counted(stratum[people], held.value[people], None, int(stratum.max()) + 1, held.values)
+            nulls.append((of_own, of_people))
+        evidence = counted(own[people], held.value[people], None, owns, held.values)
+        return fits_of_two(counted(own, held.value, None, owns, held.values), evidence, nulls, self._tests)
+
+
+def telling_pairs(identifiers: Sequence[OwnColumn], evidence: Evidence) -> Iterator[Telling]:
+    """The pairs of own values that tell of a column."""
+    sample = evidence.sample
+    for one, other in combinations(range(len(identifiers)), 2):
+        a, b = identifiers[one], identifiers[other]
+        if not (a.hidden or b.hidden):
+            continue
+        # With each of the two, and with what everybody sees of the other.
+        parts = [(a.codes, b.label[b.codes])] * b.hidden + [(a.label[a.codes], b.codes)] * a.hidden
+        strata = [ranked(*(part[sample] for part in both))[0] for both in parts]
+        close = evidence.close(ranked(a.codes[sample], b.codes[sample])[0], strata)
+        if close:
+            own, groups = ranked(a.codes, b.codes)[0], [ranked(*both)[0] for both in parts]
+            for i in close:
+                fits = evidence.fits(i, own, groups)
+                if fits is not None:
+                    yield frozenset([one, other]), i, own, fits
+
+
+def telling_differences(
+    identifiers: Sequence[OwnColumn], readings: Sequence[Reading], evidence: Evidence
+) -> Iterator[Telling]:
+    """The differences that tell of a column, such as of an age group; of many differences, near ones are one."""
+    sample = evidence.sample
+    for one, other in combinations(readings, 2):
+        a, b = identifiers[one.of], identifiers[other.of]
+        if one.of == other.of or not (a.hidden or b.hidden):
+            continue
+        labels = (a.label[a.codes], b.label[b.codes])
+        stratum = ranked(*(label[sample] for label in labels))[0]
+        difference = one.numbers[sample] - other.numbers[sample]
+        ends = _ends(difference)
+        close = evidence.close(ranked(stratum, np.searchsorted(ends, difference, side="right"))[0], [stratum])
+        if close:
+            near = np.searchsorted(ends, one.numbers - other.numbers, side="right")
+            strata = ranked(*labels)[0]
+            own = ranked(strata, near)[0]
+            for i in close:
+                fits = evidence.fits(i, own, [strata])
+                if fits is not None:
+                    yield frozenset([one.of, other.of]), i, own, fits
+
+
+def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the second of near numbers begin, the third, and so on: there are as many of each."""
+    ordered = np.sort(numbers[np.isfinite(numbers)])
+    different = np.unique(ordered)
+    ends: NDArray[np.float64] = ordered[np.arange(1, BINS) * len(ordered) // BINS]
+    return different[1:] if len(different) <= BINS else np.unique(ends)
+
+
+def _close(own: Codes, strata: Sequence[Codes], values: NDArray[np.int32]) -> Flags:
+    """Per column, whether records with one own value have equal values oftener than others of each stratum."""
+    order = np.argsort(own, kind="stable")
+    same = own[order][1:] == own[order][:-1]
+    one, other = order[1:][same], order[:-1][same]
+    close = np.ones(values.shape[1], np.bool_)
+    if len(one) < COINCIDENCES:
+        return ~close
+    random, equal = np.random.default_rng(2), values[one] == values[other]
+    for stratum in strata:
+        by_stratum = np.argsort(stratum, kind="stable")
+        sizes = np.bincount(stratum)
+        drawn = (random.random(len(one)) * sizes[stratum[one]]).astype(np.int64)
+        another = by_stratum[(np.cumsum(sizes) - sizes)[stratum[one]] + drawn]
+        apart = own[another] != own[one]
+        observed = equal[apart].sum(axis=0)
+        by_chance = (values[one[apart]] == values[another[apart]]).sum(axis=0)
+        number = int(apart.sum())
+        close &= (observed >= by_chance + COINCIDENCES) & (
+            (observed >= FAR * by_chance) | (FAR * (number - observed) <= number - by_chance)
+        )
+    return close

@@ -1,0 +1,234 @@
+"""Coded rows of classes, and the least number of rows, or of people, that judgements leave of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tableveil.privacy.effective.cells import Cells, Codes, counted, ranked, spread, totals
+from tableveil.privacy.effective.fits import Fits, Flags
+from tableveil.risk.unchanged import MOST_CELLS
+
+FIRST, AT_ONCE = 1 << 15, 1 << 21
+"""How many rows are compared first, and later at once: the first ones often show that the others cannot be fewer."""
+
+_MATRIX, _DEAR = 1 << 31, 32
+"""The most multiplications of a product of matrices, and how many of them take the time of one look-up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in the order of their `classes`, numbered from 0.
+
+    `records` is how many records each row stands for, None for one; `people` numbers whose they are, where some people
+    have several.
+    """
+
+    classes: Codes
+    records: Codes | None
+    people: Codes | None
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.classes)
+
+    @cached_property
+    def rows_of(self) -> Codes:
+        """The rows of each class."""
+        return np.bincount(self.classes).astype(np.int64)
+
+    @cached_property
+    def first(self) -> Codes:
+        """The first row of each class, and the end."""
+        return np.concatenate([[0], np.cumsum(self.rows_of)])
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """The records of each class."""
+        return totals(self.classes, self.records, len(self.rows_of))
+
+    @cached_property
+    def _held(self) -> Cells:
+        assert self.people is not None
+        return counted(self.classes, self.people, self.records, len(self.sizes), int(self.people.max(initial=0)) + 1)
+
+    @cached_property
+    def people_of(self) -> Codes:
+        """The people who have records in each class."""
+        return self.sizes if self.people is None else self._held.different
+
+    @cached_property
+    def most(self) -> Codes:
+        """The most records of one person in each class."""
+        if self.people is None:
+            return np.ones(len(self.sizes), np.int64)
+        return np.maximum.reduceat(self._held.records, self._held.first[:-1])
+
+    @cached_property
+    def repeats(self) -> float:
+        """How many records a record's person has, on average."""
+        if self.people is None:
+            return 1.0
+        of_person = totals(self.people, self.records, int(self.people.max(initial=0)) + 1).astype(np.float64)
+        return float((of_person**2).sum() / of_person.sum())
+
+
+class Judgement(Protocol):
+    """The conclusion about the rows of a class, by one column, of somebody who knows a record's own values."""
+
+    @property
+    def own(self) -> Codes:
+        """Per row a number that equal own values share."""
+
+    def outside(self) -> Codes:
+        """Per row, how many records of its class do not fit its own values."""
+
+    def fits(self, mine: Codes, others: Codes) -> Flags:
+        """Whether the other rows fit the own values of the rows beside them."""
+
+
+@dataclass(frozen=True, eq=False)
+class InClasses:
+    """Own values in the rows, `own` per row: all columns that are judged by them share their pairs with classes."""
+
+    rows: Rows
+    own: Codes
+
+    @cached_property
+    def pairs(self) -> tuple[Codes, Codes, Codes]:
+        """Per row its pair of class and own value, and per pair these two."""
+        pair, number = ranked(self.rows.classes, self.own)
+        representative = np.empty(number, np.int64)
+        representative[pair] = np.arange(len(pair))
+        return pair, self.rows.classes[representative], self.own[representative]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldValues:
+    """A column's values in the rows: a code `value` per row, of so many `values`."""
+
+    rows: Rows
+    value: Codes
+    values: int
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The records of each class with each value."""
+        return counted(self.rows.classes, self.value, self.rows.records, len(self.rows.sizes), self.values)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.floating[Any]]:
+        """The records of each class with each value as a matrix, whose numbers are exact."""
+        exact = np.float32 if int(self.rows.sizes.max(initial=0)) < 1 << 24 else np.float64
+        of_class: NDArray[np.floating[Any]] = np.zeros((self.cells.owns, self.values), exact)
+        of_class[self.cells.own, self.cells.value] = self.cells.records
+        return of_class
+
+
+@dataclass(frozen=True, eq=False)
+class ByValues:
+    """A judgement by the values that fit an own value."""
+
+    own_values: InClasses
+    held: HeldValues
+    judged: Fits
+
+    @property
+    def own(self) -> Codes:
+        """See `Judgement`."""
+        return self.own_values.own
+
+    def fits(self, mine: Codes, others: Codes) -> Flags:
+        """See `Judgement`."""
+        return self.judged(self.own_values.own[mine], self.held.value[others])
+
+    def outside(self) -> Codes:
+        """See `Judgement`."""
+        return self._outside_of_pairs[self.own_values.pairs[0]]
+
+    @cached_property
+    def _outside_of_pairs(self) -> Codes:
+        _, class_, own = self.own_values.pairs
+        judged, sizes = self.judged, self.own_values.rows.sizes
+        listed = np.diff(judged.first)[own]
+        if len(sizes) * len(judged.excluding) * judged.values <= min(_MATRIX, _DEAR * int(listed.sum())):
+            there = (self.held.matrix @ _matrix(judged, self.held.matrix.dtype))[class_, own].astype(np.int64)
+        else:
+            held = self.held.cells
+            at, group = spread(judged.first[own], listed)
+            wanted = class_[group] * judged.values + judged.listed[at]
+            place = np.minimum(np.searchsorted(held.keys, wanted), len(held.keys) - 1)
+            there = totals(group, np.where(held.keys[place] == wanted, held.records[place], 0), len(own))
+        return np.where(judged.excluding[own], there, sizes[class_] - there)
+
+
+def _matrix(judged: Fits, type_: DTypeLike) -> NDArray[np.floating[Any]]:
+    """Per value and own value, 1 where the value is listed."""
+    listed = np.zeros((judged.values, len(judged.excluding)), type_)
+    listed[judged.listed, np.repeat(np.arange(len(judged.excluding)), np.diff(judged.first))] = 1
+    return listed
+
+
+def least_left(rows: Rows, looked_at: Flags, judgements: Sequence[Judgement], ceiling: int) -> int:
+    """The least number of records, or of people, that all judgements leave of a class; at least 1.
+
+    `looked_at` says of which classes. A number that is not below the ceiling is not sought: the ceiling is returned.
+    """
+    outside = sum((judgement.outside() for judgement in judgements), np.zeros(len(rows), np.int64))
+    sizes, people = rows.sizes[rows.classes], rows.people_of[rows.classes]
+    telling = looked_at[rows.classes] & (outside > 0)
+    if rows.people is None and len(judgements) == 1:
+        return int(min(ceiling, max(1, (sizes - outside)[telling].min(initial=ceiling))))
+    # A row that does not fit takes away one person at most; and so many rows are of at least as many people as have
+    # the most each.
+    at_least = np.maximum(people - outside, -(-(sizes - outside) // rows.most[rows.classes]))
+    at_least = np.maximum(at_least, 1)
+    chosen = np.flatnonzero(telling & (at_least < ceiling))
+    if not len(chosen):
+        return ceiling
+    _, first = np.unique(
+        ranked(*(codes[chosen] for codes in (rows.classes, *(judgement.own for judgement in judgements))))[0],
+        return_index=True,
+    )
+    chosen = chosen[first]
+    chosen = chosen[np.argsort(at_least[chosen], kind="stable")]
+    least = ceiling
+    for mine, group, others in _compared(rows, chosen):
+        if at_least[mine[0]] >= least:
+            break
+        fit = np.ones(len(others), np.bool_)
+        for judgement in judgements:
+            fit &= judgement.fits(mine[group], others)
+        least = min(least, max(1, int(_number(rows, group[fit], others[fit], len(mine)).min())))
+    return least
+
+
+def _number(rows: Rows, group: Codes, others: Codes, groups: int) -> Codes:
+    if rows.people is None:
+        return totals(group, None if rows.records is None else rows.records[others], groups)
+    people = int(rows.people.max(initial=0)) + 1
+    return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
+
+
+def _compared(rows: Rows, chosen: Codes) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Some of the chosen rows, and for each the rows of its class: the position among these, and the other row.
+
+    Beyond `MOST_CELLS` of these, an even part of the chosen rows is compared, after the first ones.
+    """
+    upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
+    start, most = 0, FIRST
+    while start < len(chosen):
+        end = max(start + 1, int(np.searchsorted(upto, (upto[start - 1] if start else 0) + most)))
+        mine = chosen[start:end]
+        others, group = spread(rows.first[rows.classes[mine]], rows.rows_of[rows.classes[mine]])
+        yield mine, group, others
+        if most == FIRST and end < len(chosen):
+            share = int(upto[-1] - upto[end - 1]) // MOST_CELLS + 1
+            chosen = np.concatenate([chosen[:end], chosen[end::share]])
+            upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
+        start, most = end, AT_ONCE

@@ -1,0 +1,101 @@
+"""The request of a proposal, and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from tableveil.errors import Fault, shortened
+from tableveil.policy import TableReference
+
+MOST_SECONDS = Decimal(3600)
+MOST_COLUMNS = 10_000
+
+
+class Readers(StrEnum):
+    """The people who get a release."""
+
+    PUBLIC = "PUBLIC"
+    CONTRACT = "CONTRACT"
+    INSIDE = "INSIDE"
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Each k that is tried, the least first."""
+        return _SIZES[self]
+
+    @property
+    def highest_risk(self) -> Decimal:
+        """The greatest chance of finding somebody that is accepted (El Emam 2013; EMA policy 0070)."""
+        return _RISKS[self]
+
+
+_SIZES = {Readers.PUBLIC: (12, 20), Readers.CONTRACT: (5, 10), Readers.INSIDE: (3, 5)}
+_RISKS = {Readers.PUBLIC: Decimal("0.09"), Readers.CONTRACT: Decimal("0.2"), Readers.INSIDE: Decimal("0.3334")}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptColumn:
+    """A column that stays, up to a level; None for the highest one that tells something."""
+
+    column: str
+    maximum_level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalRequest:
+    """The knowledge of a table's owner; either `table` or `source_query` is the source.
+
+    Without a `person_column`, and unless `rows_are_people`, the rows tell who is a person if they can.
+    """
+
+    table: TableReference | None
+    source_query: str = ""
+    readers: Readers = Readers.CONTRACT
+    recurs: bool = False
+    keep: tuple[KeptColumn, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    person_column: str = ""
+    rows_are_people: bool = False
+    record_column: str = ""
+    seconds: Decimal = Decimal(40)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The named columns by the fields that name them."""
+        named = {f"keep[{i}].column": kept.column for i, kept in enumerate(self.keep)}
+        named |= {f"leave_out[{i}]": name for i, name in enumerate(self.leave_out)}
+        named |= {"person_column": self.person_column, "record_column": self.record_column}
+        return {field: name for field, name in named.items() if name or "[" in field}
+
+
+def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
+    """Faults of a request by itself, with field paths as in the proto."""
+    if request.table is not None and not request.table.table:
+        yield Fault("table.table", "nothing", "the name of a table")
+    if request.table is None and not request.source_query:
+        yield Fault("table", "nothing", "a table, or a SELECT as source_query")
+    if not 0 < request.seconds <= MOST_SECONDS:
+        found = shortened(f"{request.seconds:f}")
+        yield Fault("time_limit_seconds", found, f"more than 0 and at most {MOST_SECONDS} seconds")
+    if request.rows_are_people and request.person_column:
+        yield Fault("rows_are_people", "true beside a person_column", "one of them")
+    if request.record_column and not request.recurs:
+        yield Fault("record_column", "a column, without recurs", "recurs: true, or no record_column")
+    if request.recurs and request.rows_are_people:
+        hint = "Name the person_column: later releases find people by it."
+        yield Fault("rows_are_people", "true, with recurs", "a person_column", hint)
+    for i, kept in enumerate(request.keep):
+        if kept.maximum_level is not None and kept.maximum_level < 0:
+            yield Fault(f"keep[{i}].maximum_level", str(kept.maximum_level), "a level from 0 on")
+    if len(request.columns) > MOST_COLUMNS:
+        yield Fault("keep", f"{len(request.columns):,} columns in all fields", f"at most {MOST_COLUMNS:,}")
+        return
+    seen: dict[str, str] = {}
+    for field, name in request.columns.items():
+        if not name:
+            yield Fault(field, "nothing", "the name of a column")
+        elif (other := seen.setdefault(name.casefold(), field)) != field:
+            yield Fault(field, f"{shortened(name)}, which {other} names as well", "another column")

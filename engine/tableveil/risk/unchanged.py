@@ -1,0 +1,65 @@
+"""Thresholds that tell whether columns released unchanged give away what labels hide (docs/threats.md).
+
+The check before a release is written and the verification of what was written share these numbers, and no code.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ACCIDENT: Final = 0.01
+"""A pair of values is an accident only if it is in fewer of the records with the own value than this share."""
+
+OF_CHANCE: Final = 0.1
+"""And only if it is rarer than this share of the number that independent columns would make.
+
+So a mistyped year does not make a pair look possible, and a column of many rare values does not look informative.
+"""
+
+ERRORS: Final = 2.0
+"""A column is shown to be independent if its pairs are as many as expected, but for so many standard errors."""
+
+POWER: Final = 4.0
+"""The table is large enough to show it if half of the values for each own value made fewer pairs, by so many errors."""
+
+EXPECTED: Final = 5
+"""A pair that chance would make so often, and that does not occur, cannot occur."""
+
+EVIDENCE: Final = 11.5
+"""How sure it must be that own values are no chance: the negative logarithm of its probability, 1 in 100,000."""
+
+FAR: Final = 1.5
+"""Own values are far from chance only if they repeat, or lack, so many times as many values as chance makes them."""
+
+COINCIDENCES: Final = 10
+"""Pairs of quasi-identifiers are looked at closely from so many more equal values than chance makes."""
+
+BINS: Final = 64
+"""More different differences of two columns are judged as so many ranges of near ones."""
+
+RIGHT: Final = 0.9
+"""A formula holds if it is right for this share of the records; more is left to mistakes."""
+
+WIDEST: Final = 2.0
+"""Its tolerance is that of all records but accidents, unless that is so many times as wide as that of `RIGHT`."""
+
+TELLING: Final = 0.5
+"""A formula tells something if at most this share of other records' values would be right."""
+
+WRONG: Final = 4.0
+"""Or if others would be wrong at least so many times as often as it is; by chance they are at most twice as often."""
+
+LEAST_RECORDS: Final = 20
+"""A formula is tried on at least so many records."""
+
+MOST_ADDED: Final = 20
+"""Sums and concatenations of three columns are tried among so many quasi-identifiers, in the policy's order."""
+
+PIECES: Final = (None, 1, 2, 3, 4, 5, 6, -1, -2, -3, -4)
+"""The part of a text that stands in a concatenation: all of it, its first characters, or, negative, its last ones."""
+
+MOST_CELLS: Final = 20_000_000
+"""The most values of different rows, and of rows compared with own values, that are looked at.
+
+Where there are more, an even part of the classes is looked at, and of the own values in them.
+"""

@@ -1,0 +1,39 @@
+"""The guess of a CSV file that `load` makes, as it shows it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from tableveil import wording
+from tableveil.v1 import table_service_pb2
+
+if TYPE_CHECKING:
+    from tableveil.client.loads import GuessedFormat
+
+_FIRST_CHARACTERS = 16
+"""Characters of each value that is shown; a row of five fits on a line."""
+
+
+def flags(how: table_service_pb2.CsvFormat) -> str:
+    """The options that say the same as a guess does, where it is not the usual one."""
+    stated = ["--encoding", how.encoding_name] if how.encoding_name != "utf-8" else []
+    stated += ["--delimiter", how.delimiter] if how.delimiter not in ("", ",") else []
+    stated += ["--quote", how.quote] if how.quote not in ("", '"') else []
+    stated += ["--no-header"] if how.no_header else []
+    for text in (how.null_text, *how.null_texts) if how.null_texts else ():
+        stated += ["--null", text]
+    stated += ["--quoted-nulls"] if how.quoted_nulls else []
+    stated += ["--decimal-comma"] if how.decimal_comma else []
+    stated += ["--date-format", how.date_format] if how.date_format else []
+    stated += ["--timestamp-format", how.timestamp_format] if how.timestamp_format else []
+    # A tab as it is would vanish in a terminal.
+    return " ".join("$'\\t'" if word == "\t" else shlex.quote(word) for word in stated)
+
+
+def first_values(guess: GuessedFormat) -> dict[str, str]:
+    """The values of the first rows, by column."""
+    return {
+        name: " | ".join(wording.printable(row[i])[:_FIRST_CHARACTERS] for row in guess.first_rows if i < len(row))
+        for i, name in enumerate(guess.columns)
+    }

@@ -1,0 +1,246 @@
+"""The command `propose`: policies that were tried on a table, the recommended one first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil import wording
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.follow import follow
+from tableveil.cli.source_query import query_option, require_one_source
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.client.names import source_reference
+from tableveil.document import to_yaml
+from tableveil.v1 import proposal_service_pb2 as v1
+
+_MOST_FILES = 4
+_READERS = ("public", "contract", "inside")
+
+_DOUBTS = {
+    v1.DOUBT_KIND_SHORT_CODE: "codes shorter than the others: lost zeros?",
+    v1.DOUBT_KIND_SPELLING: "spellings that differ by case or spaces",
+    v1.DOUBT_KIND_SENTINEL: "a value that stands for none",
+    v1.DOUBT_KIND_FAR_OUTSIDE: "far from nearly all others",
+}
+
+
+@click.command()
+@click.argument("table", required=False)
+@query_option
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+@click.option(
+    "--readers",
+    type=click.Choice(_READERS),
+    default="contract",
+    show_default=True,
+    help="The people who get the release: they decide on k and on the risk that is accepted.",
+)
+@click.option("--recurs", is_flag=True, help="Releases of the same people will follow, to be judged together.")
+@click.option("--keep", multiple=True, metavar="COLUMN[=LEVEL]", help="Do not erase this column; may be repeated.")
+@click.option("--leave-out", multiple=True, metavar="COLUMN", help="Do not release this column; may be repeated.")
+@click.option("--person", metavar="COLUMN", default="", help="The column that numbers people.")
+@click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
+@click.option("--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record.")
+@click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
+@click.option("--ask", is_flag=True, help="Ask for readers, recurrence and columns in the terminal.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PREFIX",
+    help="Write PREFIX-1.yaml, PREFIX-2.yaml, …  [default: the table's name]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace or remove the files of an earlier proposal.")
+@DATABASE
+@verb
+def propose(
+    session: Session,
+    table: str | None,
+    query: str | None,
+    schema: str | None,
+    output: Path | None,
+    overwrite: bool,
+    ask: bool,
+    **wanted: Any,
+) -> None:
+    """Draft policies for a table or a query, try each, and write those that make a release, the best as PREFIX-1.yaml.
+
+    Nothing is released. The proposal also counts values that look wrong, and PREFIX-repaired.sql repairs them: propose
+    again with it as --query. With --json, one JSON object per line: the job at each change, then the proposal.
+    """
+    require_one_source(table, schema, query, "TABLE")
+    prefix = output or Path(_stem(table or "query"))
+    for path in (*(_file(prefix, number) for number in range(1, _MOST_FILES + 1)), _repaired(prefix)):
+        require_free(path, "output", overwrite)
+    asked = _request(_asked(wanted) if ask else wanted)
+    if table is not None:
+        asked.table.CopyFrom(source_reference(table, schema))
+    else:
+        asked.source_query = query or ""
+    job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
+    found = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
+    _write(found, prefix, overwrite)
+    session.output.result("proposal", found, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
+
+
+def show_result(session: Session, name: str) -> None:
+    """Writes a proposal as JSON, or for people."""
+    session.output.result("proposal", session.client.get_result(v1.Proposal, name), _proposal)
+
+
+# --- the request ----------------------------------------------------------------------------------------------------
+
+
+def _asked(wanted: dict[str, Any]) -> dict[str, Any]:
+    """The options, completed by the answers in the terminal."""
+    readers = click.prompt("Who gets the release?", wanted["readers"], type=click.Choice(_READERS), err=True)
+    recurs = click.confirm("Will releases of the same people follow?", wanted["recurs"], err=True)
+    keep = click.prompt("Columns that must stay, with commas", ",".join(wanted["keep"]), err=True)
+    left_out = click.prompt("Columns that must not be released", ",".join(wanted["leave_out"]), err=True)
+    return wanted | {
+        "readers": readers,
+        "recurs": recurs,
+        "keep": [name.strip() for name in keep.split(",") if name.strip()],
+        "leave_out": [name.strip() for name in left_out.split(",") if name.strip()],
+    }
+
+
+def _request(wanted: dict[str, Any]) -> v1.ProposalRequest:
+    return v1.ProposalRequest(
+        readers=v1.Readers.Value(f"READERS_{wanted['readers'].upper()}"),
+        recurs=wanted["recurs"],
+        keep=map(_kept, wanted["keep"]),
+        leave_out=wanted["leave_out"],
+        person_column=wanted["person"],
+        rows_are_people=wanted["rows_are_people"],
+        record_column=wanted["record"],
+        time_limit_seconds=wanted["seconds"],
+    )
+
+
+def _kept(text: str) -> v1.KeptColumn:
+    """`COLUMN=LEVEL`, or a column alone, whose name may have an equals sign."""
+    name, _, level = text.rpartition("=")
+    if name and re.fullmatch("[0-9]{1,4}", level):
+        return v1.KeptColumn(column=name, maximum_level=int(level))
+    return v1.KeptColumn(column=text)
+
+
+# --- the files ------------------------------------------------------------------------------------------------------
+
+
+def _stem(table: str) -> str:
+    """The table's name without its schema, as the beginning of file names."""
+    return re.sub(r"[^\w-]", "_", table.rpartition(".")[2]) or "table"
+
+
+def _file(prefix: Path, number: int) -> Path:
+    return prefix.with_name(f"{prefix.name}-{number}.yaml")
+
+
+def _repaired(prefix: Path) -> Path:
+    return prefix.with_name(f"{prefix.name}-repaired.sql")
+
+
+def _write(found: v1.Proposal, prefix: Path, overwrite: bool) -> None:
+    """One file for each policy that makes a release, and the query that repairs; earlier ones are gone."""
+    for path in (*(_file(prefix, number) for number in range(1, _MOST_FILES + 1)), _repaired(prefix)):
+        if overwrite and path.is_file():
+            path.unlink()
+    for number, alternative in enumerate(_released(found), 1):
+        head = f"# {found.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
+        write_text(_file(prefix, number), head + to_yaml(alternative.policy), "output", overwrite)
+    if found.repair_query:
+        write_text(_repaired(prefix), found.repair_query + "\n", "output", overwrite)
+
+
+def _files(found: v1.Proposal, prefix: Path) -> list[RenderableType]:
+    made = _released(found)
+    lines = [f"Written: {_file(prefix, number)} ({_described(one)})." for number, one in enumerate(made, 1)]
+    if found.repair_query:
+        again = f"tableveil propose --query {_repaired(prefix)} --output {prefix}"
+        lines.append(
+            f"Written: {_repaired(prefix)}, which repairs the values: `{again} --overwrite`, with your options."
+        )
+    if made and made[0].recommended:
+        lines.append(f"Release it with `tableveil submit {_file(prefix, 1)} --wait`.")
+    return [Text(wording.printable(line)) for line in lines]
+
+
+# --- as people read it ----------------------------------------------------------------------------------------------
+
+
+def _released(found: v1.Proposal) -> list[v1.TriedPolicy]:
+    return [one for one in found.alternatives if one.HasField("score")]
+
+
+def _described(one: v1.TriedPolicy) -> str:
+    return f"{one.method}, k = {one.k}, score {wording.score(one.score)}"
+
+
+def _proposal(found: v1.Proposal) -> RenderableType:
+    what = wording.table_name(found.source) if found.source.table else "the query"
+    title = Text(found.name, style="bold green")
+    title.append(f"  {what}, {wording.count(found.records)} records, nothing was released", style="not bold default")
+    parts: list[RenderableType] = [title, *(Text(wording.printable(note)) for note in found.notes)]
+    if found.findings:
+        rows = [
+            (wording.printable(one.column), wording.count(one.records), _DOUBTS.get(one.kind, ""))
+            for one in found.findings
+        ]
+        parts += [_heading("Values that look wrong"), listing(("column", "records", "why"), rows, "", ("records",))]
+    if made := _released(found):
+        parts += [_heading("Policies that make a release"), _alternatives(made)]
+        parts += [_heading("Left of each column: labels, share of *"), _columns(made)]
+    decisions = [*found.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
+    if decisions:
+        parts += [_heading("To be decided"), *(Text(wording.printable(text), style="yellow") for text in decisions)]
+    failed = [f"{_named(one)}: {one.failure}" for one in found.alternatives if one.failure]
+    if failed:
+        parts += [_heading("No release"), *(Text(wording.printable(text)) for text in failed)]
+    return Group(*parts, Text(), Text(wording.printable(found.recommendation), style="bold"))
+
+
+def _heading(text: str) -> RenderableType:
+    return Group(Text(), Text(text, style="bold"))
+
+
+def _named(one: v1.TriedPolicy) -> str:
+    return f"{one.method}, k = {one.k}"
+
+
+def _alternatives(made: list[v1.TriedPolicy]) -> RenderableType:
+    columns = ("", "method", "k", "score", "suppressed", "highest risk", "erased columns", "to decide")
+    rows = [
+        (
+            str(number),
+            one.method,
+            str(one.k),
+            wording.score(one.score),
+            wording.count(one.suppressed_records),
+            wording.share(one.highest_risk),
+            str(sum(column.erased for column in one.columns)),
+            str(len(one.decisions)),
+        )
+        for number, one in enumerate(made, 1)
+    ]
+    return listing(columns, rows, "", tuple(name for name in columns if name != "method"))
+
+
+def _columns(made: list[v1.TriedPolicy]) -> RenderableType:
+    names = list(dict.fromkeys(column.column for one in made for column in one.columns))
+    left = [{column.column: _left(column) for column in one.columns} for one in made]
+    rows = [(wording.printable(name), *(one.get(name, "") for one in left)) for name in names]
+    return listing(("column", *(str(number) for number in range(1, len(made) + 1))), rows, "")
+
+
+def _left(column: v1.ColumnLeft) -> str:
+    if column.erased:
+        return "erased"
+    return f"{column.labels}, {wording.share(column.hidden)}" if column.hidden else str(column.labels)

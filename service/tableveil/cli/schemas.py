@@ -1,0 +1,68 @@
+"""The command `schemas`: making them, and the rules of releases into them."""
+
+from __future__ import annotations
+
+import click
+
+from tableveil import wording
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import access_service_pb2 as v1
+
+
+@click.group()
+def schemas() -> None:
+    """Make schemas for tables and releases, and the rules of releases into them."""
+
+
+@schemas.command()
+@click.argument("schema")
+@verb
+def create(session: Session, schema: str) -> None:
+    """Make SCHEMA in the server's database, for admins of the whole server."""
+    made = session.client.create_schema(schema)
+    if session.output.as_json:
+        session.output.json({"schema": made})
+    else:
+        session.output.show(f"Schema {wording.printable(made.schema)} is there.")
+
+
+@schemas.command(name="set")
+@click.argument("schema")
+@click.option(
+    "--joint-k/--no-joint-k",
+    required=True,
+    help="Whether a release of the people of earlier ones, by a repeat_reason, waits for approval below k.",
+)
+@verb
+def set_rule(session: Session, schema: str, joint_k: bool) -> None:
+    """Make the rule for releases into SCHEMA, for its admins."""
+    rule = session.client.set_schema_rule(schema, joint_k=joint_k)
+    if session.output.as_json:
+        session.output.json({"rule": rule})
+    else:
+        session.output.show(rule_in_words(rule))
+
+
+@schemas.command(name="list")
+@verb
+def list_rules(session: Session) -> None:
+    """List the rules of the schemas that you administer."""
+    rules = session.client.list_schema_rules()
+    if session.output.as_json:
+        session.output.json(v1.ListSchemaRulesResponse(rules=rules))
+        return
+    rows = [
+        (wording.short(one.schema), _in_words(one), wording.short(one.set_by), wording.moment(one.set_time))
+        for one in rules
+    ]
+    session.output.show(listing(("schema", "releases by a reason", "by", "since"), rows, "No rules."))
+
+
+def rule_in_words(rule: v1.SchemaRule) -> str:
+    """The rule of a schema, as a sentence."""
+    return f"Releases by a reason into {wording.short(rule.schema)} {_in_words(rule)}."
+
+
+def _in_words(rule: v1.SchemaRule) -> str:
+    return "wait for approval below k in joint classes" if rule.joint_k else "need no approval for that"

@@ -1,0 +1,144 @@
+"""Proposals: requests from messages, the policies that are tried, and results as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import ROUND_FLOOR, Decimal
+
+from google.protobuf import json_format
+
+from tableveil.convert.canonical import canonical_json, policy_from_json
+from tableveil.convert.collect import Faults
+from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.drafts import declare, policy_draft_to_proto
+from tableveil.convert.enums import READERS
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.privacies import table_privacy_to_proto
+from tableveil.convert.tables import table_from_proto
+from tableveil.drafting import PolicyDraft
+from tableveil.errors import Fault, InvalidError
+from tableveil.pipelines.alternatives import Variant
+from tableveil.pipelines.propose import Wanted
+from tableveil.policy import Policy
+from tableveil.requests.proposal import KeptColumn, ProposalRequest, Readers, check_proposal_request
+from tableveil.state.kinds import JobKind
+from tableveil.state.proposals import Proposal, TriedPolicy
+from tableveil.v1 import policy_pb2
+from tableveil.v1 import proposal_service_pb2 as v1
+
+_MOST_DIFFERENT = 3
+"""A class has so many different values of each sensitive column, if the table has."""
+
+_FREQUENT, _LOPSIDED = 0.5, 0.8
+"""The shares of one value from which a class needs fewer different ones, or none."""
+
+_FARTHEST = "0.5"
+
+
+def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRequest | None, str, list[Fault]]:
+    """The request, None if there are faults; its document; and all faults."""
+    faults = Faults()
+    limit = message.time_limit_seconds
+    request = ProposalRequest(
+        table=table_from_proto(message.table) if message.HasField("table") else None,
+        source_query=message.source_query,
+        readers=faults.enum(message.readers, READERS, "readers", Readers.CONTRACT),
+        recurs=message.recurs,
+        keep=tuple(
+            KeptColumn(kept.column, kept.maximum_level if kept.HasField("maximum_level") else None)
+            for kept in message.keep
+        ),
+        leave_out=tuple(message.leave_out),
+        person_column=message.person_column,
+        rows_are_people=message.rows_are_people,
+        record_column=message.record_column,
+        seconds=faults.required_decimal(limit, "time_limit_seconds", Decimal(1)) if limit else Decimal(40),
+    )
+    faults.judged(check_proposal_request(request))
+    found = faults.all()
+    return (None if found else request), canonical_json(message), found
+
+
+def composed(wanted: Wanted, draft: PolicyDraft, variant: Variant) -> tuple[Policy, str]:
+    """The policy of a draft, and its document.
+
+    Raises:
+        InvalidError: what is declared of the table does not go with the request.
+    """
+    drafted = policy_draft_to_proto(draft)
+    if wanted.declared is not None:
+        declare(drafted, table_privacy_to_proto(draft.source, wanted.declared))
+    message = drafted.proposal
+    _complete(message, wanted, draft, variant)
+    policy, faults = policy_from_proto(message)
+    if policy is None or faults:
+        raise InvalidError.about("PROPOSAL_INVALID", "no policy can be made as asked", faults)
+    return policy, canonical_json(message)
+
+
+def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, variant: Variant) -> None:
+    request = wanted.request
+    left_out = {name.casefold() for name in (*request.leave_out, request.person_column, wanted.record_column) if name}
+    kept = {kept.column.casefold(): kept.maximum_level for kept in request.keep}
+    for attribute in message.attributes:
+        folded = attribute.column.casefold()
+        if folded in left_out:
+            attribute.CopyFrom(policy_pb2.Attribute(column=attribute.column, role=policy_pb2.ROLE_IDENTIFYING))
+        elif attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
+            if (level := kept.get(folded)) is not None:
+                attribute.maximum_level = level
+            elif not variant.limits and folded not in kept:
+                attribute.ClearField("maximum_level")
+    if request.person_column or request.rows_are_people:
+        message.ClearField("person")
+        if request.rows_are_people:
+            message.rows_are_people = True
+        else:
+            message.person_column = draft.person_column or ""
+    if wanted.record_column:
+        message.record_column = wanted.record_column
+    if request.recurs and not variant.local:
+        message.release.left_behind = policy_pb2.LEFT_BEHIND_REQUIRE
+    if not variant.local:
+        message.ClearField("local_recoding")
+    del message.privacy_models[:]
+    message.privacy_models.extend(_models(message, wanted, draft, variant.k))
+
+
+def _models(
+    message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, k: int
+) -> Iterator[policy_pb2.PrivacyModel]:
+    yield policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k))
+    if draft.repeating:
+        share = (1 / Decimal(k)).quantize(Decimal("0.0001"), ROUND_FLOOR).normalize()
+        yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
+    different = {column.facts.name: column.facts.distinct for column in draft.columns}
+    for attribute in message.attributes:
+        if attribute.role == policy_pb2.ROLE_SENSITIVE and different.get(attribute.column, 0) > 1:
+            yield _of_sensitive(attribute.column, different[attribute.column], wanted.shares.get(attribute.column, 0))
+
+
+def _of_sensitive(name: str, different: int, largest: float) -> policy_pb2.PrivacyModel:
+    """A model for a sensitive column by the share of the value that most records have.
+
+    If nearly all have it, a class without another value tells little, and one mostly of others tells much.
+    """
+    if largest > _LOPSIDED:
+        return policy_pb2.PrivacyModel(t_closeness=policy_pb2.TCloseness(column=name, t=_FARTHEST))
+    wanted = min(different, _MOST_DIFFERENT if largest <= _FREQUENT else 2)
+    return policy_pb2.PrivacyModel(distinct_l_diversity=policy_pb2.DistinctLDiversity(column=name, l=wanted))
+
+
+def proposal_to_proto(found: Proposal) -> v1.Proposal:
+    """The message for a proposal."""
+    return result_to_proto(
+        JobKind.PROPOSAL,
+        found,
+        v1.Proposal,
+        alternatives=map(_alternative, found.alternatives),
+        request=json_format.Parse(found.request, v1.ProposalRequest()),
+    )
+
+
+def _alternative(found: TriedPolicy) -> v1.TriedPolicy:
+    return copied(found, v1.TriedPolicy, policy=policy_from_json(found.policy))

@@ -1,0 +1,144 @@
+"""The meaning of columns in a statement: which of them are labels, and which stand beside labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol
+
+from tableveil.backend import folded
+
+_NUMBERS = ("BIGINT", "DOUBLE")
+_TIMES = ("DATE", "TIMESTAMP")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTable:
+    """A table of a release."""
+
+    release: int
+    schema: str
+    name: str
+
+
+class Look(Protocol):
+    """Looks into the tables that a statement names."""
+
+    @property
+    def columns(self) -> Callable[[ReleaseTable], Sequence[tuple[str, str]]]:
+        """The names and types of the columns of a table."""
+
+    @property
+    def is_disordered(self) -> Callable[[ReleaseTable, str], bool]:
+        """Whether the labels of a column, as texts, have another order than by their rank."""
+
+
+class Part(Enum):
+    """The part that a column has beside the labels that it belongs to."""
+
+    LABEL = "label"
+    LOW = "from"
+    HIGH = "to"
+    RANK = "rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A column of labels, or one beside it; `exact` unless it is an expression of one.
+
+    Columns that belong together have one `key`. `bounds` says whether there are bounds, and `of_time` what they are.
+    """
+
+    part: Part
+    label: str
+    key: tuple[object, ...]
+    bounds: bool
+    of_time: bool = False
+    exact: bool = True
+    table: ReleaseTable | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is one end of a label."""
+        return self.part in (Part.LOW, Part.HIGH)
+
+    def derived(self) -> Meaning:
+        """The meaning of an expression of it."""
+        return replace(self, exact=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The columns of a table, or of a query; None where they mean no label."""
+
+    columns: tuple[tuple[str, Meaning | None], ...] = ()
+
+    def find(self, name: str) -> tuple[bool, Meaning | None]:
+        """Whether there is a column of that folded name, and its meaning."""
+        return next(((True, meaning) for known, meaning in self.columns if folded(known) == name), (False, None))
+
+    def beside(self, meaning: Meaning, part: Part) -> str | None:
+        """The name of the column that has this part of the same labels."""
+        wanted = (part, meaning.key)
+        return next(
+            (name for name, of in self.columns if of is not None and of.exact and (of.part, of.key) == wanted), None
+        )
+
+    def renamed(self, names: Sequence[str]) -> Relation:
+        """It with other names for its first columns."""
+        rest = self.columns[len(names) :]
+        return Relation((*((name, of) for name, (_, of) in zip(names, self.columns, strict=False)), *rest))
+
+    def within(self, place: object) -> Relation:
+        """It in one place of FROM: columns of two places do not belong together."""
+        return Relation(
+            tuple((name, None if of is None else replace(of, key=(place, *of.key))) for name, of in self.columns)
+        )
+
+
+def of_table(table: ReleaseTable, columns: Sequence[tuple[str, str]]) -> Relation:
+    """The meaning of a table's columns, by the names and types that every release gives to those beside labels."""
+    types = dict(columns)
+    meanings: dict[str, Meaning] = {}
+    for name, type_ in columns:
+        if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
+            continue
+        low, high = types.get(f"{name}_from"), types.get(f"{name}_to")
+        bounds = low == high and low in (*_NUMBERS, *_TIMES)
+        label = Meaning(Part.LABEL, name, (folded(name),), bounds, low in _TIMES, table=table)
+        meanings[name] = label
+        meanings[f"{name}_rank"] = replace(label, part=Part.RANK)
+        if bounds:
+            meanings[f"{name}_from"] = replace(label, part=Part.LOW)
+            meanings[f"{name}_to"] = replace(label, part=Part.HIGH)
+    return Relation(tuple((name, meanings.get(name)) for name, _ in columns))
+
+
+@dataclass(slots=True)
+class Scope:
+    """The columns that an expression may name: those of FROM, then those of the queries around it."""
+
+    parent: Scope | None = None
+    sources: list[tuple[str, Relation]] = field(default_factory=list)
+    aliases: Mapping[str, Meaning | None] = field(default_factory=dict)
+    grouped: frozenset[tuple[object, ...]] = frozenset()
+    aggregates: bool = False
+
+    def resolve(self, name: str, table: str | None) -> tuple[Meaning | None, Relation]:
+        """The meaning of a column, and the columns beside it."""
+        for scope in self.outwards():
+            for alias, relation in scope.sources:
+                found, meaning = relation.find(name)
+                if found and table in (None, alias):
+                    return meaning, relation
+            if table is None and name in scope.aliases:
+                return scope.aliases[name], Relation()
+        return None, Relation()
+
+    def outwards(self) -> Iterator[Scope]:
+        """It and those around it."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent

@@ -1,0 +1,142 @@
+"""The ways in which a statement takes labels for values, each with what to write in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tableveil.endpoint.meanings import Meaning, Part
+from tableveil.errors import InvalidError, shortened
+
+LONGEST_PASTED = 2_000
+"""Characters of a statement that a hint repeats."""
+
+Edit = tuple[int, int, str]
+"""The first character, the one after the last, and the text in place of those between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """A use, what is expected in its place, and words for that; `edits` of the text make a statement that is right."""
+
+    found: str
+    expected: str
+    fragment: str
+    edits: tuple[Edit, ...] = ()
+
+
+def hint_of(misuses: Sequence[Misuse], written: str) -> str:
+    """The hint for the first one: the statement as it would be right if that is known, or a part of it."""
+    if all(misuse.edits for misuse in misuses):
+        right = edited(written, (edit for misuse in misuses for edit in misuse.edits))
+        if len(right) <= LONGEST_PASTED:
+            return f"Write: {right.strip()}"
+    return misuses[0].fragment
+
+
+def refused(misuses: Sequence[Misuse], written: str) -> InvalidError:
+    """The error for a statement with misuses."""
+    first = misuses[0]
+    return InvalidError.of("LABELS_MISREAD", "statement", first.found, first.expected, hint_of(misuses, written))
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with parts of it replaced; of two edits of one place the first counts."""
+    parts, done = list[str](), 0
+    for start, end, replacement in sorted(set(edits)):
+        if start >= done:
+            parts += [text[done:start], replacement]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def sorted_by(meaning: Meaning, rank: str, edits: tuple[Edit, ...]) -> Misuse:
+    """Labels are sorted as texts."""
+    return Misuse(
+        f"the labels in {shortened(meaning.label)}, sorted as texts",
+        "an order by their rank",
+        f"Write ORDER BY {rank}." if rank else f"Select {_beside(meaning, Part.RANK)} as well, and sort by it.",
+        edits,
+    )
+
+
+def compared(meaning: Meaning, operator: str, bounds: tuple[str, str] | None, value: str) -> Misuse:
+    """Labels are compared as texts."""
+    found = f"the labels in {shortened(meaning.label)}, compared as texts by {operator}"
+    if not meaning.bounds:
+        return Misuse(found, "=, IN, or an order by rank", f"Compare {_beside(meaning, Part.RANK)}.")
+    low, high = bounds or (_beside(meaning, Part.LOW), _beside(meaning, Part.HIGH))
+    value = value or "…"
+    certain, possible = (low, high) if operator.startswith(">") else (high, low)
+    words = (
+        f"Write {certain} {operator} {value} for those who certainly are, "
+        f"coalesce({possible} {operator} {value}, TRUE) for those who possibly are"
+    )
+    if operator == "BETWEEN":
+        words = f"Write tv_count_between({meaning.label}, low, high), or compare {low} and {high}"
+    return Misuse(found, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
+
+
+def extreme(meaning: Meaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:
+    """The least, greatest or middle one of labels, or of their bounds, is asked for."""
+    what = "labels" if meaning.part is Part.LABEL else "bounds of the labels"
+    found = f"{function} of the {what} in {shortened(meaning.label)}"
+    if not meaning.bounds:
+        return Misuse(found, "an order by rank", f"Write arg_{'min' if function == 'min' else 'max'}"
+                      f"({meaning.label}, {_beside(meaning, Part.RANK)})")  # fmt: skip
+    answer = ANSWERED_BY.get(function)
+    if answer is None:
+        return Misuse(
+            found, "functions of labels, such as tv_mean", f"Write tv_mean({argument}) or another tv_ function."
+        )
+    return Misuse(found, f"{answer}, which answers by an interval", f"Write {answer}({argument})", edits)
+
+
+ANSWERED_BY = {
+    "min": "tv_min",
+    "max": "tv_max",
+    "median": "tv_median",
+    **dict.fromkeys(("avg", "mean", "favg"), "tv_mean"),
+    **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc", "approx_quantile"), "tv_median"),
+}
+"""The functions that answer in place of an aggregate."""
+
+
+def truncated(meaning: Meaning, function: str, unit: str) -> Misuse:
+    """Bounds are truncated, or grouped by, as if a label were its bound."""
+    call = _spread(meaning, unit)
+    return Misuse(
+        f"a bound of the labels in {shortened(meaning.label)} in {function}, which counts a wide label in one place",
+        "a function that gives each part of a label its weight",
+        f"Add , {call} AS part to FROM, group by part.{'period' if meaning.of_time else 'band'}_from, "
+        "and take sum(weight) for count(*), tv_estimated_mean(value, weight) for avg(value).",
+    )
+
+
+def grouped_by_bound(meaning: Meaning) -> Misuse:
+    """Groups by one bound hold labels of different width."""
+    return Misuse(
+        f"groups by a bound of the labels in {shortened(meaning.label)}, which hold labels of different width",
+        "groups by labels",
+        f"Write GROUP BY {meaning.label}, or add , {_spread(meaning, '')} AS part to FROM and take sum(weight).",
+    )
+
+
+def as_text(meaning: Meaning, function: str) -> Misuse:
+    """A label is taken apart as text."""
+    low, high = (_beside(meaning, part) for part in (Part.LOW, Part.HIGH))
+    return Misuse(
+        f"the labels in {shortened(meaning.label)} in {function}, as texts",
+        "=, IN, or their bounds",
+        f"Use {low} and {high}, or a function such as tv_mean({meaning.label}).",
+    )
+
+
+def _spread(meaning: Meaning, unit: str) -> str:
+    if meaning.of_time:
+        return f"tv_period({meaning.label}, '{unit or 'month'}')"
+    return f"tv_band({meaning.label}, {unit or '10'})"
+
+
+def _beside(meaning: Meaning, part: Part) -> str:
+    return f"{meaning.label}_{part.value}"

@@ -1,0 +1,217 @@
+"""Tries policies on a source within a time: each makes its release, which is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from tableveil.control import Progress, Stopped
+from tableveil.drafting import PolicyDraft, as_role
+from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened
+from tableveil.pipelines.dry_run import rehearsed
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.report import Report
+from tableveil.policy import Policy, Role
+from tableveil.requests.proposal import ProposalRequest
+from tableveil.state.joint_texts import JointText
+from tableveil.state.proposals import ColumnLeft, TriedPolicy
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.releases import Release
+
+LOCAL, FULL_DOMAIN = "local recoding", "full domain"
+
+_SEARCHING = 0.6
+"""The share of its time that a policy's search may take: the rest is for reading, writing and verifying."""
+
+_ROUNDING = 1e-9
+
+_LATE = "The time limit was over before its release was whole: more --seconds give more."
+_ALONE = "Releases by local recoding cannot be judged together with the next one of the same people."
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How a policy differs from the others; without `limits`, columns that nobody asked to keep may be erased."""
+
+    k: int
+    local: bool
+    limits: bool = True
+
+    @property
+    def method(self) -> str:
+        """The method in words."""
+        return LOCAL if self.local else FULL_DOMAIN
+
+
+Compose = Callable[[PolicyDraft, Variant], tuple[Policy, str]]
+"""Makes the policy of a draft, and its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The alternatives, the columns that got another role for them, and the releases that these depend on.
+
+    `limited` says that their levels have the limits of the draft.
+    """
+
+    alternatives: tuple[TriedPolicy, ...]
+    learned: Mapping[str, Role]
+    limited: bool
+    releases: tuple[int, ...]
+
+
+class _Lesson(Exception):
+    """All policies are tried again: with other roles of columns, or without limits on levels if there are none."""
+
+    def __init__(self, roles: Mapping[str, Role]) -> None:
+        super().__init__()
+        self.roles = roles
+
+
+def tried(job: JobContext, request: ProposalRequest, draft: PolicyDraft, compose: Compose) -> Tried:
+    """Tries all policies of a request.
+
+    Raises:
+        CancelledError: the job was cancelled.
+    """
+    learned: dict[str, Role] = {}
+    releases: set[int] = set()
+    # Local recoding takes all the time that it gets.
+    variants = [Variant(k, local) for local in (False, True) for k in request.readers.sizes]
+    unfit = [variant for variant in variants if variant.local and request.recurs]
+    variants = [variant for variant in variants if variant not in unfit]
+    while True:
+        try:
+            found = list(_tried(job, request, draft, compose, variants, releases))
+            documents = [(variant, compose(draft, variant)[1]) for variant in unfit]
+            found += [TriedPolicy(document, each.method, each.k, failure=_ALONE) for each, document in documents]
+            limited = all(each.limits for each in variants)
+            return Tried(tuple(found), learned, limited, tuple(sorted(releases)))
+        except _Lesson as lesson:
+            # Scores can be compared where all policies have the same limits.
+            variants = [replace(each, limits=each.limits and bool(lesson.roles)) for each in variants]
+            learned |= lesson.roles
+            draft = with_roles(draft, lesson.roles)
+
+
+def with_roles(draft: PolicyDraft, roles: Mapping[str, Role]) -> PolicyDraft:
+    """The draft with other roles of some columns."""
+    columns = tuple(
+        as_role(column, roles[column.facts.name]) if column.facts.name in roles else column for column in draft.columns
+    )
+    return replace(draft, columns=columns)
+
+
+def _tried(
+    job: JobContext,
+    request: ProposalRequest,
+    draft: PolicyDraft,
+    compose: Compose,
+    variants: Sequence[Variant],
+    releases: set[int],
+) -> Iterator[TriedPolicy]:
+    """In turn: each search gets an even share of the time that is left. Adds the releases that they depend on."""
+    for done, variant in enumerate(variants):
+        job.control.raise_if_cancelled()
+        job.report.on_progress(Progress(done, len(variants), None, None, None))
+        left = float(request.seconds) - job.report.elapsed()
+        if left > 0:
+            yield _one(job, request, draft, compose, variant, left / (len(variants) - done), releases)
+        else:
+            _, document = compose(draft, variant)
+            yield TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+
+
+def _one(
+    job: JobContext,
+    request: ProposalRequest,
+    draft: PolicyDraft,
+    compose: Compose,
+    variant: Variant,
+    share: float,
+    releases: set[int],
+) -> TriedPolicy:
+    policy, document = compose(draft, variant)
+    try:
+        release, refusals = _rehearsed(job, policy, document, share, float(request.seconds) - job.report.elapsed())
+    except (Stopped, CancelledError):
+        job.control.raise_if_cancelled()
+        return TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+    except InfeasibleError as error:
+        releases.update(error.releases)
+        if variant.limits and any(attribute.maximum_level is not None for attribute in policy.attributes):
+            raise _Lesson({}) from None
+        return TriedPolicy(document, variant.method, variant.k, failure=str(error))
+    except InvalidError as error:
+        releases.update(error.releases)
+        if roles := _other_roles(policy, error.faults):
+            raise _Lesson(roles) from None
+        return TriedPolicy(document, variant.method, variant.k, failure=str(error))
+    releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
+    columns = tuple(_left(found, release.records - release.suppressed_records) for found in release.attributes)
+    risk = max(release.risk_after.highest, release.risk_by_size.highest)
+    return TriedPolicy(
+        document,
+        variant.method,
+        variant.k,
+        score=release.score,
+        suppressed_records=release.suppressed_records,
+        highest_risk=risk,
+        columns=columns,
+        decisions=tuple(_decisions(request, columns, risk, [one.text for one in refusals])),
+    )
+
+
+def _rehearsed(
+    job: JobContext, policy: Policy, document: str, share: float, left: float
+) -> tuple[Release, tuple[JointText, ...]]:
+    """In a session of its own, which takes with it what the policy left there.
+
+    The search is bounded by its share of the time, and the rest by all that is left: one that takes long leaves less to
+    the next, and is not in vain.
+    """
+    job.control.begin_anew()
+    limit = Decimal(max(share * _SEARCHING, 0.1)).quantize(Decimal("0.1"))
+    limited = replace(policy, search=replace(policy.search, time_limit_seconds=limit))
+    with job.database.session() as session:
+        session.control, session.memory = job.control.within(left), job.session.memory
+        own = replace(job, document=document, session=session, control=session.control, report=Report())
+        return rehearsed(own, limited)
+
+
+def _other_roles(policy: Policy, faults: Sequence[Fault]) -> dict[str, Role]:
+    """Roles that cure faults of columns that are released unchanged; empty if there are others.
+
+    An insensitive one becomes a quasi-identifier, a sensitive one is not released.
+    """
+    cures = {Role.INSENSITIVE: Role.QUASI_IDENTIFIER, Role.SENSITIVE: Role.IDENTIFYING}
+    roles: dict[str, Role] = {}
+    for fault in faults:
+        found = [a for i, a in enumerate(policy.attributes) if fault.field.startswith(f"attributes[{i}].")]
+        if not found or found[0].role not in cures:
+            return {}
+        roles[found[0].column] = cures[found[0].role]
+    return roles
+
+
+def _left(found: AttributeResult, released: int) -> ColumnLeft:
+    at_top = sum(records for level, records in found.levels if level == found.top_level)
+    erased = found.distinct_after <= 1 < found.distinct_before
+    hidden = at_top / released if found.levels and released else float(erased)
+    return ColumnLeft(found.column, found.distinct_after, hidden, erased, found.loss)
+
+
+def _decisions(
+    request: ProposalRequest, columns: Sequence[ColumnLeft], risk: float, refusals: Sequence[str]
+) -> Iterator[str]:
+    yield from refusals
+    if risk > float(request.readers.highest_risk) + _ROUNDING:
+        yield (
+            f"One of its rows is a given person's with a chance of {risk:.3g}, above the "
+            f"{request.readers.highest_risk} that is accepted for these readers."
+        )
+    kept = {kept.column.casefold() for kept in request.keep}
+    for column in columns:
+        if column.erased and column.column.casefold() in kept:
+            yield f"{shortened(column.column)} was to be kept, and has the same label in all rows."

@@ -1,0 +1,300 @@
+"""One job from a table to a proposal: drafts a policy, looks at the values, tries alternatives, and recommends one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tableveil.backend import WarehouseSession
+from tableveil.drafting import PolicyDraft, numbers_people_by_name, unique
+from tableveil.errors import InvalidError, Nearest, shortened
+from tableveil.hierarchy import SafeHarborZip, TableLevels
+from tableveil.pipelines.alternatives import Tried, Variant, tried, with_roles
+from tableveil.pipelines.draft import draft_of
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.result import store_result
+from tableveil.pipelines.work import Work
+from tableveil.policy import Policy, Role, TableReference
+from tableveil.requests.proposal import ProposalRequest, Readers
+from tableveil.source import Source, find_source
+from tableveil.source.doubtful import Doubts, doubts, largest_shares
+from tableveil.source.missing import invalid, missing_column
+from tableveil.source.query import take_snapshot
+from tableveil.state import jobs, table_privacy
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
+from tableveil.state.proposals import PROPOSALS, Proposal, TriedPolicy
+from tableveil.state.table_privacy import TablePrivacy
+
+_MOST_NAMED = 8
+
+_FOR = {
+    Readers.PUBLIC: "the public",
+    Readers.CONTRACT: "readers under contract",
+    Readers.INSIDE: "readers inside",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The common part of all policies of a proposal: the request, with the column that it left open.
+
+    `shares` are those of the records that have the most frequent value of each sensitive column.
+    """
+
+    request: ProposalRequest
+    record_column: str
+    declared: TablePrivacy | None
+    shares: Mapping[str, float]
+
+
+Compose = Callable[[Wanted, PolicyDraft, Variant], tuple[Policy, str]]
+"""Makes the policy of a draft, and its document."""
+
+
+def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) -> int:
+    """Stores a proposal and returns its number.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    job.report.phase(JobPhase.READING)
+    read = _read(job, request)
+    draft, found, wanted = read.draft, read.found, read.wanted
+    decisions = tuple(_decisions(draft, read.person, request, wanted.record_column))
+    job.report.phase(JobPhase.SEARCHING)
+    made = tried(job, request, draft, lambda drafted, variant: _own(compose(wanted, drafted, variant)))
+    ranked, recommendation = _ranked(made.alternatives, decisions, request)
+    notes = (read.person.told, *_notes(draft, made, read.singled, wanted.declared))
+
+    def result(number: int) -> Proposal:
+        return Proposal(
+            number=number,
+            job=job.number,
+            created_at=jobs.now(),
+            source=draft.source,
+            records=draft.columns[0].facts.rows,
+            notes=notes,
+            decisions=decisions,
+            repair_query=found.repair_query,
+            recommendation=recommendation,
+            seconds=job.report.elapsed(),
+            request=job.document,
+            findings=found.findings,
+            alternatives=ranked,
+            releases=made.releases,
+        )
+
+    return store_result(job, PROPOSALS, result)
+
+
+def proposal_work(request: ProposalRequest, document: str, compose: Compose) -> Work:
+    """The work for a proposal; the document is the request."""
+    return Work(
+        kind=JobKind.PROPOSAL,
+        document=document,
+        admit=lambda session: session.recorded(_found(session, request).reference),
+        run=lambda job: run_proposal(job, request, compose),
+        source_query=request.source_query,
+    )
+
+
+def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
+    table = request.table or TableReference("", "", "")
+    source, columns, faults = find_source(session, table, request.source_query, "table")
+    if source is not None:
+        names = [found[0] if isinstance(found, tuple) else found.name for found in columns]
+        known = {name.casefold() for name in names}
+        hint = Nearest(names)
+        faults = [
+            missing_column(field, name, hint) for field, name in request.columns.items() if name.casefold() not in known
+        ]
+    if source is None or faults:
+        raise invalid("PROPOSAL_INVALID", "nothing can be proposed as asked", faults)
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """The column that numbers people, empty if rows do; a sentence about it; `sure` unless it is to be decided."""
+
+    column: str
+    repeating: bool
+    told: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The draft with the roles that it gets, the values that look wrong, and the columns that single people out."""
+
+    draft: PolicyDraft
+    person: _Person
+    wanted: Wanted
+    singled: Sequence[str]
+    found: Doubts
+
+
+def _read(job: JobContext, request: ProposalRequest) -> _Read:
+    # A session of its own takes the rows of a query with it, which each policy reads anew.
+    with job.database.session() as session, session.transaction():
+        session.control, session.memory = job.control, job.session.memory
+        source = _found(session, request)
+        if source.query is not None:
+            take_snapshot(session, source)
+        draft = draft_of(session, source, request.source_query)
+        if not draft.columns[0].facts.rows:
+            raise InvalidError.of(
+                "PROPOSAL_INVALID", "table", "no rows", "a source with rows, on which to try policies"
+            )
+        declared = None if request.source_query else table_privacy.find(session.ledger, source.reference)
+        person = _person(draft, request)
+        record = request.record_column or _record_column(draft, person.column) if request.recurs else ""
+        singled = _singled_out(draft, request) if declared is None else []
+        draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record)))
+        draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
+        released = {column.facts.name for column in draft.columns if column.role is not Role.IDENTIFYING}
+        looked_at = [column for column in source.columns if column.name in released]
+        sensitive = [column.facts.name for column in draft.columns if column.role is Role.SENSITIVE]
+        shares = largest_shares(session, source, sensitive)
+        found = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
+    return _Read(draft, person, Wanted(request, record, declared, shares), singled, found)
+
+
+def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
+    """Refuses hierarchies of other tables: whether the caller may read these was not asked."""
+    for i, attribute in enumerate(composed[0].attributes):
+        if isinstance(attribute.hierarchy, (TableLevels, SafeHarborZip)):
+            found = f"{shortened(attribute.column)}, which is declared with a hierarchy in another table"
+            hint = "Submit a policy for it by yourself, with --dry-run first."
+            expected = "hierarchies that need no table"
+            raise InvalidError.of("PROPOSAL_INVALID", f"attributes[{i}].hierarchy", found, expected, hint)
+    return composed
+
+
+def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
+    columns = {column.facts.name.casefold(): column for column in draft.columns}
+    if request.rows_are_people:
+        return _Person("", False, "Every row is a different person, as the request says.", True)
+    if request.person_column:
+        named = columns[request.person_column.casefold()]
+        told = f"{shortened(named.facts.name)} numbers the people, as the request says."
+        return _Person(named.facts.name, not unique(named.facts), told, True)
+    if draft.person_column is None:
+        return _Person("", False, "No column numbers people, so that every row counts as one.", False)
+    found = columns[draft.person_column.casefold()]
+    name = shortened(found.facts.name)
+    if found.facts.agreeing:
+        agreeing = ", ".join(map(shortened, found.facts.agreeing[:_MOST_NAMED]))
+        return _Person(
+            found.facts.name,
+            draft.repeating,
+            f"{name} numbers the people: rows with the same value of it agree in {agreeing}, as rows of one person do.",
+            True,
+        )
+    if numbers_people_by_name(found):
+        how = "has several rows for some of its values" if draft.repeating else "is different in every row"
+        return _Person(found.facts.name, draft.repeating, f"{name} numbers the people by its name, and {how}.", True)
+    told = f"{name} is different in every row, so that every row counts as a person."
+    return _Person(found.facts.name, draft.repeating, told, False)
+
+
+def _record_column(draft: PolicyDraft, person: str) -> str:
+    """The column that identifies each record: the first that differs in every row and is not released anyway."""
+    unlike = [c.facts.name for c in draft.columns if c.role is Role.IDENTIFYING and unique(c.facts)]
+    return next((name for name in unlike if name != person), "")
+
+
+def _decisions(draft: PolicyDraft, person: _Person, request: ProposalRequest, record: str) -> Iterator[str]:
+    if not person.sure:
+        yield (
+            "k counts people, and nothing tells who is one. Name the column that numbers them as person_column "
+            "(--person), or say that every row is a different person (--rows-are-people)."
+        )
+    if request.recurs and not person.column:
+        yield "Later releases find people by a person_column (--person): none is named or found."
+    if request.recurs and person.repeating and not record:
+        yield "Later releases find the records of a person by a record_column (--record): none differs in every row."
+    kept = {kept.column.casefold() for kept in request.keep}
+    for column in draft.columns:
+        if column.role is Role.IDENTIFYING and column.facts.name.casefold() in kept:
+            yield f"{shortened(column.facts.name)} was to be kept, and identifies people: it is not released."
+
+
+def _roles(draft: PolicyDraft, request: ProposalRequest, identifying: Sequence[str]) -> dict[str, Role]:
+    """Other roles than the drafted ones: columns that are left out, and unknown ones that are to be kept."""
+    kept = {kept.column.casefold() for kept in request.keep}
+    left_out = {name.casefold() for name in (*request.leave_out, *identifying) if name}
+    roles: dict[str, Role] = {}
+    for column in draft.columns:
+        folded = column.facts.name.casefold()
+        if folded in left_out:
+            roles[column.facts.name] = Role.IDENTIFYING
+        elif folded in kept and column.role is Role.QUASI_IDENTIFIER:
+            roles[column.facts.name] = Role.QUASI_IDENTIFIER
+    return roles
+
+
+def _singled_out(draft: PolicyDraft, request: ProposalRequest) -> list[str]:
+    """The sensitive columns that tell nearly every row apart, unless they are to be kept."""
+    kept = {kept.column.casefold() for kept in request.keep}
+    names = [column.facts.name for column in draft.columns if column.singles_out]
+    return [name for name in names if name.casefold() not in kept]
+
+
+def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: TablePrivacy | None) -> Iterator[str]:
+    if declared is not None:
+        yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."
+    left_out = [column.facts.name for column in draft.columns if column.role is Role.IDENTIFYING]
+    left_out += [name for name, role in made.learned.items() if role is Role.IDENTIFYING]
+    if left_out:
+        yield f"Not released: {_listed(left_out)}."
+    if singled:
+        yield f"Left out, since nearly every row has a value of its own by which it could be found: {_listed(singled)}."
+    unknown = [column.facts.name for column in draft.columns if not column.decided and column.facts.kind is not None]
+    if unknown:
+        yield f"Generalized, since neither names nor types say what is there: {_listed(unknown)}."
+    if not made.limited:
+        yield "Levels are not limited: a policy made no release within the draft's limits. Columns may be erased."
+    for name, role in made.learned.items():
+        if role is Role.QUASI_IDENTIFIER:
+            yield f"{shortened(name)} gives away what labels hide, so that it is generalized as well."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(map(shortened, names[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+# --- the choice -----------------------------------------------------------------------------------------------------
+
+
+def _ranked(
+    alternatives: Sequence[TriedPolicy], decisions: Sequence[str], request: ProposalRequest
+) -> tuple[tuple[TriedPolicy, ...], str]:
+    """The alternatives, the recommended one first and marked, and a sentence about the choice."""
+
+    def rank(one: TriedPolicy) -> tuple[bool, bool, float, int]:
+        return one.score is None, bool(one.decisions), one.score or 0.0, -one.k
+
+    ranked = sorted(alternatives, key=rank)
+    best, fitting = ranked[0], sum(one.score is not None and not one.decisions for one in ranked)
+    if not fitting:
+        released = any(one.score is not None for one in ranked)
+        why = "all of them leave something to be decided" if released else "no policy makes a release in the time"
+        return tuple(ranked), f"None is recommended: {why}."
+    if decisions:
+        return tuple(ranked), "None is recommended before it is decided what stands above."
+    ranked[0] = replace(best, recommended=True)
+    risk = request.readers.highest_risk
+    if fitting == 1:
+        text = (
+            f"Recommended is {best.method} with k = {best.k} (score {best.score:.4f}): it alone keeps the risk within "
+            f"{risk} for {_FOR[request.readers]} and leaves nothing to be decided."
+        )
+        return tuple(ranked), text
+    text = (
+        f"Recommended is {best.method} with k = {best.k}, which loses least (score {best.score:.4f}) of {fitting} that "
+        f"keep the risk within {risk} for {_FOR[request.readers]} and leave nothing to be decided."
+    )
+    return tuple(ranked), text

@@ -1,0 +1,32 @@
+"""A function as a macro of DuckDB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LABEL = ("label", "label_from", "label_to")
+"""The parameters of a column of labels, and of the two columns of bounds beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro that calls only DuckDB's own functions, so that it works under any name of its database.
+
+    `makes_rows` tells macros that stand in FROM.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    body: str
+    makes_rows: bool = False
+
+    @property
+    def of_label(self) -> bool:
+        """Whether the first arguments are a column of labels and its bounds."""
+        return self.parameters[: len(LABEL)] == LABEL
+
+    def created(self, database: str = "") -> str:
+        """The statement that creates it in the schema `main` of a database."""
+        place = f"{database}.main.{self.name}" if database else self.name
+        kind = "TABLE " if self.makes_rows else ""
+        return f"CREATE OR REPLACE MACRO {place}({', '.join(self.parameters)}) AS {kind}{self.body}"

@@ -1,0 +1,178 @@
+"""The functions of analysts, as macros.
+
+A macro of labels takes the label and its two bounds. A NULL label counts nowhere, as NULL does in SQL. Whole numbers
+and days include both bounds. Other numbers and timestamps end before the upper bound, unless the label ends with a
+square bracket or is one value. An end without a bound is unbounded. Estimates take the bound that the label has, and
+leave out labels that have none.
+"""
+
+from __future__ import annotations
+
+from tableveil.answers.macro import LABEL, Macro
+
+MOST_BANDS = 10_000
+"""The most bands or periods of one label."""
+
+_WHOLE = "typeof(coalesce(label_from, label_to)) IN ('BIGINT', 'DATE')"
+"""Whether the bounds are whole numbers or days. DuckDB knows types when it plans, and leaves the other case out."""
+
+_END_INCLUDED = f"({_WHOLE} OR label_from = label_to OR suffix(label, ']'))"
+_KNOWN = "(label_from IS NOT NULL OR label_to IS NOT NULL)"
+
+_CERTAIN = f"({_KNOWN} AND (low IS NULL OR label_from >= low) AND (high IS NULL OR label_to <= high))"
+"""NULL where a bound is missing, which no filter takes. A label that may stand for NULL as well has no bounds."""
+
+_POSSIBLE = (
+    f"(label IS NOT NULL AND coalesce(label_from <= high, TRUE)"
+    f" AND coalesce(label_to > low OR (label_to = low AND {_END_INCLUDED}), TRUE))"
+)
+_OF_DAYS = "typeof(coalesce(label_from, label_to)) = 'DATE' AND (typeof(low) LIKE 'TIME%' OR typeof(high) LIKE 'TIME%')"
+_DAYS_WANTED = "error('the bounds of this column are days: expected dates, found a time of day')"
+
+
+def _number(value: str) -> str:
+    """A value, or what it is compared with, as a number: days of dates, seconds of timestamps."""
+    return (
+        "CASE typeof(coalesce(label_from, label_to)) "
+        f"WHEN 'DATE' THEN epoch_us(CAST({value} AS TIMESTAMP)) / 86400e6 "
+        f"WHEN 'TIMESTAMP' THEN epoch_us(CAST({value} AS TIMESTAMP)) / 1e6 "
+        f"ELSE CAST({value} AS DOUBLE) END"
+    )
+
+
+_FROM, _TO = _number("coalesce(label_from, label_to)"), _number("coalesce(label_to, label_from)")
+# Both functions pass over NULL, which stands for no limit.
+_LOW = f"greatest({_FROM}, ceil({_number('low')}))"
+_HIGH = f"least({_TO}, floor({_number('high')}))"
+_PART = (
+    f"CASE WHEN {_WHOLE} THEN ({_HIGH} - {_LOW} + 1) / ({_TO} - {_FROM} + 1) "
+    f"ELSE (least({_TO}, {_number('high')}) - greatest({_FROM}, {_number('low')})) / ({_TO} - {_FROM}) END"
+)
+_LIKELY = (
+    f"CASE WHEN NOT {_KNOWN} THEN NULL WHEN NOT {_POSSIBLE} THEN 0.0 WHEN coalesce({_CERTAIN}, FALSE) THEN 1.0 "
+    f"WHEN label_from = label_to OR label_from IS NULL OR label_to IS NULL "
+    f"THEN CASE WHEN {_FROM} < {_number('low')} OR {_FROM} > {_number('high')} THEN 0.0 ELSE 1.0 END "
+    f"ELSE greatest(0.0, least(1.0, {_PART})) END"
+)
+"""The part of a label that lies between, if all values under it are equally likely."""
+
+_COUNTED = f"CASE WHEN {_OF_DAYS} THEN CAST({_DAYS_WANTED} AS BOOLEAN) ELSE {_CERTAIN} END"
+
+
+def _between(divisor: str) -> str:
+    certain, possible = f"count(*) FILTER (WHERE {_COUNTED})", f"count(*) FILTER (WHERE {_POSSIBLE})"
+    estimated = f"least({possible}, greatest({certain}, avg({_LIKELY}) * count(label)))"
+    return (
+        f"{{'certain': {certain}{divisor}, 'possible': {possible}{divisor}, "
+        f"'estimated': CASE WHEN count({_LIKELY}) > 0 THEN {estimated}{divisor} END}}"
+    )
+
+
+def _middle(low: str, high: str) -> str:
+    """Between two numbers, or two points of time."""
+    return f"{low} + ({high} - {low}) / 2"
+
+
+_NO_END = "count(label) - count(CASE WHEN label_from IS NOT NULL THEN label_to END)"
+
+_MEAN = (
+    f"{{'estimated': {_middle('avg(coalesce(label_from, label_to))', 'avg(coalesce(label_to, label_from))')}, "
+    "'low': CASE WHEN count(label_from) = count(label) THEN avg(label_from) END, "
+    "'high': CASE WHEN count(label_to) = count(label) THEN avg(label_to) END, "
+    f"'open_ends': {_NO_END}}}"
+)
+
+_MEDIAN = (
+    "{'low': (list(label_from ORDER BY label_from NULLS FIRST) FILTER (WHERE label IS NOT NULL))"
+    "[(count(label) + 1) // 2], "
+    "'high': (list(label_to ORDER BY label_to NULLS LAST) FILTER (WHERE label IS NOT NULL))[(count(label) + 2) // 2]}"
+)
+
+# --- bands and periods ----------------------------------------------------------------------------------------------
+
+# A float of a decimal number may lie a little below it: 0.3 / 0.1 is 2.9999999999999996.
+_BAND = (
+    "CAST(CASE WHEN typeof(coalesce(label_from, label_to)) = 'BIGINT' "
+    "THEN (CAST({0} AS HUGEINT) - (({0} % width) + width) % width) // width "
+    "ELSE floor({0} / width + 1e-9) END AS BIGINT)"
+)
+_LAST_BAND = (
+    f"CASE WHEN {_WHOLE} OR label_from = label_to THEN {_BAND.format('label_to')} "
+    "ELSE CAST(ceil(label_to / width - 1e-9) AS BIGINT) - 1 END"
+)
+"""The band of the upper bound; for other than whole numbers the last one with a part of the label."""
+_WIDTH_WANTED = "error('width: expected more than 0, and whole for a column of whole numbers')"
+_BANDS_WANTED = f"error('width: found one that gives a label more than {MOST_BANDS:,} parts, expected a wider one')"
+_STEP = f"CASE WHEN {_WHOLE} THEN 1 ELSE 0 END"
+
+_BANDS = f"""
+WITH label_bands AS (
+  SELECT label, label_from, label_to, width,
+    CASE WHEN width <= 0 OR ({_WHOLE} AND width <> floor(width)) THEN CAST({_WIDTH_WANTED} AS BIGINT)
+      ELSE {_BAND.format("label_from")} END AS first,
+    {_LAST_BAND} AS last
+), each AS (
+  SELECT *, unnest(CASE WHEN last - first > {MOST_BANDS} THEN CAST({_BANDS_WANTED} AS BIGINT[])
+    ELSE coalesce(generate_series(first, CASE WHEN last < first THEN first ELSE last END), [NULL]) END) AS band
+  FROM label_bands
+)
+SELECT coalesce(band, first) * width AS band_from,
+  (coalesce(band, last) + 1) * width - {_STEP} AS band_to,
+  CASE WHEN band IS NULL OR first >= last THEN 1.0
+    ELSE (least(label_to + {_STEP}, (band + 1) * width) - greatest(label_from, band * width))
+      / CAST(label_to + {_STEP} - label_from AS DOUBLE) END AS weight
+FROM each
+"""
+
+_UNITS = "('day', 'week', 'month', 'quarter', 'year', 'decade')"
+_UNIT_WANTED = "error('unit: expected day, week, month, quarter, year or decade')"
+_PERIODS_WANTED = f"error('unit: found one that gives a label more than {MOST_BANDS:,} parts, expected a longer one')"
+_LENGTH = (
+    "CASE lower(unit) WHEN 'day' THEN INTERVAL 1 DAY WHEN 'week' THEN INTERVAL 7 DAY "
+    "WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'quarter' THEN INTERVAL 3 MONTH "
+    "WHEN 'year' THEN INTERVAL 1 YEAR ELSE INTERVAL 10 YEAR END"
+)
+_PERIODS = f"""
+WITH label_times AS (
+  SELECT CAST(label_from AS TIMESTAMP) AS first, CASE WHEN {_WHOLE} THEN CAST(label_to AS TIMESTAMP) + INTERVAL 1 DAY
+    WHEN {_END_INCLUDED} THEN CAST(label_to AS TIMESTAMP) + INTERVAL 1 MICROSECOND
+    ELSE CAST(label_to AS TIMESTAMP) END AS past
+), each AS (
+  SELECT *, unnest(CASE WHEN lower(unit) NOT IN {_UNITS} THEN CAST({_UNIT_WANTED} AS TIMESTAMP[])
+    WHEN date_diff(lower(unit), first, past) > {MOST_BANDS} THEN CAST({_PERIODS_WANTED} AS TIMESTAMP[])
+    ELSE coalesce(generate_series(date_trunc(lower(unit), first), past - INTERVAL 1 MICROSECOND, {_LENGTH}), [NULL])
+    END) AS period FROM label_times
+)
+SELECT CAST(coalesce(period, date_trunc(lower(unit), first)) AS DATE) AS period_from,
+  CAST(coalesce(period, date_trunc(lower(unit), past - INTERVAL 1 MICROSECOND)) + {_LENGTH} - INTERVAL 1 DAY AS DATE)
+    AS period_to,
+  CASE WHEN period IS NULL THEN 1.0 ELSE
+    (epoch_us(least(past, period + {_LENGTH})) - epoch_us(greatest(first, period)))
+      / CAST(epoch_us(past) - epoch_us(first) AS DOUBLE) END AS weight
+FROM each
+"""
+
+MACROS = (
+    Macro("tv_count_between", (*LABEL, "low", "high"), _between("")),
+    Macro("tv_share_between", (*LABEL, "low", "high"), _between(" / nullif(count(label), 0)")),
+    Macro("tv_mean", LABEL, _MEAN),
+    Macro(
+        "tv_min",
+        LABEL,
+        "{'low': CASE WHEN count(label_from) = count(label) THEN min(label_from) END, 'high': min(label_to)}",
+    ),
+    Macro(
+        "tv_max",
+        LABEL,
+        "{'low': max(label_from), 'high': CASE WHEN count(label_to) = count(label) THEN max(label_to) END}",
+    ),
+    Macro("tv_median", LABEL, _MEDIAN),
+    Macro("tv_band", (*LABEL, "width"), _BANDS, makes_rows=True),
+    Macro("tv_period", (*LABEL, "unit"), _PERIODS, makes_rows=True),
+    Macro(
+        "tv_estimated_mean",
+        ("value", "weight"),
+        "sum(value * weight) / sum(weight) FILTER (WHERE value IS NOT NULL)",
+    ),
+)
+"""In the order in which the guide of analysts tells of them."""

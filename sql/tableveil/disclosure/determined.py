@@ -1,0 +1,230 @@
+"""Whether columns that are released unchanged reveal values that a quasi-identifier's label hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, column, number, row_hash, table
+from tableveil.counting.base import joined_code, joined_value
+from tableveil.disclosure.effective import effective_ks
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.policy import AttributePolicy, Role
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.write import spread_table
+from tableveil.source.spelling import has_spellings, spelling
+
+EFFECTIVE_K = "effective_k"
+"""Its name in the evidence."""
+
+_ENDS = {"min": exp.Min, "max": exp.Max}
+"""Values are all alike if both ends are equal."""
+
+DETERMINED = 0.9
+"""A column determines a quasi-identifier if it does for this share of the records; less is coincidence."""
+
+
+def check_disclosure(session: WarehouseSession, plan: ReleasePlan) -> None:
+    """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
+
+    It does if, for at least `DETERMINED` of the records with a value in it, that value occurs with only one group of
+    the quasi-identifier on the highest level that distinguishes more than the released one. Where records have levels
+    of their own, the highest of them counts: a column that determines a label below it also determines the one there.
+    For an aggregated quasi-identifier, which hides any values that differ, the value itself counts. Suppressed records
+    that are shown have no labels: then every quasi-identifier counts as released at its top.
+    """
+    identifiers = plan.quasi_identifiers()
+    if plan.shows_suppressed:
+        identifiers = [_at_top(released) for released in identifiers]
+    hiding = [released for released in identifiers if hides(released)]
+    faults = []
+    for i, attribute in enumerate(plan.policy.attributes):
+        if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not hiding:
+            continue
+        for released, share in zip(hiding, _determined(session, plan, attribute.column, hiding), strict=True):
+            if share >= DETERMINED:
+                shown = "aggregates" if released.aggregated is not None else f"released level {released.level}"
+                faults.append(
+                    Fault(
+                        plan.policy.role_field(i),
+                        f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} "
+                        f"more finely than its {shown} in {share:.0%} of the records",
+                        "columns that do not give away what the labels hide",
+                        "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+                    )
+                )
+    if faults:
+        raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
+
+
+def hides(released: ReleasedColumn) -> bool:
+    """Whether the release hides differences between values."""
+    if released.aggregated is not None:
+        return released.aggregated.distinct > 1
+    return _finer_level(released) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The findings on released columns for the owner: the effective k of each, and warnings."""
+
+    guarantees: tuple[Guarantee, ...]
+    warnings: tuple[str, ...]
+
+
+def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
+    """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
+
+    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. If a warehouse has too many
+    different rows, they are not measured, and no insensitive column is released then unless it is acknowledged.
+    """
+    measured = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
+    if measured is None:
+        return _unmeasured(plan)
+    singly, together = measured.singly, measured.together
+    faults, warnings = [], []
+    k = plan.policy.k
+    # Without a k, a column must not lower the least class size.
+    least = k or measured.people or int(min(plan.classes.counts[plan.kept], default=0))
+    low = [found for found in singly if found.least < least and not found.columns[0].acknowledged]
+    for found in low:
+        (attribute,) = found.columns
+        leaves = f"leaves {_left(plan, found.least)} by {found.shown_by}"
+        if k is not None and attribute.role is Role.INSENSITIVE:
+            told = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
+            faults.append(_refused(plan, attribute, told))
+        else:
+            warnings.append(f"{shortened(attribute.column)} has an effective k below {least}: it {leaves}.")
+    if (
+        together is not None
+        and together.least < least
+        and not any(set(f.columns) <= set(together.columns) for f in low)
+    ):
+        names = ", ".join(shortened(attribute.column) for attribute in together.columns)
+        leaves = f"together leave {_left(plan, together.least)} by {together.shown_by}"
+        if k is not None:
+            told = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
+            faults.append(_refused(plan, together.columns[0], told))
+        else:
+            warnings.append(f"{names} have an effective k below {least}: they {leaves}.")
+    if faults:
+        raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
+    guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
+    if together is not None:
+        guarantees.append(Guarantee(f"{EFFECTIVE_K} (insensitive columns together)", "", "k", None, together.least))
+    return Measured(tuple(guarantees), tuple(warnings))
+
+
+def _unmeasured(plan: ReleasePlan) -> Measured:
+    """The finding on columns of a warehouse with too many different rows."""
+    many = "too many different combinations of labels and values to collect"
+    faults = [
+        Fault(
+            plan.policy.role_field(i),
+            f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is unknown: {many}",
+            "columns that leave everybody as many rows of their class as the policy's k",
+            "List it with acknowledged: true, make it IDENTIFYING, or give the server more memory.",
+        )
+        for i, attribute in enumerate(plan.policy.attributes)
+        if attribute.role is Role.INSENSITIVE and not attribute.acknowledged
+    ]
+    if faults:
+        raise InvalidError.about("COLLECTS_TOO_MUCH", "columns released as they are cannot be looked at", faults)
+    return Measured((), (f"The effective k of released columns is not measured: there are {many}.",))
+
+
+def _left(plan: ReleasePlan, number: int) -> str:
+    if plan.repeating:
+        return f"rows of {number} {'person' if number == 1 else 'people'}"
+    return f"{number} row{'s' * (number != 1)}"
+
+
+def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault:
+    return Fault(
+        plan.policy.role_field(plan.policy.attributes.index(attribute)),
+        found,
+        f"columns that leave everybody {'rows of as many people' if plan.repeating else 'as many rows'} of their class "
+        "as the policy's k",
+        "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+    )
+
+
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
+    """Warnings about sensitive columns that no model names: the share of released classes with a single value.
+
+    It reads the tables of `spread_table` for rows that have to be collected.
+    """
+    for attribute in plan.policy.unprotected:
+        if session.traits.collects:
+            sensitive = [released.name for released in plan.diverse()].index(attribute.column)
+            name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
+            labels = [column(f"v{i}") for i, _ in enumerate(plan.quasi_identifiers())]
+        else:
+            name, kept = attribute.column, exp.select().from_(rows.copy())
+            labels = [column(released.name) for released in plan.quasi_identifiers()]
+            if plan.marker:
+                kept = kept.where(exp.Not(this=column(plan.marker)))
+        value: exp.Expr = column(name)
+        of = plan.source.column(attribute.column)
+        if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
+            value = spelling(value, of)
+        ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
+        by_class = kept.select(*ends).group_by(*labels)
+        same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
+        query = exp.select(same, exp.Count(this=exp.Star())).from_(by_class.subquery("classes"))
+        single, classes = session.embedded.row(query)
+        if classes:
+            share = f"{single / classes:.0%}" if single == 0 or 100 * single >= classes else "less than 1%"
+            yield (
+                f"No privacy model names the sensitive column {shortened(attribute.column)}. It has a single value in "
+                f"{share} of the released classes: there it is known of everybody."
+            )
+
+
+def _at_top(released: ReleasedColumn) -> ReleasedColumn:
+    dictionary = released.dictionary
+    return released if dictionary is None else replace(released, level=dictionary.levels.top)
+
+
+def _finer_level(released: ReleasedColumn) -> int | None:
+    """The highest level with more groups than the released one, if the released one hides anything."""
+    assert released.dictionary is not None
+    groups = [len(leaves) for leaves in released.dictionary.levels.leaves]
+    finer = [level for level in range(released.level) if groups[level] > groups[released.level]]
+    return finer[-1] if finer else None
+
+
+def _determined(session: WarehouseSession, plan: ReleasePlan, name: str, hiding: list[ReleasedColumn]) -> list[float]:
+    """Per quasi-identifier, the share of the records with a value in `name` whose value determines it."""
+    query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
+    groups = []
+    for j, released in enumerate(hiding):
+        if released.aggregated is not None:
+            query, code = joined_value(query, released.aggregated, "source", f"d{j}")
+            groups.append(code)
+            continue
+        level = _finer_level(released)
+        assert released.dictionary is not None
+        assert level is not None
+        query, group = joined_code(query, released.dictionary, "source", f"d{j}", level)
+        groups.append(group)
+    ranges = [
+        alias(end(this=group.copy()), f"{name}{j}") for j, group in enumerate(groups) for name, end in _ENDS.items()
+    ]
+    per_value = query.select(alias(exp.Count(this=exp.Star()), "n"), *ranges).group_by(column(name, "source"))
+    determined = [
+        exp.Coalesce(
+            this=exp.Filter(
+                this=exp.Sum(this=column("n")),
+                expression=exp.Where(this=exp.EQ(this=column(f"min{j}"), expression=column(f"max{j}"))),
+            ),
+            expressions=[number(0)],
+        )
+        for j in range(len(groups))
+    ]
+    counts = exp.select(exp.Sum(this=column("n")), *determined).from_(per_value.subquery("values_found"))
+    present, *records = session.row(counts)
+    return [float(count) / float(present or 1) for count in records]

@@ -1,0 +1,175 @@
+"""The rows of `ROWS` as arrays: all of them where they are few, else those of some classes beside counts of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tableveil.backend import Session
+from tableveil.disclosure.effective_rows import ROWS, CountedRows, ordered
+from tableveil.privacy.effective.cells import Cells, Codes, counted
+from tableveil.privacy.effective.fits import Flags
+from tableveil.privacy.effective.rows import Rows
+from tableveil.release.plan import ReleasedColumn
+from tableveil.risk.unchanged import MOST_CELLS
+
+MANY = 1_000_000
+"""Beyond so many values of a column, those that no looked-at class has are counted as one."""
+
+Hashes = NDArray[Any]
+"""The values in `ROWS`: codes, or hashes, which have a sign in some warehouses."""
+
+_MIXED = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A quasi-identifier's own values in the rows: a code each, of so many `owns`.
+
+    Ordered ones have `positions`, which ascend; the dictionary's codes have them at their `place`.
+    """
+
+    codes: Codes
+    owns: int
+    place: Codes | None
+    positions: NDArray[np.float64] | None
+
+
+@dataclass(eq=False)
+class Loaded:
+    """The rows, their own values and their values of the measured columns.
+
+    `suppressed` marks the class of suppressed records. Where not `all_rows` are here, all are counted in the database.
+    """
+
+    session: Session
+    rows: Rows
+    suppressed: Flags
+    own: tuple[Own, ...]
+    hashed: tuple[Hashes, ...]
+    counted: CountedRows
+    all_rows: bool
+    _different: dict[int, Hashes] = field(default_factory=dict)
+
+    def values(self, i: int) -> tuple[Codes, int]:
+        """The codes of a column's values in the rows, and their number."""
+        if i not in self._codes:
+            different = self.different(i)
+            self._codes[i] = np.searchsorted(different, self.hashed[i]).astype(np.int64)
+        return self._codes[i], len(self.different(i))
+
+    @cached_property
+    def _codes(self) -> dict[int, Codes]:
+        return {}
+
+    def different(self, i: int) -> Hashes:
+        """The value in `ROWS` that each code of a column stands for."""
+        if i not in self._different:
+            if self.all_rows:
+                self._different[i], self._codes[i] = np.unique(self.hashed[i], return_inverse=True)
+            else:
+                self._different[i] = np.unique(np.concatenate([self._grouped(0, i)["v"], self.hashed[i]]))
+        return self._different[i]
+
+    def cells(self, j: int, i: int) -> Cells:
+        """How often all records have an own value together with a value."""
+        own, (codes, values) = self.own[j], self.values(i)
+        if self.all_rows:
+            return counted(own.codes, codes, self.rows.records, own.owns, values)
+        grouped = self._grouped(j, i)
+        mine = grouped["q"].astype(np.int64)
+        mine = mine if own.place is None else own.place[mine]
+        value = np.searchsorted(self.different(i), grouped["v"])
+        return counted(mine, value, grouped["n"].astype(np.int64), own.owns, values)
+
+    def _grouped(self, j: int, i: int) -> dict[str, NDArray[Any]]:
+        name = self.counted.columns[i].name
+        value, join = name, ""
+        if self._many[i]:
+            zero = "0::BIGINT" if self.hashed[i].dtype == np.int64 else "0::UBIGINT"
+            value, join = f"coalesce(here, {zero})", f"LEFT JOIN held_values ON here = {name}"
+        with self.session.relation("held_values", pa.table({"here": np.unique(self.hashed[i])})):
+            return self.session.arrays(
+                f"SELECT q{j} AS q, {value} AS v, {self.counted.records} AS n FROM {ROWS} {join} GROUP BY ALL"
+            )
+
+    @cached_property
+    def _many(self) -> list[bool]:
+        names = [f"approx_count_distinct({each.name})" for each in self.counted.columns]
+        numbers = self.session.row(f"SELECT {', '.join(names)} FROM {ROWS}")
+        return [number > MANY for number in numbers]
+
+
+def load(session: Session, counted_rows: CountedRows, identifiers: Sequence[ReleasedColumn], pool: bool) -> Loaded:
+    """Reads the rows. With a `pool`, suppressed records are a class that is looked at."""
+    names = [f"q{j}" for j, _ in enumerate(identifiers)] + [each.name for each in counted_rows.columns]
+    most = MOST_CELLS // len(names)
+    where, share = "", 1
+    if counted_rows.rows > most:
+        where, share = _part(session, most, pool)
+    selected = ", ".join(("class", *names))
+    people = ", w" if _has_people(session) else ""
+    records = ", n" if counted_rows.records != "count(*)" else ""
+    arrays = session.arrays(f"SELECT {selected}{people}{records} FROM {ROWS} {where}")
+    order = _order(arrays)
+    arrays = {name: array[order] for name, array in arrays.items()}
+    different, classes = np.unique(arrays["class"], return_inverse=True)
+    weights = arrays["n"].astype(np.int64) if "n" in arrays else None
+    if share > 1:
+        weights = np.full(len(classes), share) if weights is None else weights * share
+    owners = np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64) if "w" in arrays else None
+    return Loaded(
+        session,
+        Rows(classes.astype(np.int64), weights, owners),
+        different == 0,
+        tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
+        tuple(arrays[each.name] for each in counted_rows.columns),
+        counted_rows,
+        not where,
+    )
+
+
+def _has_people(session: Session) -> bool:
+    return any(name == "w" for name, _ in session.described(f"SELECT * FROM {ROWS}"))
+
+
+def _part(session: Session, most: int, pool: bool) -> tuple[str, int]:
+    """The condition for the rows of some classes, whose numbers are random, and the share of these rows.
+
+    The first class is always looked at, however large it is.
+    """
+    shown = "TRUE" if pool else "class > 0"
+    last, first_size = session.row(
+        "SELECT max(class), min_by(rows, class) FROM (SELECT class, count(*) AS rows, "
+        f"sum(count(*)) OVER (ORDER BY class) AS upto FROM {ROWS} WHERE {shown} GROUP BY class "
+        f"QUALIFY upto <= {most} OR upto = rows)"
+    )
+    share = (int(first_size) - 1) // most + 1
+    return f"WHERE {shown} AND class <= {last}" + (f" AND rowid % {share} = 0" if share > 1 else ""), share
+
+
+def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
+    """By class, and within one by numbers that do not depend on the order of the rows."""
+    mixed = np.zeros(len(arrays["class"]), np.uint64)
+    for array in arrays.values():
+        mixed = (mixed ^ array.astype(np.uint64)) * _MIXED
+        mixed ^= mixed >> np.uint64(29)
+    order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))
+    return order
+
+
+def _own(released: ReleasedColumn, codes: NDArray[Any]) -> Own:
+    own = codes.astype(np.int64)
+    if released.aggregated is None:
+        assert released.dictionary is not None
+        return Own(own, len(released.dictionary.levels.groups[0]), None, None)
+    if not ordered(released):
+        return Own(own, released.aggregated.distinct, None, None)
+    positions, place = np.unique(released.aggregated.values.positions, return_inverse=True)
+    return Own(place[own].astype(np.int64), len(positions), place.astype(np.int64), positions)

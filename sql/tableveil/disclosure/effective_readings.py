@@ -1,0 +1,125 @@
+"""Readings of values for formulas: numbers of numbers, dates and times, years of dates, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, WarehouseSession, alias, collected, column, render, row_hash
+from tableveil.dictionary import AggregatedDictionary, Dictionary
+from tableveil.disclosure.effective_arrays import Loaded
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import AttributePolicy
+from tableveil.privacy.effective.cells import Codes
+from tableveil.privacy.effective.judged import Readings
+from tableveil.privacy.effective.texts import plain_text
+from tableveil.release.plan import ReleasePlan
+from tableveil.source import Column
+
+_TIMES = (ValueKind.DATE, ValueKind.TIMESTAMP)
+_NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
+
+
+def _number(of: Column) -> str:
+    """The number of a `value`, times in days; NULL where it has none."""
+    if of.kind in _NUMBERS:
+        return "value::DOUBLE"
+    if of.kind in _TIMES or of.type.upper() in ("TIME", "INTERVAL"):
+        return "epoch(value) / 86400.0"
+    if of.kind is ValueKind.TEXT:
+        return "coalesce(TRY_CAST(value::VARCHAR AS DOUBLE), epoch(TRY_CAST(value::VARCHAR AS TIMESTAMP)) / 86400.0)"
+    return "NULL"
+
+
+def _year(of: Column) -> str:
+    if of.kind in _TIMES:
+        return "if(isfinite(value), year(value), NULL)"
+    return "year(TRY_CAST(value::VARCHAR AS DATE))" if of.kind is ValueKind.TEXT else "NULL"
+
+
+class _Texts(Sequence["str | None"]):
+    """Texts without anything but letters and digits, each made when it is asked for."""
+
+    def __init__(self, codes: Codes, texts: NDArray[np.object_]) -> None:
+        self._codes, self._texts = codes, texts
+        self._plain: dict[int, str | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @overload
+    def __getitem__(self, row: int) -> str | None: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[str | None]: ...
+    def __getitem__(self, row: int | slice) -> str | Sequence[str | None] | None:
+        if isinstance(row, slice):
+            return [self[r] for r in range(*row.indices(len(self)))]
+        code = int(self._codes[row])
+        if code not in self._plain:
+            text = self._texts[code]
+            self._plain[code] = plain_text(text) or None if isinstance(text, str) else None
+        return self._plain[code]
+
+
+def _read(codes: Codes, arrays: dict[str, NDArray[Any]]) -> Readings:
+    """The readings of rows by their codes, from those of the codes."""
+    numbers = [arrays[name][codes] for name in ("number", "year") if np.isfinite(arrays[name]).any()]
+    return Readings(numbers, _Texts(codes, arrays["text"]))
+
+
+def read_own(session: Session, plan: ReleasePlan, loaded: Loaded) -> list[Readings]:
+    """The readings of all quasi-identifiers."""
+    read = []
+    for j, released in enumerate(plan.quasi_identifiers()):
+        dictionary: Dictionary | AggregatedDictionary | None = released.dictionary or released.aggregated
+        assert dictionary is not None
+        read.append(f"SELECT {_readings(released.column)}, {j} AS nr, code FROM {dictionary.table_name}")
+    together = session.arrays(f"SELECT * FROM ({' UNION ALL '.join(read)}) ORDER BY nr, code") if read else {}
+    readings = []
+    for j, own in enumerate(loaded.own):
+        here = slice(*np.searchsorted(together["nr"], [j, j + 1]))
+        arrays, codes = {name: found[here] for name, found in together.items()}, own.codes
+        if own.place is not None:
+            # One of the values that share a position stands for all.
+            codes = np.unique(own.place, return_index=True)[1][codes]
+        readings.append(_read(codes, arrays))
+    return readings
+
+
+def read_column(
+    rows: WarehouseSession, plan: ReleasePlan, loaded: Loaded, i: int, attribute: AttributePolicy
+) -> Readings:
+    """The readings of a measured column."""
+    session, of = rows.embedded, plan.source.column(attribute.column)
+    codes, values = loaded.values(i)
+    value = column(attribute.column, "source")
+    query = exp.select(alias(row_hash(value), "hashed"), alias(value.copy(), "value")).distinct()
+    query = query.from_(plan.source.table("source"))
+    coded, stands = loaded.counted.columns[i].codes, pa.table({"stands": loaded.different(i)})
+    rows_ = "effective_values"
+    with session.relation("wanted_values", stands):
+        if coded is None and not rows.traits.collects and not loaded.all_rows:
+            query = query.where(exp.In(this=row_hash(value.copy()), query=exp.select("stands").from_("wanted_values")))
+        found = render(collected(rows, rows_, query))
+        same = "hashed = stands" if coded is None else "code = stands"
+        arrays = session.arrays(
+            f"SELECT {_readings(of)}, stands FROM wanted_values LEFT JOIN "
+            f"{f'{found} JOIN {coded} USING (hashed)' if coded else found} ON {same} "
+            "QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands"
+        )
+    if rows.traits.collects:
+        session.execute(f"DROP TABLE temp.main.{rows_}")
+    assert len(arrays["stands"]) == values
+    return _read(codes, arrays)
+
+
+def _readings(of: Column) -> str:
+    return (
+        f"coalesce({_number(of)}, 'nan'::DOUBLE) AS number, coalesce({_year(of)}, 'nan'::DOUBLE) AS year, "
+        "coalesce(value::VARCHAR, '') AS text"
+    )

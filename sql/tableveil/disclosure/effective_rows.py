@@ -1,0 +1,145 @@
+"""The rows that the effective k is measured on: their classes, own values and values of columns as small numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    number,
+    render,
+    row_hash,
+    table,
+)
+from tableveil.counting.base import code_type
+from tableveil.policy import AttributePolicy, Scale
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
+
+ROWS = "effective_rows"
+"""A row per record: `class`, own values `q<j>`, and numbers `v<i>` of the values of columns.
+
+Records of a warehouse that are alike are one row, and `n` is their number. Where people have several records, `w` is
+the number of the record's person.
+
+The class is a number in random order, 0 for suppressed records.
+"""
+
+MOST_CODED = 4096
+"""Up to so many values of a column are numbered: hashes are grouped in several times the time."""
+
+HASHED = "UBIGINT"
+"""The type of classes that are numbered by a hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedColumn:
+    """A measured column in `ROWS`: its values are numbered in the table `codes`, or are hashes if there is none."""
+
+    name: str
+    codes: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRows:
+    """The measured columns of `ROWS`, in order; its number of `rows`, and the aggregate that counts its records."""
+
+    columns: tuple[CountedColumn, ...]
+    rows: int
+    records: str
+
+
+def stage_rows(
+    rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy], *, number_values: bool
+) -> CountedRows:
+    """Makes the table `ROWS` with the own values of the plan's quasi-identifiers.
+
+    With `number_values`, the few values of a column are numbered.
+    """
+    session, columns = rows.embedded, tuple(CountedColumn(f"v{i}", None) for i, _ in enumerate(measured))
+    coded = plan.recoding.coded(rows, plan)
+    if number_values and coded.values is None and not rows.traits.collects:
+        columns = _numbered(session, plan, measured)
+    query = coded.query.select(alias(coded.class_, "class"), *_own(plan, coded.own))
+    for counted, attribute in zip(columns, measured, strict=True):
+        name = attribute.column
+        value: exp.Expr = row_hash(column(name, "source") if coded.values is None else coded.values[name])
+        if counted.codes is not None:
+            same = exp.EQ(this=value, expression=column("hashed", counted.codes))
+            query = query.join(table(counted.codes), on=same, join_type="LEFT")
+            value = column("code", counted.codes)
+        query = query.select(alias(value, counted.name))
+    if coded.person is not None:
+        query = query.select(alias(coded.person, "w"))
+    staged, records = _stage(rows, query, HASHED if coded.hashed else "INTEGER")
+    for name in coded.staged:
+        session.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
+    return CountedRows(columns, staged, records)
+
+
+def drop_rows(session: Session, counted: CountedRows) -> None:
+    """Drops all tables of `stage_rows`."""
+    for made in (ROWS, *(each.codes for each in counted.columns if each.codes is not None)):
+        session.execute(f"DROP TABLE temp.main.{made}")
+
+
+def ordered(released: ReleasedColumn) -> bool:
+    """Whether its values are aggregated and have places on a scale."""
+    return released.aggregated is not None and released.aggregated.values.aggregation.scale is not Scale.NOMINAL
+
+
+def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[int, str]:
+    """Stages the rows of the query; returns their number, and the aggregate that counts their records."""
+    session, names, records = rows.embedded, [named.alias for named in query.expressions], "count(*)"
+    found: exp.Expr = query.subquery("rows")
+    if rows.traits.collects:
+        columns = [column(name) for name in names]
+        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(found)
+        counted = counted.group_by(*(each.copy() for each in columns))
+        names, found, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
+    class_: exp.Expr = column("class")
+    if rows.traits.collects and class_type == HASHED:
+        # Hashes of another engine may be below 0.
+        class_ = exp.Case(ifs=[exp.If(this=exp.not_(class_.is_(exp.null())), true=row_hash(class_.copy()))])
+    # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
+    class_ = cast(exp.Coalesce(this=class_, expressions=[number(0)]), class_type)
+    others = (column(name) for name in names if name != "class")
+    return session.stage(ROWS, exp.select(alias(class_, "class"), *others).from_(found)), records
+
+
+def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[CountedColumn, ...]:
+    """The measured columns; the values of those with few are numbered."""
+    rows = plan.source.table("source")
+    hashes = [row_hash(column(attribute.column, "source")) for attribute in measured]
+    numbers = session.row(exp.select(*(exp.ApproxDistinct(this=value.copy()) for value in hashes)).from_(rows))
+    counted = []
+    for i, (value, values) in enumerate(zip(hashes, numbers, strict=True)):
+        codes = f"effective_codes_{i}" if values <= MOST_CODED else None
+        if codes is not None:
+            distinct = render(exp.select(alias(value, "hashed")).distinct().from_(rows.copy()))
+            known = session.stage("effective_hashes", distinct)
+            session.stage(
+                codes,
+                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(known)} AS code "
+                "FROM effective_hashes",
+            )
+            session.execute("DROP TABLE temp.main.effective_hashes")
+        counted.append(CountedColumn(f"v{i}", codes))
+    return tuple(counted)
+
+
+def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
+    """The own values."""
+    for j, released in enumerate(plan.quasi_identifiers()):
+        type_ = "INTEGER"
+        if released.dictionary is not None:
+            # The table of rows spills: wide codes would be most of it.
+            type_ = code_type(len(released.dictionary.levels.groups[0]))
+        yield alias(cast(own[released.name].copy(), type_), f"q{j}")

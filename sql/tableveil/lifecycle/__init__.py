@@ -1,0 +1,44 @@
+"""The life of a release: checked against the ledger, published, approved, swapped in, withdrawn and erased."""
+
+from tableveil.lifecycle.approval import check_pending, decide
+from tableveil.lifecycle.erase import Erased, erase
+from tableveil.lifecycle.guards import check_guards, labels_of
+from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
+from tableveil.lifecycle.publish import Evidence, publish, rehearse, writing
+from tableveil.lifecycle.repeated import repeated_by_reason
+from tableveil.lifecycle.standing import place_of, require_current, require_here, require_public
+from tableveil.lifecycle.swap import recover
+from tableveil.lifecycle.target import check_existing, check_target
+from tableveil.lifecycle.together import JointFigures, check_kept, find_earlier, joint_figures
+from tableveil.lifecycle.withdraw import withdraw
+
+__all__ = [
+    "Erased",
+    "Evidence",
+    "JointFigures",
+    "check_existing",
+    "check_guards",
+    "check_kept",
+    "check_ledger",
+    "check_pending",
+    "check_readers",
+    "check_target",
+    "decide",
+    "erase",
+    "find_earlier",
+    "joint_figures",
+    "labels_of",
+    "named",
+    "place_of",
+    "publish",
+    "recover",
+    "rehearse",
+    "releases_of_same_people",
+    "repeated_by_reason",
+    "require_current",
+    "require_here",
+    "require_public",
+    "unseen_matches",
+    "withdraw",
+    "writing",
+]

@@ -1,0 +1,122 @@
+"""Erases people: their rows, and what the ledger keeps of them to recognize people again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, drop, table, try_cast
+from tableveil.errors import InvalidError, Nearest, shortened
+from tableveil.loading import empty
+from tableveil.policy import TableReference
+from tableveil.source.model import Column
+from tableveil.source.sketch import hashed
+from tableveil.source.tables import columns_of, described_table, without_values
+from tableveil.state import persons as digests
+from tableveil.state import sketches
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.releases import earlier_releases
+
+_PERSONS, _ROWS = table("erased_persons", "", "temp"), table("erased_rows", "", "temp")
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """The result of an erasure.
+
+    `persons` were asked for, and `absent` of them had no rows in the table. The releases that were made of the table
+    hold some of them (`holding`), or have no digests that would tell (`untold`); all of these are `releases`.
+    """
+
+    rows: int
+    person_column: str
+    persons: int
+    absent: int
+    holding: tuple[int, ...]
+    untold: tuple[int, ...]
+    releases: tuple[int, ...]
+
+
+def erase(session: Session, target: TableReference, person_column: str, persons: Sequence[str]) -> Erased:
+    """Removes the rows of people, and their values from the samples and digests of releases; in a transaction.
+
+    Without a column, it is the one by which policies for releases of the table identify people.
+
+    Raises:
+        InvalidError: there is no such column, or none is known; or some persons cannot be values of it.
+    """
+    releases = earlier_releases(session.ledger, [target], None)
+    # A query has no source table.
+    policies = session.ledger.rows(
+        "SELECT number, policy->>'$.person_column', source_table <> '' FROM tableveil.releases "
+        "WHERE list_contains(?::BIGINT[], number)",
+        [releases],
+    )
+    types = dict(described_table(session, target))
+    known = {name for _, name, of_table in policies if of_table and name is not None}
+    person = _found_column(person_column, sorted(known), list(types))
+    _stage_persons(session, persons, types[person])
+    theirs = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
+    rows = exp.select("*").from_(table(target.table, target.schema, target.catalog)).where(theirs.copy())
+    session.stage("erased_rows", rows)
+    columns = [each for each in columns_of(session, target) if isinstance(each, Column)]
+    key = fingerprint_key(session.ledger)
+    told = digests.known_of(session.ledger, releases)
+    erasure, holding = digests.Erasure(session.ledger), set[int]()
+    for release, name, of_table in policies:
+        # Others may identify people by another column than this time. Columns of a query may have any name.
+        own = name if of_table and name is not None else person
+        sampled = sketches.sampled_columns(session.ledger, release) if of_table else []
+        samples = hashed(session, _ROWS, columns, sampled, key)
+        sketches.subtract(session.ledger, release, samples, {name: own} if name is not None and own in samples else {})
+        if own in types:
+            there = (_PERSONS, "person") if own == person else (_ROWS, own)
+            holding |= erasure.erase([release], *there)
+    wanted, found = session.row(
+        exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
+    )
+    removed = empty(session, target, theirs)
+    for staged in (_PERSONS, _ROWS):
+        session.execute(drop("TABLE", staged))
+    of_table = tuple(releases)
+    found_in, untold = tuple(sorted(holding)), tuple(sorted({*releases} - told))
+    return Erased(removed, person, wanted, wanted - found, found_in, untold, of_table)
+
+
+def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:
+    return exp.select(exp.Count(this=what)).from_(of).subquery()
+
+
+def _found_column(wanted: str, known: Sequence[str], names: Sequence[str]) -> str:
+    """The table's column of that name, or the only one that is known to identify people."""
+    if wanted:
+        if found := next((name for name in names if name.casefold() == wanted.casefold()), None):
+            return found
+        raise InvalidError.of(
+            *("COLUMN_NOT_FOUND", "person_column", shortened(wanted), "a column of the table"), Nearest(names)(wanted)
+        )
+    if len(known) == 1 and known[0] in names:
+        return known[0]
+    found = f"nothing, and releases of the table name {len(known) or 'none'}"
+    raise InvalidError.of("PERSON_COLUMN_UNKNOWN", "person_column", found, "the column that identifies a person")
+
+
+def _stage_persons(session: Session, persons: Sequence[str], type_: str) -> None:
+    """Puts the different persons into a temporary table, as values of the type."""
+    value = alias(try_cast(column("given"), type_), "person")
+    with session.relation("given_persons", pa.table({"given": pa.array(sorted(set(persons)), pa.string())})):
+        session.stage(_PERSONS.name, exp.select(column("given"), value).from_(table("given_persons")))
+    # 007 must not erase the person 7.
+    again = exp.Lower(this=cast(column("person"), "VARCHAR"))
+    changed = exp.NullSafeNEQ(this=again, expression=exp.Lower(this=column("given")))
+    if misfits := session.value(exp.select(exp.CountIf(this=changed)).from_(_PERSONS)):
+        raise InvalidError.of(
+            "PERSONS_INVALID",
+            "persons",
+            f"{misfits:,} that are no values of type {without_values(type_)}, as the table shows them",
+            "one value of the person column each",
+            "Nothing was erased.",
+        )

@@ -1,0 +1,227 @@
+"""Whether the records of a source were released before, and the reasons for thinking so."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+
+from tableveil.backend import Session, WarehouseSession
+from tableveil.disclosure.accident import surprise
+from tableveil.errors import InvalidError, depending_on, shortened
+from tableveil.lifecycle.way_out import way_out
+from tableveil.policy import Policy, TableReference
+from tableveil.policy.reason import says_something
+from tableveil.source import Fingerprint, Source
+from tableveil.source.sketch import ROWS, Sketch
+from tableveil.state import ledger_gaps, matches, publications, releases, sketches
+from tableveil.state.matches import Match
+from tableveil.state.releases import Origin, Release
+from tableveil.state.rights import of_job
+from tableveil.state.seen import by_rights
+from tableveil.state.sketches import Likeness
+
+_ENOUGH_BITS = 14
+"""An event less likely than one in 2^14 = 16,384 is no accident."""
+
+LEAST_SHARED = 0.05
+"""Below this share of the smaller sample's values, two tables do not count as having common people."""
+
+_MOST_RELEASES = 5
+_MOST_COLUMNS = 3
+_MOST_REASONS = 3
+
+
+def check_ledger(
+    session: WarehouseSession, policy: Policy, source: Source, fingerprint: Fingerprint | None
+) -> tuple[int, ...]:
+    """The releases, ascending, that the policy judges this one together with.
+
+    Releases that the principal could not see when the work was admitted are as if they were not there: anybody who may
+    load a table could otherwise ask what is in theirs.
+
+    Raises `InvalidError` if the records were released before, other than in these, and the policy gives no reason.
+
+    They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
+    of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
+    went back in time nobody knows, so that the first release of each source needs a reason then. The readers of a
+    target need one as well if such a release was published there.
+    """
+    reasoned, target = says_something(policy.repeat_reason), policy.release
+    judged = target.left_behind is not None
+    if not judged and reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
+        return ()
+    compared = releases.compared_releases(session.ledger)
+    tables = [session.recorded(found) for found in source.tables]
+    earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
+    known = {*earlier, *(release for release, _ in alike)}
+    together = sorted(target.together_with or known) if judged else []
+    with depending_on(known):
+        if not reasoned:
+            _check_unreleased(session, policy, source, earlier, alike, together, rows=fingerprint is not None)
+        for name in target.publish:
+            check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
+    return tuple(together)
+
+
+def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fingerprint) -> set[int]:
+    """The releases of a source's people that the caller may see, by the rules of `check_ledger`."""
+    compared = releases.compared_releases(session.ledger)
+    tables = [session.recorded(found) for found in source.tables]
+    earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
+    return {*earlier, *(number for number, _ in alike)}
+
+
+def releases_of_same_people(session: Session, release: Release) -> set[int]:
+    """The other releases that are known to be of the same people, by the rules of `check_ledger`."""
+    return set(_same_people_as(session, release, releases.compared_releases(session.ledger)))
+
+
+def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
+    """The matches of a release with others that its submitter could not see when it was asked for.
+
+    They are for readers of both releases. A submitter who was told could ask by loading tables, and wait.
+    """
+    rights = by_rights(of_job(session.ledger, release.job))
+    others = releases.compared_releases(session.ledger)
+    others -= releases.seen_among(session.ledger, others, rights) | matches.partners(session.ledger, release.number)
+    found = _same_people_as(session, release, others)
+    return [Match(release.number, other, f"{reason} releases/{other}") for other, reason in found.items()]
+
+
+def _same_people_as(session: Session, release: Release | Origin, among: set[int]) -> dict[int, str]:
+    """The other releases among these that are of the same people, each with the evidence."""
+    among = among - {release.number}
+    if not among:
+        return {}
+    mark = Fingerprint(release.source_fingerprint, sketches.find(session.ledger, release.number))
+    tables = release.source_tables or (release.source,)
+    earlier, alike = _of_same_people(session, tables, mark, among)
+    return {**dict.fromkeys(earlier, "made of the table or the rows of"), **dict(alike)}
+
+
+def _of_same_people(
+    session: Session, tables: Sequence[TableReference], mark: Fingerprint | None, among: set[int]
+) -> tuple[list[int], list[tuple[int, str]]]:
+    """The releases among these that are of the tables or of equal rows; and those whose people the sketch knows."""
+    if not among:
+        return [], []
+    earlier = releases.earlier_releases(session.ledger, tables, mark.rows if mark else None, among)
+    others = among.difference(earlier)
+    return earlier, list(_same_people(session, mark.sketch, others)) if mark and mark.sketch else []
+
+
+def check_readers(session: Session, target: str, reason: str, known: Collection[int], field: str) -> None:
+    """Raises `InvalidError` if one of the `known` releases was published to a target and there is no reason.
+
+    The known releases are those of the same people.
+    """
+    if says_something(reason):
+        return
+    published = publications.known_at(session.ledger, target, known)
+    if published:
+        raise InvalidError.of(
+            "REPEATED_PUBLICATION",
+            field,
+            f"none, although readers of {shortened(target)} have {named(published)} of the same people",
+            "the reason why they may have another one",
+            "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
+            "publish it to other readers.",
+        )
+
+
+def _check_unreleased(
+    session: WarehouseSession,
+    policy: Policy,
+    source: Source,
+    earlier: Sequence[int],
+    alike: Sequence[tuple[int, str]],
+    together: Collection[int],
+    *,
+    rows: bool,
+) -> None:
+    known = {*earlier, *(release for release, _ in alike)}
+    asked = known.difference(together)
+    came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
+    of_tables = [release for release in earlier if release in asked]
+    why = [f"{named(of_tables)} {came}"] if of_tables else []
+    gap = ledger_gaps.latest(session.ledger)
+    if gap is not None and not any(number > gap.after for number in known):
+        why.append(f"the ledger went back in time: {gap}")
+    by_reason: defaultdict[str, list[int]] = defaultdict(list)
+    for release, reason in alike:
+        if release in asked:
+            by_reason[reason].append(release)
+    why += [f"{reason} {named(numbers)}" for reason, numbers in by_reason.items()]
+    if why:
+        raise InvalidError.of(
+            "REPEATED_RELEASE",
+            "repeat_reason",
+            f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
+            "the reason why these records are released once more",
+            way_out(session, policy, source, asked, rows=rows),
+        )
+
+
+def _same_people(session: Session, sketch: Sketch, others: Collection[int]) -> Iterator[tuple[int, str]]:
+    """The releases among others whose sources had these people, each with the evidence for it."""
+    own_columns = sum(sample.column != ROWS for sample in sketch.samples)
+    likenesses = sketches.alike(session.ledger, sketch, others)
+    for release, found in groupby(likenesses, key=lambda likeness: likeness.release):
+        bits: dict[str, float] = {}
+        best: dict[str, Likeness] = {}
+        for likeness in found:
+            pairs = 1 if likeness.column == ROWS or _is_whole(likeness) else likeness.their_columns * own_columns
+            weighed = surprise(likeness, sketch.records) - math.log2(pairs) if _share(likeness) >= LEAST_SHARED else 0.0
+            if weighed > bits.get(likeness.column, 0.0):
+                bits[likeness.column], best[likeness.column] = weighed, likeness
+        of_rows = bits.pop(ROWS, 0.0)
+        # Columns whose values recur equally may be one column in two codes: they count once.
+        if sum({round(each, 3) for each in bits.values()}) >= _ENOUGH_BITS:
+            yield release, _shared_by([best[name] for name in bits])
+        elif of_rows >= _ENOUGH_BITS:
+            yield release, f"{_percent(best[ROWS])} % of the rows are as in"
+
+
+def _is_whole(likeness: Likeness) -> bool:
+    """Whether all values were counted, and are shared."""
+    return likeness.scale == 0 and _is_equal(likeness)
+
+
+def _is_equal(likeness: Likeness) -> bool:
+    return likeness.shared == likeness.theirs == likeness.mine
+
+
+def _share(likeness: Likeness) -> float:
+    return likeness.shared.total() / min(likeness.theirs.total(), likeness.mine.total())
+
+
+def _percent(likeness: Likeness) -> int:
+    return math.floor(100 * likeness.shared.total() / likeness.mine.total())
+
+
+def named(numbers: Sequence[int]) -> str:
+    """The names of some releases, for people; not of all if they are many."""
+    names = ", ".join(f"releases/{number}" for number in numbers[:_MOST_RELEASES])
+    return f"{names}, …" if len(numbers) > _MOST_RELEASES else names
+
+
+def _shared_by(columns: Sequence[Likeness]) -> str:
+    """Names the columns that share most."""
+    if equal := [likeness.column for likeness in columns if _is_equal(likeness)]:
+        return f"{_listed(equal)} as in"
+    most = max(map(_percent, columns))
+    names = [likeness.column for likeness in columns if _percent(likeness) == most]
+    return f"{most} % of the values of {_some(names)} are as in"
+
+
+def _listed(columns: Sequence[str]) -> str:
+    if len(columns) == 1:
+        return f"the column {_some(columns)} has the same values"
+    return f"{_some(columns)} have the same values"
+
+
+def _some(columns: Sequence[str]) -> str:
+    names = ", ".join(map(shortened, columns[:_MOST_COLUMNS]))
+    return f"{names} and {len(columns) - _MOST_COLUMNS:,} more" if len(columns) > _MOST_COLUMNS else names

@@ -1,0 +1,498 @@
+"""Publishes a release: one transaction checks, writes, verifies and records it; then it is looked for."""
+
+from __future__ import annotations
+
+import itertools
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, replace
+from importlib import metadata
+
+import duckdb
+import numpy as np
+from sqlglot import exp
+
+from tableveil.backend import Database, WarehouseSession, table
+from tableveil.control import Stopped
+from tableveil.dictionary import AggregatedDictionary, Dictionary
+from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
+from tableveil.errors import ConflictError, InternalError, TableveilError
+from tableveil.lifecycle.guards import check_guards, labels_of
+from tableveil.lifecycle.ledger import check_ledger
+from tableveil.lifecycle.repeated import Repeated, joint_findings, repeated_by_reason, stage_repeated
+from tableveil.lifecycle.standing import private
+from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
+from tableveil.lifecycle.target import check_existing
+from tableveil.loading import check_bound
+from tableveil.policy import Policy, PrivacyModel, ReleaseTarget
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release import write
+from tableveil.release.classes_of_people import people_with_classes
+from tableveil.release.marks import marks
+from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
+from tableveil.release.plan import ReleasePlan
+from tableveil.release.spread_size import check_spreads_collectible
+from tableveil.release.suppressed import suppressed_labels
+from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
+from tableveil.search import explain
+from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
+from tableveil.state import jobs, persons, sketches
+from tableveil.state.joint_texts import WHOLE, JointText
+from tableveil.state.lineage import remember
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.publications import PUBLICATIONS, Publication
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_costs import Alternative, CostPart
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.release_swaps import SWAPS, Swap
+from tableveil.state.releases import RELEASES, Proof, Release
+from tableveil.verification import verify
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The job's knowledge about a release before it is written.
+
+    `parts` are those of the score, `losses` the loss of each quasi-identifier: generalized ones first. The rules of the
+    explanation are those of the models in `chosen_by`. `document` is the policy as JSON; `elapsed` gives the seconds
+    since the job started, `phases` the seconds of the phases so far; `guarantees` are the strictest parameters that
+    hold for every privacy model. The risks are those of people who have several records, where they were counted; else
+    the sizes of classes tell them. `joint` has the texts that depend on other releases.
+    """
+
+    job: int
+    document: str
+    fingerprint: Fingerprint
+    population_fingerprint: str
+    score: float
+    parts: tuple[float, ...]
+    proof: Proof
+    losses: tuple[float, ...]
+    quality_model: str
+    chosen_by: tuple[PrivacyModel, ...]
+    explanation: explain.Explanation | None
+    sizes_before: ClassSizes
+    warnings: tuple[str, ...]
+    elapsed: Callable[[], float]
+    phases: Callable[[], Mapping[str, float]]
+    guarantees: tuple[Guarantee, ...] = ()
+    risk_before: ProsecutorRisk | None = None
+    risk_after: ProsecutorRisk | None = None
+    costs: tuple[CostPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    joint: tuple[JointText, ...] = ()
+    policy_of: Callable[[str], Policy] | None = None
+
+
+def publish(
+    database: Database,
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    verifying: Callable[[], None],
+    *,
+    needs_approval: bool = False,
+    unless_safe: bool = False,
+) -> int:
+    """Writes the release and the job's outcome, and returns the release's number.
+
+    A release that `needs_approval` is written and verified in private; an earlier one at the target stays. With
+    `unless_safe`, one that repeats people by a reason needs it if they do not all share joint classes of k.
+
+    `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
+    stays; once the commit begins nothing stops it. In a warehouse the objects get their names after the commit; see
+    `swap`.
+
+    Raises:
+        ConflictError: the source changed since it was counted, or something exists at the target.
+        GuardedError: a guard keeps the release from its target.
+        InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
+        InternalError: the verification failed (nothing was written), or the commit left nothing behind.
+    """
+    check_spreads_collectible(session, plan)
+    plan.recoding.stage(session, plan)
+    told = check_effective_k(session, plan)
+    if unless_safe and not needs_approval:
+        with suppress(_Unsafe):
+            return _publish(database, session, plan, evidence, told, verifying, safely=True)
+        waits = (
+            "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
+            "readers of all the releases are told the figures."
+        )
+        evidence, needs_approval = replace(evidence, warnings=(waits, *evidence.warnings)), True
+    return _publish(database, session, plan, evidence, told, verifying, needs_approval=needs_approval)
+
+
+def _publish(
+    database: Database,
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    told: Measured,
+    verifying: Callable[[], None],
+    *,
+    needs_approval: bool = False,
+    safely: bool = False,
+) -> int:
+    """See `publish`; raises `_Unsafe` if the release has to be safe beside those that it repeats, and is not."""
+    if session.traits.keeps_ledger:
+        with writing(database, session), session.transaction():
+            _check_unchanged(session, plan, evidence)
+            number, target = RELEASES.next_number(session.ledger), plan.policy.release
+            existing = _check_current(session, plan, evidence)
+            repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
+            if needs_approval:
+                plan = _placed(plan, private(session, target, number, evidence.job))
+            else:
+                drop_replaced(session, target, existing)
+            written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
+            if safely and not safe:
+                raise _Unsafe
+            check_guards(session, target, written.records, labels_of(written.attributes))
+            release = _recorded(session, evidence, replace(written, needs_approval=needs_approval), sizes, target)
+            end_job(session.ledger, release)
+    else:
+        target = plan.policy.release
+        needs = {"needs_approval": needs_approval, "safely": safely}
+        number = _publish_elsewhere(database, session, plan, evidence, told, verifying, **needs)
+        plan = _placed(plan, private(session, target, number, evidence.job) if needs_approval else target)
+    _look(database, session, plan, number)
+    return number
+
+
+def _publish_elsewhere(
+    database: Database,
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    told: Measured,
+    verifying: Callable[[], None],
+    *,
+    needs_approval: bool,
+    safely: bool,
+) -> int:
+    """Publishes in a warehouse; other jobs may write until the intent goes to the ledger.
+
+    A release that `needs_approval` stays in a schema of its own, without an intent.
+    """
+    target, number = plan.policy.release, RELEASES.next_number(session.ledger)
+    held = staged(session, target, number)
+    if needs_approval:
+        held = private(session, target, number, evidence.job)
+        session.execute(exp.Create(this=table(held.schema), kind="SCHEMA", exists=True))
+    plan = _placed(plan, held)
+    try:
+        # The verification reads what the ledger will have of the release.
+        with suppress(_Rehearsed), session.embedded.transaction():
+            repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
+            written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
+            if safely and not safe:
+                raise _Unsafe
+            # No transaction has held the rows still while they were written.
+            _check_unchanged(session, plan, evidence)
+            raise _Rehearsed
+        with writing(database, session):
+            complete_all(session)
+            with session.embedded.transaction():
+                existing = _check_current(session, _placed(plan, target), evidence)
+                check_guards(session, target, written.records, labels_of(written.attributes))
+                written = replace(written, needs_approval=needs_approval)
+                release = _recorded(session, evidence, written, sizes, target)
+                write_distributions(session.embedded, plan, number)
+                if needs_approval:
+                    end_job(session.ledger, release)
+                else:
+                    SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
+            # The release is decided: nothing stops it any more.
+            session.control = session.embedded.control = None
+            if not needs_approval:
+                complete(session, number)
+    except BaseException:
+        # A table that cannot be dropped now goes at the next start of the server.
+        session.control = session.embedded.control = None
+        with suppress(TableveilError, Stopped):
+            discard(session, held)
+        raise
+    return number
+
+
+def _placed(plan: ReleasePlan, place: ReleaseTarget) -> ReleasePlan:
+    """The plan of a release that is written somewhere else first."""
+    return replace(plan, policy=replace(plan.policy, release=place))
+
+
+def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> dict[str, str]:
+    """The objects that the release replaces, unless other releases since the source was read are in its way."""
+    if check_ledger(session, plan.policy, plan.source, evidence.fingerprint) != plan.together_with:
+        raise ConflictError.of(
+            "RELEASED_MEANWHILE",
+            "release.together_with",
+            "another release of the same people, made since this one was counted",
+            "the releases that this one was judged together with",
+            "Submit the job again.",
+        )
+    return check_existing(session, plan.policy.release)
+
+
+def _recorded(
+    session: WarehouseSession,
+    evidence: Evidence,
+    written: Release,
+    sizes: ClassSizes,
+    target: ReleaseTarget,
+) -> Release:
+    """Writes the release to the ledger, under the names that it has or will have; call it in a transaction."""
+    ledger, names = session.ledger, target.object_names
+    release = replace(
+        written,
+        objects=tuple(replace(item, name=name) for item, name in zip(written.objects, names, strict=True)),
+        target_schema=session.scope(target.schema),
+        target_name=target.name,
+        warehouse=session.warehouse,
+    )
+    RELEASES.write(ledger, release, evidence.sizes_before, sizes)
+    if evidence.fingerprint.sketch is not None:
+        sketches.insert(ledger, release.number, evidence.fingerprint.sketch)
+    asked = [
+        Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
+    ]
+    PUBLICATIONS.insert(ledger, asked, release.number)
+    return release
+
+
+def rehearse(
+    database: Database, session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+) -> tuple[Release, tuple[int, ...]]:
+    """The release that `publish` would make, of no number; and those that it repeats by a reason, unless it is safe.
+
+    It is written, verified and taken back. In a warehouse, which takes nothing back, no row is written: the figures are
+    those of the search, and nobody knows whether it is safe.
+
+    Raises:
+        ConflictError: the source changed since it was counted.
+        InternalError: the verification failed.
+    """
+    check_spreads_collectible(session, plan)
+    plan.recoding.stage(session, plan)
+    told = check_effective_k(session, plan)
+    if not session.traits.transactional:
+        _check_unchanged(session, plan, evidence)
+        others = repeated_by_reason(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
+        return _foreseen(session, plan, evidence, told), tuple(others)
+    with writing(database, session), suppress(_Rehearsed), session.transaction():
+        _check_unchanged(session, plan, evidence)
+        repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
+        release, _, safe = _written(session, plan, evidence, 0, told, verifying, plan.policy.release, repeated)
+        raise _Rehearsed
+    return release, () if safe else repeated.releases
+
+
+class _Rehearsed(Exception):
+    """Rolls the transaction back."""
+
+
+class _Unsafe(Exception):
+    """Rolls the transaction back: the release is written once more, to wait for approval."""
+
+
+def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured) -> Release:
+    """The release by its classes alone; call it after the plan is staged."""
+    risk = prosecutor_risk(ClassSizes.of(plan.classes.counts[plan.kept]), plan.policy.risk_thresholds)
+    distinct_after = {
+        dictionary.column.name: len(np.unique(plan.classes.groups(j)[plan.kept]))
+        for j, dictionary in enumerate(plan.dictionaries)
+    }
+    unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
+    write.collect_spreads(session, plan)
+    single = single_valued(session, plan, public(plan, plan.policy.release.name))
+    evidence = replace(
+        evidence,
+        warnings=(*evidence.warnings, *told.warnings, *single, unwritten),
+        guarantees=(*evidence.guarantees, *told.guarantees),
+    )
+    return _release(session, plan, evidence, 0, (), risk, distinct_after)
+
+
+def _written(
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    number: int,
+    told: Measured,
+    verifying: Callable[[], None],
+    known_as: ReleaseTarget,
+    repeated: Repeated,
+) -> tuple[Release, ClassSizes, bool]:
+    """Writes and verifies the objects of the release of that number.
+
+    Returns it with the sizes of its classes, and whether it is safe beside the releases that it repeats.
+    """
+    objects, sizes, risk = write_objects(session, plan, number, known_as)
+    single = single_valued(session, plan, public(plan, objects[0].name))
+    if plan.policy.person_column is not None and not plan.policy.no_person_digests:
+        rows = people_with_classes(session, plan, plan.policy.person_column)
+        persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
+        persons.remember_together(session.ledger, number, plan.together_with)
+    joint = joint_findings(session, plan, repeated, number)
+    evidence = replace(
+        evidence,
+        warnings=(*joint.warnings, *evidence.warnings, *told.warnings, *single),
+        guarantees=(*evidence.guarantees, *told.guarantees, *joint.guarantees),
+        joint=(*evidence.joint, *joint.joint),
+    )
+    verifying()
+    largest_share = evidence.risk_after.highest if evidence.risk_after is not None else None
+    written = replace(written_objects(session, plan, number), score=evidence.score, largest_share=largest_share)
+    verify(session, plan.policy, plan.records, written)
+    made = marks(session, plan.policy.release.schema, [item.name for item in objects])
+    objects = tuple(replace(item, mark=made[item.name]) for item in objects)
+    distinct_after = write.distinct_labels(session, plan, public(plan, plan.policy.release.classes_name))
+    return _release(session, plan, evidence, number, objects, risk, distinct_after), sizes, joint.safe
+
+
+@contextmanager
+def writing(database: Database, session: WarehouseSession) -> Iterator[None]:
+    """Waits until no other job writes, or until the job is stopped."""
+    while not database.writing.acquire(timeout=0.1):
+        if session.control is not None:
+            session.control.raise_if_stopped()
+    try:
+        yield
+    finally:
+        database.writing.release()
+
+
+def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> None:
+    check_bound(session, plan.policy, plan.source.reference)
+    # The fingerprint covers known columns: a missing one would fail, a new one would not show.
+    found, _, _ = resolve_source(session, plan.policy)
+    key = fingerprint_key(session.ledger)
+    if found != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
+        raise ConflictError.of(
+            "SOURCE_CHANGED",
+            plan.policy.source_field,
+            f"{plan.source.shown}, changed since it was counted",
+            "the rows that were counted",
+            "Submit the job again.",
+        )
+    if population_fingerprint(session, plan.source, key) != evidence.population_fingerprint:
+        raise ConflictError.of(
+            "SOURCE_CHANGED",
+            "population",
+            "rows that changed since they were counted",
+            "the rows that were counted",
+            "Submit the job again.",
+        )
+
+
+def _release(
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    number: int,
+    objects: tuple[ReleaseObject, ...],
+    risk_by_size: ProsecutorRisk,
+    distinct_after: Mapping[str, int],
+) -> Release:
+    target = plan.policy.release
+    return Release(
+        number=number,
+        job=evidence.job,
+        created_at=jobs.now(),
+        source=session.recorded(plan.source.reference),
+        source_tables=plan.source.query.tables if plan.source.query is not None else (),
+        source_fingerprint=evidence.fingerprint.rows,
+        target_schema=target.schema,
+        target_name=target.name,
+        kind=target.kind,
+        repeat_reason=plan.policy.repeat_reason,
+        needs_approval=False,
+        records=plan.records,
+        suppressed_records=plan.suppressed_records,
+        classes=risk_by_size.classes,
+        score=evidence.score,
+        quality_model=evidence.quality_model,
+        proof=evidence.proof,
+        attributes=tuple(_attributes(plan, evidence, distinct_after)),
+        objects=objects,
+        risk_before=evidence.risk_before or prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
+        risk_after=evidence.risk_after or risk_by_size,
+        risk_by_size=risk_by_size,
+        seconds=evidence.elapsed(),
+        phase_seconds=evidence.phases(),
+        versions={
+            "tableveil": metadata.version("tableveil"),
+            "duckdb": duckdb.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **session.versions,
+        },
+        warnings=evidence.warnings,
+        policy=evidence.document,
+        explanation=_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
+        guarantees=evidence.guarantees,
+        costs=evidence.costs,
+        alternatives=evidence.alternatives,
+        joint=(JointText(WHOLE, plan.together_with), *evidence.joint) if plan.together_with else evidence.joint,
+        suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
+    )
+
+
+def _attributes(plan: ReleasePlan, evidence: Evidence, distinct_after: Mapping[str, int]) -> Iterator[AttributeResult]:
+    """The generalized columns, which have levels in other transformations, too, then the aggregated ones."""
+    columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *plan.aggregated_columns]
+    # Quality models have parts for all, for the generalized ones, or for none.
+    parts = itertools.chain(evidence.parts, itertools.repeat(None))
+    for j, (dictionary, loss, part) in enumerate(zip(columns, evidence.losses, parts, strict=False)):
+        column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)
+        yield AttributeResult(
+            column=column,
+            level=0 if is_aggregated else plan.transformation[j],
+            top_level=0 if isinstance(dictionary, AggregatedDictionary) else dictionary.levels.top,
+            loss=loss,
+            distinct_before=dictionary.distinct,
+            distinct_after=distinct_after[column],
+            hierarchy=dictionary.hierarchy,
+            part=part,
+            levels=() if is_aggregated else plan.recoding.records_at(j),
+            aggregation=str(dictionary.attribute.aggregation or ""),
+        )
+
+
+def _explanation(
+    policy: Policy, explanation: explain.Explanation | None, chosen_by: tuple[PrivacyModel, ...]
+) -> Explanation | None:
+    """The explanation with the names of columns and of privacy models."""
+    if explanation is None:
+        return None
+    # The rule of those left behind comes last, if there is one.
+    names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
+
+    def named(found: explain.Neighbour) -> Neighbour:
+        return Neighbour(
+            columns=tuple(policy.quasi_identifiers[j].column for j in found.axis),
+            step=found.step,
+            level=found.transformation[found.axis[0]] if found.axis else None,
+            classes=found.classes,
+            rejected_classes=found.rejected,
+            suppressed_records=found.suppressed,
+            records_over_limit=found.over,
+            score=found.score,
+            rejections=tuple(Rejection(name, *astuple(rule)) for name, rule in zip(names, found.rules, strict=False)),
+        )
+
+    return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
+
+
+def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:
+    """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
+    with database.session() as fresh:
+        found = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, plan.policy.release.name))
+        looking = fresh if session.traits.keeps_ledger else session
+        count = looking.value(query) if found else -1
+        remember(database.path, fresh.ledger)
+    if count != (plan.records if plan.marker else plan.kept_records):
+        raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

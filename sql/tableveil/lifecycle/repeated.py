@@ -1,0 +1,245 @@
+"""Joint figures of a release whose people others have rows of, by a reason alone: before it becomes public.
+
+By labels a joint class is made of people with the same class in each of the releases: the ledger has these classes. By
+columns that the releases show alike, rows are joined as a reader would join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, column, table
+from tableveil.errors import shortened
+from tableveil.lifecycle.joined import Joined, Shown, join_columns, joined, stage_rows
+from tableveil.lifecycle.ledger import named, repeated_releases
+from tableveil.lifecycle.standing import place_of
+from tableveil.lifecycle.target import objects_called
+from tableveil.policy import Policy, ReleaseKind, SuppressedRecords
+from tableveil.policy.reason import says_something
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release.objects import public
+from tableveil.release.plan import ReleasePlan
+from tableveil.source import Fingerprint, Source
+from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state import persons
+from tableveil.state.joint_texts import JointText
+from tableveil.state.releases import RELEASES, Release, ReleaseState
+
+JOINT_K = "joint_k"
+"""Its name in the evidence."""
+
+MOST_JOINED = 10
+"""The most releases whose rows are joined, the latest ones: each takes as long as the others."""
+
+_NEW = "repeating_rows"
+_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The earlier `releases` of the same people that a reason admits; the rows of some are `staged` to be joined.
+
+    `staged` has per release the columns that join, folded, and their types; `unjoined` releases stand, but their rows
+    are too many to collect, or not where the new ones are.
+    """
+
+    releases: tuple[int, ...] = ()
+    staged: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
+    unjoined: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JointFindings:
+    """The findings on a release and those that it repeats; `safe`: everybody shares joint classes of k.
+
+    Only readers of the releases that a text depends on are told it: `joint` has them.
+    """
+
+    guarantees: tuple[Guarantee, ...] = ()
+    warnings: tuple[str, ...] = ()
+    safe: bool = True
+    joint: tuple[JointText, ...] = ()
+
+
+def stage_repeated(
+    session: WarehouseSession, plan: ReleasePlan, fingerprint: Fingerprint, policy_of: Callable[[str], Policy] | None
+) -> Repeated:
+    """The releases that the plan's repeats by a reason; call it before the plan's replaces one of them.
+
+    `policy_of` reads the policies of the ledger.
+    """
+    numbers = repeated_by_reason(session, plan.policy, plan.source, fingerprint, plan.together_with)
+    new, staged, unjoined = _new(plan), [], []
+    for number in numbers[-MOST_JOINED:]:
+        release = RELEASES.find(session.ledger, number)
+        if release is None or not (release.current or release.state is ReleaseState.PENDING):
+            continue
+        earlier = None if policy_of is None else _standing(session, release, policy_of(release.policy), new)
+        by = join_columns(earlier, new) if earlier is not None else []
+        if earlier is None or _too_many(session, release.records + plan.kept_records, len(by)):
+            unjoined.append(number)
+        elif by:
+            stage_rows(session, _staged(number), earlier, by)
+            staged.append((number, tuple(by)))
+    return Repeated(tuple(numbers), tuple(staged), tuple(unjoined))
+
+
+def repeated_by_reason(
+    session: WarehouseSession,
+    policy: Policy,
+    source: Source,
+    fingerprint: Fingerprint,
+    together_with: Collection[int] = (),
+) -> list[int]:
+    """The releases of a source's people that the caller may see and that the policy's reason admits, ascending."""
+    if not says_something(policy.repeat_reason):
+        return []
+    return sorted(repeated_releases(session, source, fingerprint).difference(together_with))
+
+
+def joint_findings(session: WarehouseSession, plan: ReleasePlan, repeated: Repeated, number: int) -> JointFindings:
+    """The joint figures of the release of that number, whose rows and classes are written, with those it repeats."""
+    if not repeated.releases:
+        return JointFindings()
+    k = plan.policy.k or 2
+    found = [*_by_labels(session, plan, repeated.releases, number, k), *_by_columns(session, plan, repeated, k)]
+    return JointFindings(
+        guarantees=tuple(one for each in found for one in each.guarantees),
+        warnings=tuple(text for each in found for text in each.warnings),
+        safe=all(each.safe for each in found),
+        joint=tuple(text for each in found for text in each.joint),
+    )
+
+
+def _by_labels(
+    session: WarehouseSession, plan: ReleasePlan, releases: Sequence[int], number: int, k: int
+) -> Iterator[JointFindings]:
+    ledger, several = session.ledger, [*releases, *plan.together_with]
+    with_classes = persons.with_classes(ledger, [*several, number])
+    alike = persons.of_records(ledger, several)
+    if not plan.policy.record_column:
+        alike = {*several} - alike
+    comparable = with_classes & alike & persons.sharing(ledger, several, number) if number in with_classes else set()
+    unsure = [release for release in releases if release not in comparable]
+    if unsure:
+        whose = "this release" if number not in with_classes else "one of them, or knows nobody of it again"
+        warning = (
+            f"Joint classes with {named(unsure)} are not defined: the ledger has no class of each person in {whose}. "
+            f"Nobody counted whom readers of both tell apart, which can be everybody: docs/together.md says of which "
+            f"releases it can be counted."
+        )
+        yield _found(unsure, Guarantee(f"{JOINT_K} ({named(unsure)})", "", "k", None, None), warning, safe=False)
+    if comparable:
+        yield _of_classes(session, sorted(comparable), number, k)
+
+
+def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int, k: int) -> JointFindings:
+    smallest, joint, left = persons.below(session.ledger, [*releases, number], k)
+    guarantee = Guarantee(f"{JOINT_K} ({named(releases)})", "", "k", None, smallest)
+    parts = [f"{joint:,} people are in joint classes of fewer than k = {k}, the smallest of {smallest:,}"] * (joint > 0)
+    parts += [f"{left:,} people have no row in this release, and fewer than k = {k} share their classes"] * (left > 0)
+    if not parts:
+        return _found(releases, guarantee)
+    warning = (
+        f"Together with {named(releases)}, this release tells people apart who cannot be by one "
+        f"alone: {'; '.join(parts)}. The reason for it protects nobody."
+    )
+    return _found(releases, guarantee, warning, safe=False)
+
+
+def _by_columns(session: WarehouseSession, plan: ReleasePlan, repeated: Repeated, k: int) -> Iterator[JointFindings]:
+    if repeated.unjoined:
+        why = "their rows are elsewhere, or too many to collect"
+        warning = f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}."
+        yield JointFindings(warnings=(warning,), joint=(JointText(warning, repeated.unjoined),))
+    new = _new(plan)
+    for release, by in repeated.staged:
+        stage_rows(session, _NEW, new, by)
+        names = [new.alike[key][0] for key, _ in by]
+        found = joined(session.embedded, _staged(release), _NEW, names, k)
+        if found is not None:
+            yield _of_join(release, found, k)
+
+
+def _of_join(release: int, found: Joined, k: int) -> JointFindings:
+    names = ", ".join(map(shortened, found.columns))
+    guarantee = Guarantee(
+        f"{JOINT_K} (releases/{release}, joined)", ", ".join(found.columns), "k", None, found.smallest
+    )
+    if not found.below:
+        return _found([release], guarantee)
+    warning = (
+        f"By {names}, the rows join those of releases/{release}: this tells the class of {found.rows:,} rows there, of "
+        f"which {found.below:,} are in joint classes of fewer than k = {k} rows, the smallest of {found.smallest:,}."
+    )
+    return _found([release], guarantee, warning, safe=False)
+
+
+def _found(
+    releases: Sequence[int], guarantee: Guarantee, warning: str | None = None, *, safe: bool = True
+) -> JointFindings:
+    """The findings on some releases, which only readers of all of them are told."""
+    warnings = () if warning is None else (warning,)
+    joint = tuple(JointText(text, tuple(releases)) for text in (guarantee.model, *warnings))
+    return JointFindings((guarantee,), warnings, safe, joint)
+
+
+def _staged(release: int) -> str:
+    return f"repeated_rows_{release}"
+
+
+def _too_many(session: WarehouseSession, rows: int, columns: int) -> bool:
+    most = session.most_collected
+    return most is not None and rows * (columns + 1) * _BYTES > most
+
+
+def _new(plan: ReleasePlan) -> Shown:
+    """The rows that the plan writes."""
+    types, alike = dict(plan.types()), {}
+    for released in plan.columns():
+        if released.dictionary is None and released.aggregated is None:
+            alike[released.name.casefold()] = (released.name, types[released.name])
+        elif released.dictionary is not None and not released.mixed:
+            key = _key(released.name, released.level, released.dictionary.hierarchy)
+            alike[key] = (released.name, types[released.name])
+    rows = public(plan, plan.policy.release.name)
+    return _shown(plan.policy, rows, [released.name for released in plan.quasi_identifiers()], alike)
+
+
+def _standing(session: WarehouseSession, release: Release, policy: Policy, new: Shown) -> Shown | None:
+    """The rows of an earlier release of that policy; None if they are not where those of the session are."""
+    if release.warehouse != session.warehouse:
+        return None
+    schema, name = place_of(session, release, release.target_name)
+    if release.kind is ReleaseKind.VIEW:
+        schema, name = STATE_SCHEMA, f"snapshot_{release.number}"
+    if name not in objects_called(session, schema, [name]):
+        return None
+    rows = table(name, schema, session.catalog)
+    types = dict(session.described(exp.select("*").from_(rows)))
+    results = {result.column: result for result in release.attributes}
+    labels = [name for name in results if name in types]
+    alike = {name.casefold(): (name, type_) for name, type_ in types.items() if name not in results}
+    for name in labels:
+        result = results[name]
+        if not result.aggregation and len(result.levels) <= 1:
+            alike[_key(name, result.level, result.hierarchy)] = (name, types[name])
+    return _shown(policy, rows, labels, alike)
+
+
+def _key(name: str, level: int, hierarchy: str) -> str:
+    """The key by which columns of labels are alike: values, or the same level of the same hierarchy."""
+    return name.casefold() if level == 0 else f"{name.casefold()} at level {level} of {hierarchy}"
+
+
+def _shown(policy: Policy, rows: exp.Table, labels: Collection[str], alike: dict[str, tuple[str, str]]) -> Shown:
+    """Blank rows say nothing; suppressed records that are shown are one more class."""
+    if policy.suppressed_records is SuppressedRecords.KEEP:
+        return Shown(rows, (*labels, policy.marker_column), alike)
+    if policy.suppressed_records is SuppressedRecords.DROP:
+        return Shown(rows, tuple(labels), alike)
+    kept = exp.select("*").from_(rows).where(exp.Not(this=column(policy.marker_column)))
+    return Shown(kept.subquery("kept"), tuple(labels), alike)

@@ -1,0 +1,88 @@
+"""Whether the objects of a release stand, and where: in its target, or in private while it waits for approval."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from tableveil.backend import Ledger, WarehouseSession
+from tableveil.errors import ConflictError, shortened
+from tableveil.policy import ReleaseTarget
+from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.releases import Release, ReleaseState
+
+
+def own_prefix(ledger: Ledger) -> str:
+    """How the names of staged tables begin: another service may write to the same warehouse."""
+    return f"tableveil_staged_{hashlib.sha256(b'staged' + fingerprint_key(ledger)).hexdigest()[:8]}_"
+
+
+def private(session: WarehouseSession, target: ReleaseTarget, number: int, job: int) -> ReleaseTarget:
+    """The target of the release of that number while it waits; nobody can load into it or release from it.
+
+    The job's number makes the name new in a warehouse: a kill may leave the directory of a table, whose name cannot be
+    taken again then.
+    """
+    name = f"{own_prefix(session.ledger)}{number}_{job:x}" if session.traits.shared else f"pending_{number}"
+    return replace(target, schema=STATE_SCHEMA, name=name)
+
+
+def place_of(session: WarehouseSession, release: Release, name: str) -> tuple[str, str]:
+    """The schema and the name under which an object of a release stands, by the name that the ledger has of it."""
+    if release.state is not ReleaseState.PENDING:
+        return release.place, name
+    target = ReleaseTarget(release.target_schema, release.target_name)
+    held = private(session, target, release.number, release.job)
+    return held.schema, held.name + name[len(release.target_name) :]
+
+
+def require_here(release: Release) -> None:
+    """Raises `ConflictError` for a release whose objects are in a warehouse."""
+    if release.warehouse:
+        raise ConflictError.of(
+            "RELEASE_ELSEWHERE",
+            "release",
+            f"releases/{release.number}, whose rows are in the warehouse {shortened(release.warehouse)}",
+            "a release in the server's own database",
+            "Read it in its warehouse.",
+        )
+
+
+def require_public(release: Release) -> None:
+    """Raises `ConflictError` for a release whose objects are gone, in a warehouse, or wait for approval."""
+    require_current(release)
+    require_here(release)
+    if release.state is ReleaseState.PENDING:
+        raise ConflictError.of(
+            "RELEASE_PENDING",
+            "release",
+            f"releases/{release.number}, which waits for approval",
+            "a release that was approved",
+            "Another person approves it: tableveil approve.",
+        )
+
+
+def require_current(release: Release) -> None:
+    """Raises `ConflictError` for a release whose objects are gone: it was rejected, withdrawn or replaced."""
+    if release.state is ReleaseState.REJECTED:
+        raise ConflictError.of(
+            "RELEASE_REJECTED",
+            "release",
+            f"releases/{release.number}, which was rejected",
+            "a release that was not rejected",
+        )
+    if release.withdrawal is not None:
+        raise ConflictError.of(
+            "RELEASE_WITHDRAWN",
+            "release",
+            f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
+            "a release that was not withdrawn",
+        )
+    if not release.current and release.state is not ReleaseState.PENDING:
+        raise ConflictError.of(
+            "RELEASE_REPLACED",
+            "release",
+            f"releases/{release.number}, which a later release has replaced",
+            "a release whose objects are still its own",
+        )

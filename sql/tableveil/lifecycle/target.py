@@ -1,0 +1,103 @@
+"""Whether a release may be written where the policy wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, table
+from tableveil.errors import ConflictError, Fault, nearest, shortened
+from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.release.label_columns import check_label_columns
+from tableveil.source import Source
+from tableveil.source.model import SNAPSHOT
+from tableveil.source.tables import STATE_SCHEMA, owned_schemas
+from tableveil.state import release_objects
+
+
+def check_target(session: WarehouseSession, policy: Policy, source: Source | None) -> list[Fault]:
+    """Faults of the target by itself: of its schema, of an object that is the source, and of its columns' names."""
+    target = policy.release
+    if target.schema.casefold() == STATE_SCHEMA:
+        expected = "a schema of yours; this one holds Tableveil's own state"
+        return [Fault("release.schema", shortened(target.schema), expected)]
+    schemas = owned_schemas(session)
+    if target.schema not in schemas:
+        hint = nearest(target.schema, schemas) or "An admin makes it: tableveil schemas create NAME."
+        return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
+    if source is None:
+        return []
+    read = [("the source" if source.query is None else "read by the source query", table) for table in source.tables]
+    if source.population is not None:
+        read.append(("the population", source.population.reference))
+    for what, reference in read:
+        for name in target.object_names:
+            # DuckDB compares names without regard to case.
+            here = reference.schema.casefold() == target.schema.casefold() and reference != SNAPSHOT
+            if here and name.casefold() == reference.table.casefold():
+                expected = f"names other than its for all of {', '.join(map(shortened, target.object_names))}"
+                return [Fault("release.name", f"{shortened(name)}, which is {what}", expected)]
+    return list(check_label_columns(policy, source))
+
+
+def check_existing(session: WarehouseSession, target: ReleaseTarget) -> dict[str, str]:
+    """The target's existing objects, which are to be replaced: their names, and whether each is a table or a view.
+
+    They include objects written later beside the latest release.
+
+    Raises:
+        ConflictError: the policy does not allow to replace an existing object. Only objects that an earlier release of
+            the same name wrote are ever replaced.
+    """
+    owned = release_objects.of_target(session.ledger, session.scope(target.schema), target.name)
+    existing = objects_called(session, target.schema, [*target.object_names, *owned])
+    if existing and target.if_exists is IfExists.FAIL:
+        faults = [
+            Fault(
+                "release.name",
+                f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
+                "nothing of that name",
+                "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
+            )
+            for name, kind in existing.items()
+        ]
+        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+    foreign = foreign_objects(session, target.schema, existing, owned)
+    if foreign:
+        faults = [
+            Fault(
+                "release.name",
+                f"{kind} {shortened(name)}, which is not what an earlier release of this name wrote",
+                "only objects of an earlier release to replace",
+                "Choose another name, or remove it yourself.",
+            )
+            for name, kind in foreign.items()
+        ]
+        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+    return existing
+
+
+def foreign_objects(
+    session: WarehouseSession, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
+) -> dict[str, str]:
+    """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
+    # Warehouses may keep names in small letters.
+    known = {name.casefold(): rows for name, rows in owned.items()}
+    return {
+        name: kind for name, kind in existing.items() if count_rows(session, name, schema) != known.get(name.casefold())
+    }
+
+
+def count_rows(session: WarehouseSession, name: str, schema: str) -> int:
+    """A user's table may have taken the name of a release that was dropped; its number of rows differs."""
+    # By its full name: a job's own temporary table may have the short one.
+    whole = table(name, schema, session.catalog)
+    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(whole))
+    return count
+
+
+def objects_called(session: WarehouseSession, schema: str, names: Iterable[str]) -> dict[str, str]:
+    """The tables and views of a schema with these names, in any case."""
+    wanted = {name.casefold() for name in names}
+    return {found.name: found.kind for found in session.listed(schema) if found.name.casefold() in wanted}

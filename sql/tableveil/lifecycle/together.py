@@ -1,0 +1,214 @@
+"""The earlier releases that a new one is judged together with, and the classes that its records had there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, table
+from tableveil.classes import WITHOUT_ROW, EarlierClasses, Owners
+from tableveil.counting import Earlier
+from tableveil.counting.earlier import EARLIER
+from tableveil.dictionary import PeopleDictionary
+from tableveil.errors import InvalidError, NotFoundError, shortened
+from tableveil.lifecycle.ledger import named
+from tableveil.policy import Policy
+from tableveil.source import Source
+from tableveil.state import persons, releases
+
+FIELD = "release.together_with"
+
+MOST_SETS = 200
+"""The most sets of releases that were judged with each other: every transformation is judged of each."""
+
+_WITHOUT = "of which the ledger has no class of each person"
+_WITH = (
+    "releases of labels with a person_column of one row per person, or with a record_column; not of the record level, "
+    "nor of aggregates"
+)
+
+
+def find_earlier(
+    session: WarehouseSession,
+    policy: Policy,
+    source: Source,
+    together_with: Sequence[int],
+    numbered: PeopleDictionary | None = None,
+) -> Earlier | None:
+    """Stages the source's records with their classes in the releases; None if there are no releases.
+
+    With a record column, the people are `numbered`.
+
+    Raises:
+        InvalidError: No record of a release is recognized, or some had other owners.
+    """
+    person = policy.person_column
+    if not together_with or person is None:
+        return None
+    record = policy.record_column
+    _check_identified(session, together_with, record)
+    combinations = persons.combinations(session.ledger, together_with)
+    identifiers = exp.select(*map(column, [person, record] if record else [person])).from_(source.with_all().table())
+    rows = collected(session, "recognizable_people", identifiers)
+    if record:
+        _check_owners(session, together_with, rows, record, person)
+    present = persons.recognize(session.ledger, together_with, EARLIER, rows, record or person, of_records=bool(record))
+    session.lend(EARLIER)
+    classes = np.stack([combinations[f"r{r}"] for r in range(len(together_with))], axis=1).astype(np.int64)
+    sets = _judged_sets(session, together_with)
+    records = combinations["records"].astype(np.int64)
+    owned = None
+    if record:
+        assert numbered is not None, "whose a record is follows from the people's numbers"
+        found = persons.owners(session.ledger, together_with, numbered.table_name)
+        owned = Owners(found["code"], found["person"], found["records"])
+    known = EarlierClasses(tuple(together_with), classes, records, present, sets, owned)
+    counted = session.embedded.arrays(
+        exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
+        .from_(table(EARLIER))
+        .group_by(column("code"))
+    )
+    there = np.bincount(counted["code"].astype(np.intp), counted["n"], known.combinations)[:-1]
+    strangers = [
+        release
+        for r, release in enumerate(together_with)
+        if known.records[classes[:, r] >= 0].sum() and not there[classes[:, r] >= 0].sum()
+    ]
+    if strangers:
+        nothing = f"no record has a {shortened(record)}" if record else f"nobody has a {shortened(person)}"
+        of = "records, by the same record_column" if record else "people, by the same person_column"
+        unknown_there = f"{named(strangers)}, in which {nothing} of the source"
+        others = {*together_with} - {*strangers}
+        raise _refused("TOGETHER_UNRECOGNIZED", unknown_there, f"releases of the same {of}", others)
+    return Earlier(known, record or person)
+
+
+def check_kept(session: WarehouseSession, together_with: Sequence[int]) -> None:
+    """Raises `InvalidError` if the ledger keeps no classes of a release; one of others reads as if it were missing."""
+    compared = releases.compared_releases(session.ledger).intersection(together_with)
+    unknown = sorted({*together_with} - persons.with_classes(session.ledger, compared))
+    if unknown:
+        raise _refused("TOGETHER_UNKNOWN", f"{named(unknown)}, {_WITHOUT}", _WITH, {*together_with} - {*unknown})
+
+
+def _check_identified(session: WarehouseSession, together_with: Sequence[int], record: str) -> None:
+    """Raises `InvalidError` if the ledger finds records of some releases otherwise than those of the source."""
+    of_records = persons.of_records(session.ledger, together_with)
+    others = {*together_with} - of_records if record else of_records
+    if others:
+        kept = "people, not of records" if record else "records, not of people"
+        found = f"{named(sorted(others))}, of which the ledger has the classes of {kept}"
+        expected = "releases without a record_column" if not record else "releases with a record_column"
+        raise _refused("TOGETHER_UNKNOWN", found, expected, {*together_with} - others)
+
+
+def _check_owners(
+    session: WarehouseSession, together_with: Sequence[int], rows: exp.Expr, record: str, person: str
+) -> None:
+    """Raises `InvalidError` if a record belongs to different people: nobody could say who is left behind."""
+    moved = persons.of_others(session.ledger, together_with, rows, record, person)
+    disputed = persons.of_several(session.ledger, together_with)
+    if moved or disputed:
+        found = (
+            f"{moved:,} records of the source whose {shortened(person)} is another one there"
+            if moved
+            else f"{disputed:,} records that belong to different people there"
+        )
+        disputed_there = f"{named(together_with)}, with {found}"
+        expected = "records that stay the same person's"
+        raise _refused("TOGETHER_UNRECOGNIZED", disputed_there, expected, ())
+
+
+def _judged_sets(session: WarehouseSession, together_with: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The positions of each release and of those that it was judged together with; without the set of all.
+
+    And of releases that were all judged with each other, as many as there are: what one that declined tells apart is
+    hidden from readers without it, who may hold any others.
+
+    Raises:
+        InvalidError: They are too many: each two releases that were not judged with each other can double them.
+    """
+    judged = persons.judged_together(session.ledger, together_with)
+    each = {frozenset({release, *judged[release]} & {*together_with}) for release in together_with}
+    mutual: set[frozenset[int]] = set()
+    for release in sorted(together_with):
+        found = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
+        mutual = {group for group in found if not any(group < other for other in found)}
+        if len(mutual) > MOST_SETS:
+            without = f"releases of which more than {MOST_SETS} sets were judged with each other"
+            expected = f"{MOST_SETS} such sets at most: those left behind are judged of each"
+            raise _refused("TOGETHER_TOO_MANY", without, expected, max(mutual, key=len))
+    sets = {tuple(r for r, other in enumerate(together_with) if other in some) for some in each | mutual}
+    return tuple(sorted(sets - {tuple(range(len(together_with)))}))
+
+
+MOST_SIZE = 20
+"""The largest size of combinations that are counted by size."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointFigures:
+    """The people whom some releases tell apart together, by the combinations of classes of their records.
+
+    Sizes are numbers of people. Combinations with a row in the last release are joint classes, the others are left
+    behind; `smallest` and `smallest_left_behind` are 0 if there are none. `sizes` has per size up to `MOST_SIZE` how
+    many there are of both.
+    """
+
+    releases: tuple[int, ...]
+    people: int
+    smallest: int
+    left_behind: int
+    smallest_left_behind: int
+    sizes: tuple[tuple[int, int, int], ...]
+
+
+def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
+    """The figures of some releases that the caller may see.
+
+    Raises:
+        InvalidError: They are fewer than two, or one keeps no classes of its people.
+        NotFoundError: There is no such release.
+    """
+    wanted = sorted(set(numbers))
+    seen = releases.seen_among(session.ledger, wanted)
+    for number in wanted:
+        if number not in seen or not releases.exists(session.ledger, number):
+            raise NotFoundError.of("RELEASE_NOT_FOUND", "releases", f"releases/{number}", "a release")
+    if len(wanted) < 2:
+        raise InvalidError.of("TOGETHER_INVALID", "releases", f"{len(wanted):,} different ones", "two or more")
+    unknown = sorted({*wanted} - persons.with_classes(session.ledger, wanted))
+    if unknown:
+        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", f"{named(unknown)}, {_WITHOUT}", _WITH)
+    of_records = persons.of_records(session.ledger, wanted)
+    if of_records and len(of_records) < len(wanted):
+        found = f"{named(sorted(of_records))}, of which the ledger has the classes of records, not of people"
+        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", found, "releases with a record_column, or without")
+    combinations = persons.combinations(session.ledger, wanted)
+    people, last = combinations["people"].astype(np.int64), combinations[f"r{len(wanted) - 1}"] != WITHOUT_ROW
+    everybody, left_behind = persons.people_of(session.ledger, wanted)
+    joint, left = (np.bincount(people[some], minlength=MOST_SIZE + 1) for some in (last, ~last))
+    return JointFigures(
+        releases=tuple(wanted),
+        people=everybody,
+        smallest=int(people[last].min(initial=people.sum())) if last.any() else 0,
+        left_behind=left_behind,
+        smallest_left_behind=int(people[~last].min(initial=people.sum())) if not last.all() else 0,
+        sizes=tuple(
+            (size, int(joint[size]), int(left[size])) for size in range(1, MOST_SIZE + 1) if joint[size] + left[size]
+        ),
+    )
+
+
+def _refused(code: str, found: str, expected: str, others: Collection[int]) -> InvalidError:
+    """The error about some releases; the release can still be judged together with the others."""
+    listed = ", ".join(f"releases/{number}" for number in sorted(others))
+    hint = (
+        f"Name the others, together_with: [{listed}], and say in repeat_reason why these are left out."
+        if listed
+        else "Leave out left_behind, and say in repeat_reason why the release is judged alone."
+    )
+    return InvalidError.of(code, FIELD, found, expected, hint)

@@ -1,0 +1,302 @@
+"""A guess of how a CSV file is written, by its first bytes and by all of its values."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from tableveil.backend import Session, column, text
+from tableveil.errors import InternalError
+from tableveil.loading.columns import MOST_COLUMNS
+from tableveil.loading.csv_encoding import encoding_of
+from tableveil.loading.csv_file import scan
+from tableveil.loading.csv_header import csv_columns, first_rows
+from tableveil.loading.model import CsvFormat
+from tableveil.loading.unpacked import unpacked
+
+_DELIMITERS = ",;\t|"
+_ROWS_SHOWN = 5
+
+_SIGNS = ("-", "--", "---", ".", "..", "?")
+_WORDS = ("n/a", "#n/a", "<na>", "null", "(null)", "\\n", "nil", "nan", "k.a.", "k. a.", "s/d", "s.d.", "n.d.")
+_WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", "0000-00-00", "00.00.0000")
+
+_NOTHING = frozenset(_SIGNS + _WORDS)
+"""Spellings of nothing in any column, whatever their case and the spaces around them."""
+
+_NOTHING_BESIDE_NUMBERS = frozenset(_WORDS_BESIDE_NUMBERS)
+"""Spellings of nothing in a column of numbers or dates only: NA is Namibia, too, and None a name."""
+
+_COMMA = r"[+-]?[0-9]+,[0-9]+"
+_THOUSANDS = r"[+-]?[0-9]{1,3}((,[0-9]{3})+(\.[0-9]+)?|([. \x{a0}\x{202f}][0-9]{3})+,[0-9]+|([. ][0-9]{3}){2,})"
+_POINT = r"[+-]?[0-9]*\.[0-9]+"
+_WHOLE = r"[+-]?[0-9]+"
+
+_DATES: dict[str, tuple[str, ...]] = {
+    "9.9.Y": ("%d.%m.%Y",),
+    "9/9/Y": ("%d/%m/%Y", "%m/%d/%Y"),
+    "9-9-Y": ("%d-%m-%Y", "%m-%d-%Y"),
+    "Y/9/9": ("%Y/%m/%d",),
+    "Y.9.9": ("%Y.%m.%d",),
+    "9.9.9": ("%d.%m.%y",),
+    "9/9/9": ("%d/%m/%y", "%m/%d/%y"),
+    "9-A-Y": ("%d-%b-%Y",),
+    "9-A-9": ("%d-%b-%y",),
+    "9 A Y": ("%d %b %Y",),
+    "Y-9-9": ("",),
+}
+"""The formats of a date by its shape: Y is four digits, 9 is one or two, A three letters. Nothing is ISO 8601."""
+
+_TIMES = {"": "", " 9:9": " %H:%M", " 9:9:9": " %H:%M:%S", "T9:9:9": "T%H:%M:%S", "T9:9": "T%H:%M"}
+
+_SHAPES = {
+    day + time: tuple(form and form + behind for form in forms)
+    for day, forms in _DATES.items()
+    for time, behind in _TIMES.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CsvGuess:
+    """How a file seems to be written.
+
+    `doubts` say what stays open or is left as text, in sentences without values. `first_rows` are raw.
+    """
+
+    format: CsvFormat
+    doubts: tuple[str, ...]
+    columns: tuple[str, ...]
+    first_rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """A column's values by kind (the shape of a date, or `comma`, `whole`, …), and its spellings of nothing."""
+
+    name: str
+    kinds: Counter[str]
+    nothing: Counter[str]
+
+    def mostly(self, kinds: Iterable[str]) -> bool:
+        """Whether at least half of the values are of these kinds."""
+        return 2 * sum(self.kinds[kind] for kind in kinds) >= self.kinds.total() > 0
+
+
+def guess_csv(
+    session: Session,
+    path: Path,
+    stated: CsvFormat,
+    kept: Collection[str],
+    directory: Path | None = None,
+    most_columns: int = MOST_COLUMNS,
+) -> CsvGuess:
+    """The format of a file, where the fields `kept` of `stated` stay as they are.
+
+    Numbers, dates and spellings of nothing are judged by all values; delimiter, quote and header by DuckDB's sniffer.
+
+    Raises:
+        InvalidError: it cannot be read in any format.
+    """
+    how = stated
+    if "encoding" not in kept:
+        how = replace(how, encoding=encoding_of(path, session.control))
+    with unpacked(path, how.encoding, directory, session.control) as readable:
+        how = _with_dialect(session, readable, how, kept)
+        names = csv_columns(readable, how, most_columns)
+        contents = _contents(session, readable, how, names)
+        how, doubts = _with_values(session, readable, how, kept, contents)
+        return CsvGuess(how, doubts, names, tuple(first_rows(readable, how, _ROWS_SHOWN)))
+
+
+def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection[str]) -> CsvFormat:
+    """The format with delimiter, quote and header."""
+    first = csv_first_line(path)
+    options = {"delim": how.delimiter, "quote": how.quote}
+    stated = "".join(f", {name} = {text(value).sql('duckdb')}" for name, value in options.items() if value)
+    query = (
+        "SELECT delimiter, quote, hasheader FROM sniff_csv("
+        f"{text(str(path)).sql('duckdb')}, ignore_errors = true{stated})"
+    )
+    try:
+        delimiter, quote, has_header = session.row(query)
+    except InternalError as error:
+        if error.code != "DATABASE_ERROR":
+            raise
+        # The sniffer gives up on some broken lines. Whatever reads the file says what is wrong with it.
+        delimiter, quote, has_header = max(_DELIMITERS, key=first.count), "", True
+    if not how.delimiter and delimiter in _DELIMITERS:
+        how = replace(how, delimiter=delimiter)
+    if not how.quote and len(quote) == 1:
+        how = replace(how, quote=quote)
+    if "header" not in kept and not has_header:
+        cells = re.split(re.escape(how.delimiter or ","), first)
+        values = sum(bool(re.fullmatch(rf"{_WHOLE}|{_POINT}|{_COMMA}", cell.strip('"'))) for cell in cells)
+        # Text over text has no header for the sniffer; names of columns are no numbers.
+        how = replace(how, header=2 * values < len(cells))
+    return how
+
+
+def csv_first_line(path: Path) -> str:
+    """The beginning of the first line of a file in UTF-8."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return next(iter(file.read(1 << 20).splitlines()), "")
+
+
+def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]) -> list[_Contents]:
+    """Counts all values by kind, in one pass over the file."""
+    every = ", ".join(column(name).sql("duckdb") for name in names)
+    nothing = ", ".join(text(spelling).sql("duckdb") for spelling in sorted(_NOTHING | _NOTHING_BESIDE_NUMBERS))
+    trimmed = "trim(value)"
+    shape = (
+        f"regexp_replace(regexp_replace(regexp_replace({trimmed}, '[0-9]{{4}}', 'Y', 'g'), '[0-9]{{1,2}}', '9', 'g'), "
+        "'[A-Za-z]{3}', 'A', 'g')"
+    )
+    shapes = ", ".join(text(shape).sql("duckdb") for shape in _SHAPES)
+    kind = (
+        f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
+        f"WHEN regexp_full_match({trimmed}, '{_THOUSANDS}') THEN 'thousands' "
+        f"WHEN regexp_full_match({trimmed}, '{_COMMA}') THEN 'comma' "
+        f"WHEN regexp_full_match({trimmed}, '{_POINT}') THEN 'point' "
+        f"WHEN regexp_full_match({trimmed}, '{_WHOLE}') THEN 'whole' "
+        f"WHEN length(value) > 30 THEN 'text' WHEN {shape} IN ({shapes}) THEN {shape} "
+        f"WHEN NOT regexp_matches(value, '[\\p{{L}}\\p{{N}}]') THEN 'sign' ELSE 'text' END"
+    )
+    counted = _all_text(
+        session,
+        path,
+        how,
+        names,
+        "SELECT position, kind, CASE WHEN kind = 'nothing' THEN value END, count(*) FROM (SELECT position, value, "
+        f"{kind} AS kind FROM (SELECT unnest(generate_series(0, {len(names) - 1})) AS position, "
+        f"unnest([{every}]) AS value FROM rows_of_file) WHERE value IS NOT NULL) GROUP BY ALL",
+    )
+    contents = [_Contents(name, Counter(), Counter()) for name in names]
+    for position, kind, spelling, count in counted:
+        if kind == "nothing":
+            contents[position].nothing[spelling] += count
+        else:
+            contents[position].kinds[kind] += count
+    return contents
+
+
+def _all_text(session: Session, path: Path, how: CsvFormat, names: Sequence[str], query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query over `rows_of_file`, whose columns are text; broken lines are left out."""
+    source, rejected = scan({path: ""}, how, dict.fromkeys(names, "VARCHAR"))
+    rows = session.rows(f"WITH rows_of_file AS (SELECT * FROM {source.sql('duckdb')}) {query}")
+    rejected(session)
+    return rows
+
+
+def _with_values(
+    session: Session, path: Path, how: CsvFormat, kept: Collection[str], contents: Sequence[_Contents]
+) -> tuple[CsvFormat, tuple[str, ...]]:
+    doubts: list[str] = []
+    if "decimal_comma" not in kept:
+        how = _with_decimals(how, contents, doubts)
+    if "null_texts" not in kept:
+        how = _with_nothing(how, contents, doubts)
+    if "date_format" not in kept and "timestamp_format" not in kept and not how.all_text:
+        how = _with_dates(session, path, how, contents, doubts)
+    return how, tuple(doubts)
+
+
+def _with_decimals(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
+    """Numbers have a comma where more columns show it than a point."""
+    numbers = ("comma", "point", "whole", "thousands")
+    numeric = [one for one in contents if one.mostly(numbers)]
+    commas = [one.name for one in numeric if one.kinds["comma"] > one.kinds["point"]]
+    points = [one.name for one in numeric if one.kinds["point"] > one.kinds["comma"]]
+    comma = len(commas) > len(points)
+    if commas and points:
+        doubts.append(
+            f"Numbers are written with a comma in {_named(commas)}, and with a point in {_named(points)}: "
+            f"{_named(points if comma else commas)} would be text."
+        )
+    if grouped := [one.name for one in numeric if one.kinds["thousands"]]:
+        doubts.append(f"Digits stand in groups of three in {_named(grouped)}: such columns may become text.")
+    return replace(how, decimal_comma=comma)
+
+
+def _with_nothing(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
+    """All spellings that stand for nothing in some column, and for nothing else in another one."""
+    spellings: dict[str, None] = {"": None}
+    for one in contents:
+        measured = one.mostly(("comma", "point", "whole", "thousands", *_SHAPES))
+        for spelling in one.nothing:
+            plain = spelling.strip().lower()
+            # Beside other signs, such as + and ++, a sign is a value.
+            is_sign = not any(character.isalnum() for character in plain) and one.kinds["sign"]
+            if plain and is_sign:
+                doubts.append(f"Signs stand beside others in {_named([one.name])}: they are values there.")
+            elif plain in _NOTHING or measured or not plain:
+                spellings[spelling] = None
+    # An empty text in quotes stands among the spellings.
+    return replace(how, null_texts=tuple(spellings), quoted_nulls=any(one.nothing for one in contents))
+
+
+def _with_dates(
+    session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]
+) -> CsvFormat:
+    """The format that fits the most columns of dates, and that of timestamps likewise."""
+    shapes = {one.name: max(_SHAPES, key=lambda shape: one.kinds[shape]) for one in contents if one.mostly(_SHAPES)}
+    leads = _month_leads(session, path, how, contents, shapes)
+    # One column that tells speaks for all that do not. Where decimals have commas, the day comes first.
+    votes = sum(leads.values())
+    day_first = votes < 0 or (votes == 0 and (how.decimal_comma or how.delimiter == ";"))
+    fits: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
+    for name, shape in shapes.items():
+        forms = _SHAPES[shape]
+        timed = ":" in shape
+        lead = leads.get(name, 0) or votes
+        if len(forms) == 2 and not lead and not day_first:
+            option = "timestamp-format" if timed else "date-format"
+            doubts.append(
+                f"Each date of {_named([name])} can be read with the day or the month first: it stays text unless you "
+                f"say which (--{option} '{forms[0]}' or '{forms[1]}')."
+            )
+        else:
+            form = forms[-1] if lead > 0 else forms[0]
+            fits[timed].setdefault(form, []).append(name)
+    date_format, timestamp_format = (max(columns, key=lambda form: len(columns[form]), default="") for columns in fits)
+    others = [
+        name
+        for columns, best in zip(fits, (date_format, timestamp_format), strict=True)
+        for form, names in columns.items()
+        for name in names
+        if form != best
+    ]
+    if others:
+        doubts.append(f"Dates are written in another way in {_named(others)}: such columns stay text.")
+    return replace(how, date_format=date_format, timestamp_format=timestamp_format)
+
+
+def _month_leads(
+    session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents], shapes: Mapping[str, str]
+) -> dict[str, int]:
+    """For columns that may have the day or the month first: 1 if more values fit with the month first, -1 if fewer."""
+    open_ = [name for name, shape in shapes.items() if len(_SHAPES[shape]) == 2]
+    if not open_:
+        return {}
+    fitting = [
+        f"count(try_strptime({exp.Trim(this=column(name)).sql('duckdb')}, {text(form).sql('duckdb')}))"
+        for name in open_
+        for form in _SHAPES[shapes[name]]
+    ]
+    names = [one.name for one in contents]
+    (counts,) = _all_text(session, path, how, names, f"SELECT {', '.join(fitting)} FROM rows_of_file")
+    pairs = zip(counts[::2], counts[1::2], strict=True)
+    return {
+        name: (month_first > day_first) - (day_first > month_first)
+        for name, (day_first, month_first) in zip(open_, pairs, strict=True)
+    }
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

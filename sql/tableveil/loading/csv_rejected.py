@@ -1,0 +1,115 @@
+"""Lines of CSV files that cannot be loaded, and the error that names all of them by column and kind of fault."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tableveil.backend import Session
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE
+from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine
+
+MOST_REJECTED = 100_000
+"""The most rejected values that are listed where none may be left out: the database keeps their lines."""
+
+_CAST = "CAST"
+_REASONS = {
+    "MISSING COLUMNS": "fewer columns than there are",
+    "TOO MANY COLUMNS": "more columns than there are",
+    "UNQUOTED VALUE": "a quote that does not end where the value ends",
+    "LINE SIZE OVER MAXIMUM": "more than 2,000,000 bytes",
+    "INVALID ENCODING": "bytes that are not of the encoding",
+}
+
+# The text behind a quote that is never closed is unknown, so it cannot be left out as a number of lines.
+_NEVER_LEFT_OUT = "UNQUOTED VALUE"
+
+_MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that does not fit: the kind of its first fault, and what stands there; `example` is a raw value."""
+
+    line: RejectedLine
+    kind: str
+    example: str
+
+    @property
+    def swallows(self) -> bool:
+        """Whether nobody can say how many lines are lost with it."""
+        return self.kind == _NEVER_LEFT_OUT
+
+
+def rejected_lines(
+    session: Session, table: str, types: Mapping[str, str], files: Mapping[Path, str], how: CsvFormat
+) -> list[Rejected]:
+    """One entry per line of the database's table of rejected values, by file and line."""
+    rows = session.rows(
+        "SELECT DISTINCT ON (file_id, line) line, coalesce(column_name, ''), error_type::VARCHAR, file_path, "
+        f"column_idx, csv_line[:1000] FROM {table} JOIN {table}_scans USING (scan_id, file_id) "
+        "ORDER BY file_id, line, column_name"
+    )
+    listed = []
+    for line, column, kind, path, position, content in rows:
+        reason = f"a value that is no {types[column]}" if kind == _CAST else _REASONS.get(kind, kind.lower())
+        file = files.get(Path(path), "") if len(files) > 1 else ""
+        example = _cell(content or "", position, how) if kind == _CAST else content or ""
+        listed.append(Rejected(RejectedLine(line, column, reason, file), kind, example))
+    return listed
+
+
+def _cell(content: str, position: int, how: CsvFormat) -> str:
+    """The value at a position, from 1, of a line; nothing if it cannot be told apart."""
+    reader = csv.reader([content], delimiter=how.delimiter or DEFAULT_DELIMITER, quotechar=how.quote or DEFAULT_QUOTE)
+    try:
+        cells = next(reader, [])
+    except csv.Error:
+        return ""
+    return cells[position - 1] if 0 < position <= len(cells) else ""
+
+
+def check_rejected(rejected: Sequence[Rejected], most: int, examples: bool) -> None:
+    """Raises `InvalidError` for more lines than may be left out: a fault for each column and kind, with `examples`."""
+    broken = [one for one in rejected if one.swallows]
+    if len(rejected) <= most and not broken:
+        return
+    groups: dict[tuple[str, str, str], list[Rejected]] = {}
+    for one in broken or rejected:
+        # Lines that are too short miss any column.
+        column = one.line.column if one.kind in (_CAST, _NEVER_LEFT_OUT) else ""
+        groups.setdefault((one.line.file, column, one.line.reason), []).append(one)
+    faults = [_fault(group, most, examples) for group in groups.values()]
+    raise InvalidError.about("CSV_LINES_REJECTED", "some lines cannot be loaded, and nothing was", faults)
+
+
+def _fault(group: Sequence[Rejected], most: int, examples: bool) -> Fault:
+    first = group[0]
+    place = [shortened(first.line.file)] if first.line.file else []
+    if len(group) == 1:
+        place.append(f"line {first.line.line}")
+        found = first.line.reason
+    else:
+        numbers = ", ".join(str(one.line.line) for one in group[:MOST_LINES_LISTED])
+        more = f" and {len(group) - MOST_LINES_LISTED:,} more" if len(group) > MOST_LINES_LISTED else ""
+        place += [] if first.kind == _CAST else ["lines"]
+        found = f"{first.line.reason}, {len(group):,} times, in lines {numbers}{more}"
+    if first.line.column and (first.kind == _CAST or len(group) == 1):
+        place.append(f"column {shortened(first.line.column)}")
+    if examples and (shown := dict.fromkeys(one.example for one in group if one.example)):
+        found += ", such as " + ", ".join(shortened(example) for example in list(shown)[:_MOST_EXAMPLES])
+    return Fault(", ".join(place), found, "a line with one value of its type for every column", _hint(first, most))
+
+
+def _hint(first: Rejected, most: int) -> str:
+    if first.swallows:
+        return "Correct the line; how many it swallowed cannot be told."
+    if first.kind != _CAST:
+        return f"Correct it, or leave such lines out (--max-rejected, now {most})."
+    as_text = "load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
+    if first.line.reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
+        return f"Correct it, say how dates are written (--date-format %d.%m.%Y, --timestamp-format), {as_text}"
+    return f"Correct it, say what stands for nothing (--null), {as_text}"

@@ -1,0 +1,163 @@
+"""Releases in which a value has one label in all records: one transformation, and aggregates of its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, column, table
+from tableveil.classes import KeyLayout
+from tableveil.lattice import Transformation
+from tableveil.release.aggregated import aggregate_of, stage_aggregates
+from tableveil.release.joined import (
+    group_at,
+    joined_rows,
+    joined_values,
+    label_at,
+    not_withheld,
+    of_classes,
+    positions_of,
+    released,
+)
+from tableveil.release.plan import NO_AGGREGATES, Aggregated, CodedRows, Codes, ReleasedColumn, ReleasePlan
+from tableveil.verification.written import AGGREGATES
+
+SUPPRESSED = "suppressed_classes"
+
+_CLASSES = "numbered_classes"
+_KEPT = "effective_kept"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByValue:
+    """One transformation for all records. See `Recoding`."""
+
+    transformation: Transformation
+    aggregated: Aggregated = NO_AGGREGATES
+    by: None = None
+    same_labels: bool = True
+
+    def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
+        """None: a column has one level."""
+        return ()
+
+    def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
+        """The keys of the suppressed classes, or the aggregates of the released ones."""
+        if self.aggregated.dictionaries:
+            stage_aggregates(session.embedded, self.aggregated, plan.kept, _keys(plan, plan.kept))
+            return
+        with session.embedded.relation("suppressed_keys", pa.table(_keys(plan, ~plan.kept))):
+            query = exp.select("*").from_(table("suppressed_keys"))
+            session.embedded.stage(SUPPRESSED, query)
+        session.lend(SUPPRESSED)
+
+    def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
+        """The rows of the classes that are not suppressed."""
+        if self.aggregated.dictionaries:
+            query, groups = joined_rows(plan, with_groups=True)
+            query = of_classes(plan, query, groups, AGGREGATES, "INNER").where(*not_withheld(plan))
+        else:
+            query, _ = kept_rows(plan, with_groups=False)
+        positions = positions_of(plan)
+        return query.select(*(alias(_released(plan, each, positions), each.name) for each in plan.columns()))
+
+    def suppressed(self, plan: ReleasePlan) -> exp.Select:
+        """The rows of the suppressed classes."""
+        query, groups = joined_rows(plan, with_groups=True)
+        return of_classes(plan, query, groups, SUPPRESSED, "SEMI")
+
+    def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
+        """Classes of joint ones may share their labels, and then their number."""
+        if self.aggregated.dictionaries:
+            return None
+        numbers = pa.array(_numbers(plan)[plan.kept], pa.int32())
+        with session.embedded.relation("numbered_keys", pa.table({**_keys(plan, plan.kept), "class": numbers})):
+            session.embedded.stage(_CLASSES, "SELECT * FROM numbered_keys")
+        session.lend(_CLASSES)
+        query, groups = joined_rows(plan, with_groups=True)
+        found = column("class", _CLASSES)
+        number = exp.Case(ifs=[exp.If(this=released(plan, found), true=found)])
+        return of_classes(plan, query, groups, _CLASSES, "LEFT"), number
+
+    def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
+        """Classes are numbered from 1."""
+        _stage_kept(session, plan)
+        query, own, person = joined_values(plan)
+        groups = {j: group_at(plan, j, plan.classes.at[j]) for j in range(len(plan.dictionaries))}
+        if plan.earlier is not None:
+            # Rows are told apart by their earlier classes, too.
+            query, groups[len(groups)] = plan.earlier.joined(query, "source", "earlier")
+        found = column("class", _KEPT)
+        class_ = exp.Case(ifs=[exp.If(this=released(plan, found), true=found)])
+        query = of_classes(plan, query, groups, _KEPT, "LEFT")
+        return CodedRows(query, class_, own, person, hashed=False, staged=(_KEPT,))
+
+    def classes_of(self, plan: ReleasePlan, generalized: Sequence[Codes], others: Sequence[Codes]) -> NDArray[np.intp]:
+        """By the groups of the codes."""
+        if not generalized:
+            return np.full(len(others[0]), 0 if len(plan.classes.counts) else -1)
+        return classes_by_groups(plan, generalized)
+
+
+def kept_rows(plan: ReleasePlan, *, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
+    """The rows of the classes that are not suppressed, without a select list, and their groups: see `joined_rows`."""
+    suppresses = bool((~plan.kept).any())
+    query, groups = joined_rows(plan, with_groups or suppresses)
+    if suppresses:
+        query = of_classes(plan, query, groups, SUPPRESSED, "ANTI")
+    return query.where(*not_withheld(plan)), groups
+
+
+def classes_by_groups(plan: ReleasePlan, generalized: Sequence[Codes]) -> NDArray[np.intp]:
+    """The positions of records' classes among the plan's, by the groups of their codes; -1 if there is none."""
+    classes, known = plan.classes, np.True_
+    groups = []
+    for dictionary, codes, level in zip(plan.dictionaries, generalized, classes.at, strict=True):
+        known = known & (codes != -1)
+        if dictionary.withholds:
+            known = known & (codes != dictionary.levels.null_code)
+        groups.append(dictionary.levels.groups[level][codes])
+    words = classes.layout.pack([np.where(known, group, 0) for group in groups])
+    number_of_classes = len(classes.counts)
+    keys = np.concatenate([np.stack(classes.words, axis=1), np.stack(words, axis=1)])
+    _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    # The classes come first, each with a key of its own.
+    found = first[key.reshape(-1)[number_of_classes:]]
+    return np.where(known & (found < number_of_classes), found, -1)
+
+
+def _keys(plan: ReleasePlan, wanted: NDArray[np.bool_]) -> dict[str, pa.Array]:
+    """The keys of the wanted classes."""
+    return {f"w{word}": pa.array(keys[wanted]) for word, keys in enumerate(plan.classes.words)}
+
+
+def _released(plan: ReleasePlan, of: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
+    if of.aggregated is not None:
+        return aggregate_of(plan, of.aggregated)
+    return label_at(of, of.level, positions)
+
+
+def _numbers(plan: ReleasePlan) -> NDArray[np.int64]:
+    """Per class the number of its labels, from 1: joint classes may share their labels."""
+    attributes = range(len(plan.dictionaries))
+    layout = KeyLayout.of([plan.classes.layout.radices[j] for j in attributes])
+    keys = layout.pack([plan.classes.groups(j) for j in attributes])
+    _, numbers = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64) + 1
+
+
+def _stage_kept(session: WarehouseSession, plan: ReleasePlan) -> None:
+    """The keys of the released classes with their numbers, from 1, in the order of hashes of their labels."""
+    keys, attributes = _keys(plan, plan.kept), range(len(plan.classes.at))
+    labels = {f"l{j}": pa.array(plan.classes.groups(j)[plan.kept].astype(np.int32)) for j in attributes}
+    order = f"hash({', '.join(labels)}), {', '.join(keys)}" if labels else ", ".join(keys)
+    with session.embedded.relation("keys", pa.table(keys | labels)):
+        session.embedded.stage(
+            _KEPT, f"SELECT {', '.join(keys)}, (row_number() OVER (ORDER BY {order}))::INTEGER AS class FROM keys"
+        )
+    session.lend(_KEPT)

@@ -1,0 +1,204 @@
+"""Releases of clusters, in which aggregates replace the values of all quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, WarehouseSession, alias, column, conjunction, number, row_hash, table
+from tableveil.counting.base import joined_value
+from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
+from tableveil.lattice import Transformation
+from tableveil.release.aggregated import aggregate_of, stage_aggregates
+from tableveil.release.joined import label_at
+from tableveil.release.plan import Aggregated, CodedRows, Codes, ReleasePlan
+from tableveil.verification.written import AGGREGATES, MEMBERS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """The members of each cluster.
+
+    Entry i: `counts[i]` records with the code `codes[j][i]` of each aggregated column j, and `sensitive[s][i]` of each
+    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. Where people have
+    several records, these are the last of `by`. The writer chooses among records with equal codes; the choice must not
+    depend on their order in the source.
+    """
+
+    by: tuple[SensitiveDictionary | PeopleDictionary, ...]
+    codes: tuple[Codes, ...]
+    sensitive: tuple[Codes, ...]
+    classes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Clusters with their members: the plan's classes, keyed by their number, of which all are kept. See `Recoding`."""
+
+    aggregated: Aggregated
+    members: Members
+    transformation: Transformation = ()
+    same_labels: bool = False
+
+    @property
+    def by(self) -> tuple[SensitiveDictionary | PeopleDictionary, ...] | None:
+        """The columns of the members."""
+        return self.members.by
+
+    def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
+        """None: no column has levels."""
+        return ()
+
+    def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
+        """The members of clusters, and their aggregates."""
+        _stage_members(session.embedded, self.members)
+        _stage_aggregates(session.embedded, plan)
+
+    def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
+        """The members of clusters."""
+        query, values = self._rows(session, plan)
+        for dictionary in plan.aggregated_columns:
+            values[dictionary.column.name] = aggregate_of(plan, dictionary)
+        return query.select(*(alias(values[released.name], released.name) for released in plan.columns()))
+
+    def suppressed(self, plan: ReleasePlan) -> exp.Select:
+        """None: all clusters are kept."""
+        return exp.select().from_(plan.source.table("source")).where(exp.false())
+
+    def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
+        """None: records with equal values may be in different clusters."""
+        return None
+
+    def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
+        """Members alone."""
+        query, unchanged = self._rows(session, plan)
+        own = {found.column.name: column(f"c{i}", "rows") for i, found in enumerate(plan.aggregated_columns)}
+        last = len(own) + len(self.members.by) - 1
+        person = column(f"c{last}", "rows") if plan.people is not None else None
+        return CodedRows(query, row_hash(column("class", MEMBERS)), own, person, hashed=True, values=unchanged)
+
+    def classes_of(self, plan: ReleasePlan, generalized: Sequence[Codes], others: Sequence[Codes]) -> NDArray[np.intp]:
+        """Records with equal codes are divided among the clusters with such records, in the source's proportions."""
+        return clusters_of(self.members, others)
+
+    def _rows(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, dict[str, exp.Expr]]:
+        """The rows without a select list yet, and by name the columns that are released unchanged."""
+        own = [released for released in plan.columns() if released.aggregated is None]
+        labels = [label_at(released, 0, {}) for released in own]
+        query = _member_rows(plan, self.members, labels, _split(session.embedded))
+        return query, {released.name: column(f"v{i}", "rows") for i, released in enumerate(own)}
+
+
+def alike(session: Session, plan: ReleasePlan) -> NDArray[np.intp]:
+    """Per cluster of a plan the number, from 0, of the class that it forms with all whose released values are equal."""
+    _stage_aggregates(session, plan)
+    columns = [exp.Ordered(this=column(f"a{j}")) for j, _ in enumerate(plan.aggregated_columns)]
+    same = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=columns))
+    found = session.arrays(exp.select(alias(same, "place")).from_(table(AGGREGATES)).order_by(column("class")))
+    session.forget(AGGREGATES)
+    return found["place"].astype(np.intp) - 1
+
+
+def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
+    """Per record the cluster it is in, -1 if it was set aside.
+
+    Records with equal codes are divided among the clusters with such records, in their order, in the source's
+    proportions.
+    """
+    entries = np.stack([*members.codes, *members.sensitive], axis=1)
+    known = np.all([code != -1 for code in codes], axis=0)
+    keys = np.concatenate([entries, np.stack(codes, axis=1)[known]])
+    _, key = np.unique(keys, axis=0, return_inverse=True)
+    of_entry, of_record = np.split(key.reshape(-1), [len(entries)])
+    sorted_entries = np.lexsort((members.classes, of_entry))
+    ends = np.cumsum(members.counts[sorted_entries])
+    total = np.bincount(of_entry, members.counts, minlength=len(np.unique(key)))
+    sampled = np.bincount(of_record, minlength=len(total))
+    first = np.cumsum(total) - total
+    by_key = np.argsort(of_record, kind="stable")
+    rank = np.empty(len(of_record))
+    rank[by_key] = np.arange(len(of_record)) - (np.cumsum(sampled) - sampled)[of_record[by_key]]
+    place = first[of_record] + (rank + 0.5) * total[of_record] / sampled[of_record]
+    found = np.full(len(known), -1, np.intp)
+    found[known] = members.classes[sorted_entries[np.searchsorted(ends, place, side="right")]]
+    return found
+
+
+def _stage_aggregates(session: Session, plan: ReleasePlan) -> None:
+    keys = {"class": pa.array(np.flatnonzero(plan.kept))}
+    stage_aggregates(session, plan.recoding.aggregated, plan.kept, keys)
+
+
+def _stage_members(session: Session, members: Members) -> None:
+    codes = (*members.codes, *members.sensitive)
+    order = np.lexsort((members.classes, *reversed(codes)))
+    sorted_codes = [of[order] for of in codes]
+    counts = members.counts[order]
+    last = np.cumsum(counts)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([of[1:] != of[:-1] for of in sorted_codes], axis=0)
+    # Each combination of codes numbers its records from the beginning.
+    before = (last - counts)[new]
+    last -= np.repeat(before, np.diff(np.append(np.flatnonzero(new), len(order))))
+    columns = {f"c{i}": pa.array(of) for i, of in enumerate(sorted_codes)}
+    columns |= {
+        "first": pa.array(last - counts + 1),
+        "last": pa.array(last),
+        "class": pa.array(members.classes[order]),
+    }
+    with session.relation("staged", pa.table(columns)):
+        query = exp.select("*").from_(table("staged"))
+        session.stage(MEMBERS, query)
+
+
+def _split(session: Session) -> bool:
+    """Whether any records with equal codes are in different classes."""
+    several = exp.GT(this=column("first"), expression=number(1))
+    found: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(several))))
+    return found
+
+
+def _member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr], numbered: bool) -> exp.Select:
+    """The rows of the source, joined to the aggregates of their classes; `released` are their own columns, by position.
+
+    These are named `v0`, `v1`, … of the alias `rows`. If `numbered`, these columns order records with equal codes, and
+    never their place in the source: records that are equal in all of them are equal in the release.
+    """
+    query = exp.select().from_(plan.source.table("source"))
+    codes = []
+    for i, dictionary in enumerate(_joined(plan, members)):
+        query, code = joined_value(query, dictionary, "source", f"d{i}")
+        codes.append(alias(code, f"c{i}"))
+    own = [alias(value, f"v{i}") for i, value in enumerate(released)]
+    rows = query.select(*codes, *own)
+    same: list[exp.Expr] = [
+        exp.EQ(this=column(f"c{i}", "rows"), expression=column(f"c{i}", MEMBERS)) for i in range(len(codes))
+    ]
+    if numbered:
+        place = exp.Window(
+            this=exp.RowNumber(),
+            partition_by=[column(f"c{i}") for i in range(len(codes))],
+            order=exp.Order(expressions=[exp.Ordered(this=column(f"v{i}")) for i in range(len(own))]) if own else None,
+        )
+        rows = exp.select("*", alias(place, "place")).from_(rows.subquery("unnumbered"))
+        same.append(exp.GTE(this=column("place", "rows"), expression=column("first", MEMBERS)))
+    of_class = exp.EQ(this=column("class", MEMBERS), expression=column("class", AGGREGATES))
+    # Records are equal in many clusters, of which only the last that begins by then is compared.
+    joined = exp.select().from_(rows.subquery("rows"))
+    joined = joined.join(table(MEMBERS), on=conjunction(same), join_type="ASOF" if numbered else "")
+    if numbered:
+        joined = joined.where(exp.LTE(this=column("place", "rows"), expression=column("last", MEMBERS)))
+    return joined.join(table(AGGREGATES), on=of_class)
+
+
+def _joined(
+    plan: ReleasePlan, members: Members
+) -> Iterator[AggregatedDictionary | SensitiveDictionary | PeopleDictionary]:
+    yield from plan.aggregated_columns
+    yield from members.by

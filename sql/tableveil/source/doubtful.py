@@ -1,0 +1,318 @@
+"""Finds values that look wrong in a source's columns: how many records have one, and the expression that repairs it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, drop, padded, render, table, text
+from tableveil.drafting import Meaning, meaning_of
+from tableveil.hierarchy import ValueKind
+from tableveil.source.model import Column, Source
+
+Repair = Callable[[exp.Expr], exp.Expr]
+
+
+class DoubtKind(StrEnum):
+    """The reason why values look wrong."""
+
+    SHORT_CODE = "SHORT_CODE"
+    SPELLING = "SPELLING"
+    SENTINEL = "SENTINEL"
+    FAR_OUTSIDE = "FAR_OUTSIDE"
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulValues:
+    """Values of a column that look wrong: the records that have one, and the SQL expression in place of the column."""
+
+    column: str
+    kind: DoubtKind
+    records: int
+    repair: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """The findings in the order of the columns, and a SELECT that repairs all of them; empty without findings."""
+
+    findings: tuple[DoubtfulValues, ...]
+    repair_query: str
+
+
+FEWEST_RECORDS = 100
+"""Nobody can tell of fewer which are unlike the others."""
+
+MOST_SPELLINGS = 50
+"""The most values that a repair spells out."""
+
+_USUAL = 0.75
+_SHORTEST_CODE = 4
+_FAR_NUMBERS, _FAR_DATES = 3, 1
+"""So many spans between the outer hundredths, beyond these."""
+
+_ALONE = 0.1
+"""So far from the others, by their span, it stands for none as well."""
+
+_OFTEN = 5
+"""So many times as often as others, a date stands for none."""
+
+_NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
+_DATES = (ValueKind.DATE, ValueKind.TIMESTAMP)
+_UNKNOWN = (
+    *("unknown", "unbekannt", "inconnu", "desconocido", "sconosciuto", "desconhecido", "onbekend"),
+    *("n/a", "na", "n.a.", "k.a.", "k. a.", "o.a.", "keine angabe", "not known", "not available", "missing"),
+    *("null", "nil", "nan", "-", "--", "?", "??", "???", ".", "xx", "xxx", "tbd", "#n/a"),
+)
+_LARGE = tuple(10**digits - 1 for digits in range(2, 10))
+_NEGATIVE = (-1, *(-number for number in (9, *_LARGE)))
+_DAYS = (
+    *("1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01"),
+    *("1970-01-01", "2099-12-31", "2999-12-31", "9999-01-01", "9999-12-31"),
+)
+
+_VALUES = table("doubted_values", "", "temp")
+
+
+def doubts(session: Session, source: Source, columns: Sequence[Column], all_columns: Sequence[str]) -> Doubts:
+    """Looks at the values of `columns`; the repairing SELECT has `all_columns`. Call it in a transaction."""
+    found: list[DoubtfulValues] = []
+    repaired: dict[str, exp.Expr] = {}
+    for each in columns:
+        for kind, records, repair in _found(session, source, each):
+            found.append(DoubtfulValues(each.name, kind, records, render(repair(column(each.name)))))
+            repaired[each.name] = repair(repaired.get(each.name, column(each.name)))
+    if not found:
+        return Doubts((), "")
+    wanted = [alias(repaired[name], name) if name in repaired else column(name) for name in all_columns]
+    place = source.reference
+    rows = exp.select(*wanted).from_(table(place.table, place.schema))
+    if source.query is not None:
+        names = ", ".join(render(each) for each in wanted)
+        return Doubts(tuple(found), f"SELECT {names} FROM (\n{source.query.text}\n) AS {render(_SOURCE)}")
+    return Doubts(tuple(found), render(rows))
+
+
+_SOURCE = exp.to_identifier("source", quoted=True)
+
+
+def largest_shares(session: Session, source: Source, names: Iterable[str]) -> dict[str, float]:
+    """The share of the records that the most frequent value of each column has; NULL is a value like others."""
+    counted = {
+        name: exp.select(alias(exp.Count(this=exp.Star()), "records")).from_(source.table()).group_by(column(name))
+        for name in names
+    }
+    most = exp.Max(this=column("records"))
+    return {
+        name: float(
+            session.value(exp.select(exp.Div(this=most.copy(), expression=_total())).from_(found.subquery("v")))
+        )
+        for name, found in counted.items()
+    }
+
+
+def _total() -> exp.Expr:
+    return cast(exp.Sum(this=column("records")), "DOUBLE")
+
+
+def _found(session: Session, source: Source, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """The doubts about one column, the sentinels first: they are not far outside as well."""
+    if of.kind not in (ValueKind.TEXT, *_NUMBERS, *_DATES):
+        return
+    value = cast(column(of.name), "VARCHAR") if of.kind is ValueKind.TEXT else column(of.name)
+    counted = exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "records"))
+    counted = counted.from_(source.table()).where(column(of.name).is_(exp.null()).not_()).group_by(value.copy())
+    session.stage(_VALUES.name, counted)
+    records: int = session.value("SELECT coalesce(sum(records), 0)::BIGINT FROM temp.doubted_values")
+    if records >= FEWEST_RECORDS:
+        if of.kind is ValueKind.TEXT:
+            yield from _texts(session, of)
+        elif of.kind in _NUMBERS:
+            yield from _numbers(session, of)
+        else:
+            yield from _dates(session, of)
+        yield from _short_codes(session, of, records)
+    session.execute(drop("TABLE", _VALUES))
+
+
+def _short_codes(session: Session, of: Column, records: int) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Codes that seem to have lost leading zeros: nearly all others have more digits, and some of them begin with 0."""
+    postal = meaning_of(of.name) is Meaning.POSTAL_CODE
+    if of.kind is not ValueKind.TEXT and not (of.kind is ValueKind.INTEGER and postal):
+        return
+    lengths = session.rows(
+        "SELECT length(value::VARCHAR), sum(records)::BIGINT, bool_or(starts_with(value::VARCHAR, '0')) "
+        "FROM temp.doubted_values WHERE regexp_full_match(value::VARCHAR, '[0-9]+') GROUP BY ALL"
+    )
+    if not lengths:
+        return
+    usual, often, zeros = max(lengths, key=lambda row: row[1])
+    short = sum(count for length, count, _ in lengths if length < usual)
+    longer = any(length > usual for length, _, _ in lengths)
+    if short and not longer and often >= _USUAL * records and usual >= _SHORTEST_CODE and (zeros or postal):
+
+        def repair(value: exp.Expr) -> exp.Expr:
+            told = value if of.kind is ValueKind.TEXT else cast(value, "VARCHAR")
+            digits_only = exp.RegexpLike(this=told.copy(), expression=text(f"^[0-9]{{1,{usual - 1}}}$"))
+            return exp.Case(default=told).when(digits_only, padded(told.copy(), usual, "0"))
+
+        yield DoubtKind.SHORT_CODE, short, repair
+
+
+def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Words for nothing, and spellings that differ by case or spaces."""
+    unknown = session.rows(
+        "SELECT lower(trim(value)), sum(records)::BIGINT FROM temp.doubted_values "
+        "WHERE list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY ALL ORDER BY ALL",
+        [list(_UNKNOWN)],
+    )
+    if unknown:
+        words = [text(word) for word, _ in unknown]
+
+        def without(value: exp.Expr) -> exp.Expr:
+            return exp.Case(default=value).when(exp.In(this=_folded(value), expressions=words), exp.null())
+
+        yield DoubtKind.SENTINEL, sum(count for _, count in unknown), without
+    spelled = session.rows(
+        "SELECT lower(trim(value)) AS folded, arg_max(trim(value), (records, value)), "
+        "(sum(records) - max(records))::BIGINT FROM temp.doubted_values "
+        "WHERE NOT list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY folded HAVING count(*) > 1 ORDER BY folded",
+        [list(_UNKNOWN)],
+    )
+    if not spelled:
+        return
+
+    def same(value: exp.Expr) -> exp.Expr:
+        if len(spelled) > MOST_SPELLINGS:
+            return _folded(value)
+        case = exp.Case(this=_folded(value), default=value)
+        for folded, usual, _ in spelled:
+            case = case.when(text(folded), text(usual))
+        return case
+
+    yield DoubtKind.SPELLING, sum(count for *_, count in spelled), same
+
+
+def _folded(value: exp.Expr) -> exp.Expr:
+    return exp.Lower(this=exp.Trim(this=value.copy()))
+
+
+def _numbers(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Numbers of nines far beyond the others, negative ones below zero, and all others far outside."""
+    finite = "isfinite(value::DOUBLE)"
+    least, second_least, second, greatest = _ends(session, "value::DOUBLE", finite)
+    gone: list[int] = []
+    if greatest in _LARGE and greatest - second > max(second - least, 1):
+        gone.append(int(greatest))
+    if least in _NEGATIVE and second_least >= 0:
+        gone.append(int(least))
+    if gone:
+        yield DoubtKind.SENTINEL, _records_of(session, "value::DOUBLE", gone), _nullified(map(_number, gone))
+    yield from _far_outside(session, of, "value::DOUBLE", finite, gone, _FAR_NUMBERS)
+
+
+def _dates(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Days that stand for none, as they are far more frequent than others or far from them; and days far outside."""
+    finite, day = "isfinite(value)", "CASE WHEN isfinite(value) THEN value::DATE - DATE '1970-01-01' END::DOUBLE"
+    least, second_least, second, greatest = _ends(session, day, finite)
+    often = session.value(f"SELECT {_OFTEN} * sum(records) / count(*) FROM temp.doubted_values WHERE {finite}")
+    listed = session.rows(
+        f"SELECT {day}, value::DATE::VARCHAR, sum(records)::BIGINT FROM temp.doubted_values WHERE {finite} "
+        "AND list_contains(?::DATE[], value::DATE) AND value = value::DATE GROUP BY ALL ORDER BY ALL",
+        [list(_DAYS)],
+    )
+    gone: list[float] = []
+    days: list[exp.Expr] = []
+    records = 0
+    for position, written, count in listed:
+        far = _ALONE * (second - second_least)
+        alone = (position == least and second_least - least > far) or (position == greatest and greatest - second > far)
+        if alone or count > often:
+            gone.append(position)
+            days.append(cast(text(written), of.type))
+            records += count
+    if gone:
+        yield DoubtKind.SENTINEL, records, _nullified(days)
+    yield from _far_outside(session, of, day, finite, gone, _FAR_DATES)
+
+
+def _ends(session: Session, value: str, finite: str) -> tuple[float, float, float, float]:
+    """The two least and the two greatest different values, as numbers in ascending order."""
+    found = session.row(
+        f"SELECT min(v, 2), max(v, 2) FROM (SELECT DISTINCT {value} AS v FROM temp.doubted_values WHERE {finite})"
+    )
+    low, high = (list(ends or [0.0]) for ends in found)
+    return low[0], low[-1], high[-1], high[0]
+
+
+def _records_of(session: Session, value: str, gone: Sequence[float]) -> int:
+    found: int = session.value(
+        f"SELECT coalesce(sum(records), 0)::BIGINT FROM temp.doubted_values WHERE list_contains(?::DOUBLE[], {value})",
+        [list(gone)],
+    )
+    return found
+
+
+def _far_outside(
+    session: Session, of: Column, value: str, finite: str, gone: Sequence[float], spans: int
+) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    known = f"FROM temp.doubted_values WHERE {finite} AND NOT list_contains(?::DOUBLE[], {value})"
+    first, last = session.row(
+        "SELECT min(v) FILTER (WHERE upto >= 0.01 * total), min(v) FILTER (WHERE upto >= 0.99 * total) "
+        f"FROM (SELECT {value} AS v, sum(records) OVER (ORDER BY value) AS upto, sum(records) OVER () AS total "
+        f"{known})",
+        [list(gone)],
+    )
+    if first is None or last <= first:
+        return
+    lowest, highest = first - spans * (last - first), last + spans * (last - first)
+    if of.kind in _NUMBERS and first >= 0:
+        lowest = min(0.0, first)
+    outside: int = session.value(
+        f"SELECT coalesce(sum(records), 0)::BIGINT {known} AND NOT ({value} BETWEEN ? AND ?)",
+        [list(gone), lowest, highest],
+    )
+    ends = _written(of, lowest, highest)
+    if outside and ends is not None:
+        low, high = ends
+
+        def inside(told: exp.Expr) -> exp.Expr:
+            return exp.Case().when(exp.Between(this=told.copy(), low=low.copy(), high=high.copy()), told)
+
+        yield DoubtKind.FAR_OUTSIDE, outside, inside
+
+
+def _written(of: Column, lowest: float, highest: float) -> tuple[exp.Expr, exp.Expr] | None:
+    """The bounds, rounded outwards: whole years, or two digits; None for days that no year has."""
+    if of.kind in _DATES:
+        first, last = (datetime.date(1970, 1, 1).toordinal() + int(day) for day in (lowest, highest))
+        if not 1 <= first <= last <= datetime.date.max.toordinal():
+            return None
+        years = datetime.date.fromordinal(first).year, datetime.date.fromordinal(last).year
+        return cast(text(f"{years[0]:04d}-01-01"), of.type), cast(text(f"{years[1]:04d}-12-31"), of.type)
+    step = Decimal(1).scaleb(Decimal(highest - lowest).adjusted() - 1)
+    low = (Decimal(lowest) / step).to_integral_value(ROUND_FLOOR) * step
+    high = (Decimal(highest) / step).to_integral_value(ROUND_CEILING) * step
+    return _number(low), _number(high)
+
+
+def _number(value: Any) -> exp.Expr:
+    plain = exp.Literal.number(f"{abs(value):f}" if isinstance(value, Decimal) else str(abs(value)))
+    return exp.Neg(this=plain) if value < 0 else plain
+
+
+def _nullified(values: Any) -> Repair:
+    listed = list(values)
+
+    def repair(told: exp.Expr) -> exp.Expr:
+        return exp.Case(default=told).when(
+            exp.In(this=told.copy(), expressions=[value.copy() for value in listed]), exp.null()
+        )
+
+    return repair

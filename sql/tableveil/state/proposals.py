@@ -1,0 +1,118 @@
+"""The store of proposals, which are the owner's alone: they show values of the source, and what releases would lose."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from tableveil.backend import Ledger
+from tableveil.policy import TableReference
+from tableveil.source.doubtful import DoubtfulValues
+from tableveil.state import joint_texts
+from tableveil.state.joint_texts import JointText
+from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import by_reads
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLeft:
+    """The rest of a quasi-identifier: its different labels, and the share of released records at its top level."""
+
+    column: str
+    labels: int
+    hidden: float
+    erased: bool
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class TriedPolicy:
+    """A policy that was tried, as JSON; without a score it makes no release, and `failure` says why.
+
+    `decisions` are needed before it can be recommended; `highest_risk` is that of a row to be a given person's.
+    """
+
+    policy: str
+    method: str
+    k: int
+    score: float | None = None
+    suppressed_records: int = 0
+    highest_risk: float | None = None
+    columns: tuple[ColumnLeft, ...] = ()
+    decisions: tuple[str, ...] = ()
+    failure: str = ""
+    recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal; `request` is the request as JSON, `seconds` are those from the job's start.
+
+    The recommended alternative comes first. `decisions` are those that all of them need. The alternatives depend on
+    the `releases`, and are for readers of all of them.
+    """
+
+    number: int
+    job: int
+    created_at: datetime
+    source: TableReference
+    records: int
+    notes: tuple[str, ...]
+    decisions: tuple[str, ...]
+    repair_query: str
+    recommendation: str
+    seconds: float
+    request: str
+    findings: tuple[DoubtfulValues, ...]
+    alternatives: tuple[TriedPolicy, ...]
+    releases: tuple[int, ...] = ()
+
+
+_COLUMNS = Table(
+    "proposal_columns",
+    ColumnLeft,
+    *("proposal", "alternative"),
+    position=True,
+    names={"column": "column_name"},
+)
+
+LEFT_OUT = "The policies were tried beside other releases, of which you may not see all: they are left out."
+
+
+class _Proposals(NumberedTable[Proposal]):
+    """Proposals, some of which depend on other releases."""
+
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Proposal]]) -> None:
+        """With the releases that they depend on."""
+        super().insert_all(ledger, rows)
+        for one in itertools.chain.from_iterable(rows.values()):
+            if one.releases:
+                joint_texts.insert(ledger, one.job, [JointText(joint_texts.WHOLE, one.releases)])
+
+    def _for_reader(self, ledger: Ledger, rows: list[Proposal]) -> list[Proposal]:
+        """The proposals, without alternatives where these depend on a release that the ledger's reader may not see."""
+        hidden = joint_texts.hidden(ledger, [one.job for one in rows])
+        return [
+            replace(one, alternatives=(), recommendation=LEFT_OUT) if hidden[one.job] else one
+            for one in super()._for_reader(ledger, rows)
+        ]
+
+
+PROPOSALS = _Proposals(
+    "proposals",
+    Proposal,
+    "proposal_numbers",
+    names={"releases": None},
+    parts={
+        "findings": Table(
+            "proposal_findings", DoubtfulValues, "proposal", position=True, names={"column": "column_name"}
+        ),
+        "alternatives": Table(
+            "proposal_alternatives", TriedPolicy, "proposal", position=True, parts={"columns": _COLUMNS}
+        ),
+    },
+    seen=lambda sight: by_reads(sight.owned),
+)

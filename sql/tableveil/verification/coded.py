@@ -1,0 +1,139 @@
+"""The records of `unchanged` and the rows of `held` as small numbers: read once, for all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tableveil.backend import Session
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """A column of hashes: a `code` per record, and the hash of each code."""
+
+    code: Codes
+    hashes: NDArray[np.uint64]
+
+    @property
+    def number(self) -> int:
+        """How many different hashes there are."""
+        return len(self.hashes)
+
+    def coded(self, others: NDArray[np.uint64]) -> Codes:
+        """The codes of other rows' hashes; hashes that no record has share the next code."""
+        found = pc.fill_null(pc.index_in(pa.array(others), value_set=pa.array(self.hashes)), self.number)
+        codes: Codes = found.to_numpy().astype(np.int64)
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The source's records, each of which occurs some `times`.
+
+    `classes` has their place among those of `Held`, -1 if it is none of these. They have own values, whose labels are
+    `labels` by code, and values of the columns. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none, and
+    `order` is one of their own, in which no class comes first.
+    """
+
+    classes: Codes
+    times: Codes
+    own: tuple[Hashed, ...]
+    labels: tuple[Codes, ...]
+    values: tuple[Hashed, ...]
+    numbers: Mapping[str, NDArray[np.float64]]
+    order: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Released rows by class, from 0: the codes of their values, and how many they are, or whose each is.
+
+    `classes` ascends; `numbers` are the classes' own.
+    """
+
+    numbers: Codes
+    classes: Codes
+    rows: Codes
+    values: tuple[Codes, ...]
+    _counted: dict[int, tuple[Codes, Codes, Codes]] = field(default_factory=dict)
+
+    def of(self, i: int) -> tuple[Codes, Codes, Codes]:
+        """How often each class has each value of a column: classes, which ascend, values, and rows."""
+        if i not in self._counted:
+            values = int(self.values[i].max(initial=0)) + 1
+            keys, rows = tally(self.classes * values + self.values[i], self.rows, len(self.numbers) * values)
+            self._counted[i] = keys // values, keys % values, rows
+        return self._counted[i]
+
+
+def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool) -> tuple[Records, Held]:
+    """Reads both tables; `numbers` if the first one has them."""
+    own, values = [f"o{j}" for j in range(identifiers)], [f"v{i}" for i in range(columns)]
+    labels = [f"l{j}" for j in range(identifiers)]
+    told = [f"{letter}{at}" for letter, many in (("x", identifiers), ("y", columns)) for at in range(many) if numbers]
+    mixed = ", ".join((*(f"o{j}, l{j}" for j in range(identifiers)), *values))
+    shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in told)
+    read = session.arrays(
+        f"SELECT class, n, {', '.join((*own, *labels, *values))}{shown}, hash({mixed}) AS mixed FROM unchanged"
+    )
+    of_values = tuple(_hashed(read[name]) for name in values)
+    held = held_rows(session.arrays(f"SELECT class, n, {', '.join(values)} FROM held"), of_values)
+    of_own = tuple(_hashed(read[name]) for name in own)
+    place = np.minimum(np.searchsorted(held.numbers, read["class"]), max(len(held.numbers) - 1, 0))
+    there = held.numbers[place] == read["class"] if len(held.numbers) else np.zeros(len(place), np.bool_)
+    records = Records(
+        np.where(there, place, -1),
+        read["n"].astype(np.int64),
+        of_own,
+        tuple(_labels(hashed, read[label]) for hashed, label in zip(of_own, labels, strict=True)),
+        of_values,
+        {name: read[name] for name in told},
+        np.argsort(read["mixed"], kind="stable"),
+    )
+    return records, held
+
+
+def held_rows(arrays: Mapping[str, NDArray[Any]], values: Sequence[Hashed]) -> Held:
+    """Rows of a `class`, `n` of each, with hashes `v<i>`."""
+    order = np.argsort(arrays["class"], kind="stable")
+    numbers, classes = np.unique(arrays["class"][order], return_inverse=True)
+    codes = tuple(hashed.coded(arrays[f"v{i}"])[order] for i, hashed in enumerate(values))
+    return Held(numbers.astype(np.int64), classes.astype(np.int64), arrays["n"][order].astype(np.int64), codes)
+
+
+def tally(keys: Codes, times: Codes, number: int) -> tuple[Codes, Codes]:
+    """The different keys, which ascend and are below the number, and how often they occur."""
+    # Sums of whole numbers below 2^53 are exact.
+    if number <= max(1 << 16, 4 * len(keys)):
+        counts = np.bincount(keys, weights=times, minlength=number)
+        different = np.flatnonzero(counts)
+        return different, counts[different].astype(np.int64)
+    different, place = np.unique(keys, return_inverse=True)
+    return different, np.bincount(place, weights=times, minlength=len(different)).astype(np.int64)
+
+
+def spans(first: Codes, number: Codes) -> tuple[Codes, Codes]:
+    """The positions `first`, `first + 1`, … of spans of these numbers of rows, and for each the place of its span."""
+    span = np.repeat(np.arange(len(number)), number)
+    return np.arange(len(span)) - (np.cumsum(number) - number)[span] + first[span], span
+
+
+def _hashed(hashes: NDArray[Any]) -> Hashed:
+    encoded = pa.array(hashes).dictionary_encode()
+    return Hashed(encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_numpy())
+
+
+def _labels(own: Hashed, label: NDArray[Any]) -> Codes:
+    of_own = np.empty(own.number, label.dtype)
+    of_own[own.code] = label
+    codes: Codes = np.unique(of_own, return_inverse=True)[1].astype(np.int64)
+    return codes

@@ -1,0 +1,92 @@
+"""The check of each method's release: whether its models hold, by labels, by levels of their own or by members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tableveil.backend import WarehouseSession
+from tableveil.policy import (
+    AGGREGATED_COLUMNS,
+    FULL_DOMAIN,
+    LOCAL_RECODING,
+    MICROAGGREGATION,
+    RECORD_LEVEL,
+    Policy,
+)
+from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.clustered import CLUSTERED, stage_clustered
+from tableveil.verification.own_levels import drop_own_levels, read_own_levels
+from tableveil.verification.people import check_people, counts_people
+from tableveil.verification.record_level import check_record_level
+from tableveil.verification.together import check_own_classes_of_people
+from tableveil.verification.unchanged import check_unchanged
+from tableveil.verification.written import Written
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A written release; `judged_classes` has its classes."""
+
+    session: WarehouseSession
+    policy: Policy
+    quasi_identifiers: Sequence[str]
+    marker: str
+    source_records: int
+    written: Written
+
+
+def check_method(judged: Judged) -> list[str]:
+    """The faults of a release by its policy's method."""
+    return _CHECKS[judged.policy.method.name](judged)
+
+
+def _by_labels(judged: Judged) -> list[str]:
+    session, policy, written = judged.session, judged.policy, judged.written
+    problems = check_people(session, policy, judged.source_records, written)
+    return [*problems, *check_unchanged(session, policy, judged.marker, written)]
+
+
+def _with_aggregates(judged: Judged) -> list[str]:
+    return [*_by_labels(judged), *_aggregates(judged)]
+
+
+def _of_clusters(judged: Judged) -> list[str]:
+    """Insensitive columns are not looked at again."""
+    session, policy, written = judged.session, judged.policy, judged.written
+    problems = []
+    if written.people:
+        problems = stage_clustered(session.embedded, policy, judged.quasi_identifiers, judged.marker, written)
+    problems += check_people(session, policy, judged.source_records, written)
+    session.embedded.execute(f"DROP TABLE IF EXISTS temp.main.{CLUSTERED}")
+    return [*problems, *_aggregates(judged)]
+
+
+def _by_own_levels(judged: Judged) -> list[str]:
+    session, policy, written = judged.session, judged.policy, judged.written
+    problems = read_own_levels(session, policy, written, count_people=counts_people(policy))
+    problems = problems or [
+        *check_people(session, policy, judged.source_records, written, own_levels=True),
+        *check_unchanged(session, policy, judged.marker, written, own_levels=True),
+        *check_own_classes_of_people(session.embedded, policy, written),
+    ]
+    drop_own_levels(session.embedded, written)
+    return problems
+
+
+def _by_the_game(judged: Judged) -> list[str]:
+    return check_record_level(judged.session, judged.policy, judged.source_records, judged.written)
+
+
+def _aggregates(judged: Judged) -> list[str]:
+    session, names = judged.session.embedded, judged.quasi_identifiers
+    return check_aggregated(session, judged.policy, names, judged.marker, judged.written)
+
+
+_CHECKS: Mapping[str, Callable[[Judged], list[str]]] = {
+    FULL_DOMAIN.name: _by_labels,
+    AGGREGATED_COLUMNS.name: _with_aggregates,
+    MICROAGGREGATION.name: _of_clusters,
+    LOCAL_RECODING.name: _by_own_levels,
+    RECORD_LEVEL.name: _by_the_game,
+}

@@ -1,0 +1,35 @@
+"""The numbers of analysts' answers, at a small size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import discharges
+from benchmarks.answers.first_tries import QUESTIONS, first_tries
+from benchmarks.answers.intervals import intervals
+from benchmarks.answers.speed import speed
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discharges, "CACHE", tmp_path / "cache")
+
+
+def test_first_tries_are_right_or_have_a_right_hint() -> None:
+    section = first_tries(2_000)
+    assert section.sound, section
+    assert len(QUESTIONS) == 10
+
+
+def test_intervals_hold_the_truth() -> None:
+    section = intervals(60, 2, 1_000)
+    assert section.sound, section
+    assert "60 of 60 intervals" in str(section)
+
+
+def test_means_are_timed() -> None:
+    assert "goal: at most 3.0 x" in str(speed(1_000, 1))

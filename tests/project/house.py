@@ -1,0 +1,119 @@
+"""Prints how the house is built: `python -m tests.project.house` counts each number by the pattern beside it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from tableveil.backend import Database, Settings
+from tableveil.policy import KAnonymity
+from tableveil.runtime import JobManager
+from tests.docs.test_development import CHANGES, files_with
+from tests.service.jobs.managed import POLICY, ended, submit
+
+ROOT = Path(__file__).parents[2]
+METHOD = r"\.(microaggregation|local_recoding|record_level|own_levels|aggregated)\b"
+ENGINE = r"\bis (not )?(\w+\.)*embedded\b|\bembedded is\b"
+VAGUE = ("found", "told", "known", "look")
+RULES = ("PLR0912", "C901", "PLR0913")
+LAYER = re.compile(r"/(engine|sql|service)/tableveil/(\w+)")
+
+
+def sources() -> Iterator[Path]:
+    for layer in ("engine", "sql", "service"):
+        yield from (path for path in (ROOT / layer).rglob("*.py") if "_pb2" not in path.name)
+
+
+def lines_with(pattern: str) -> tuple[int, int]:
+    """The lines with a pattern, imports left out, and their files."""
+    found = Counter(
+        path
+        for path in sources()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(pattern, line) and not re.match(r"\s*(from|import) ", line)
+    )
+    return found.total(), len(found)
+
+
+def names() -> tuple[int, int]:
+    """The names of public classes that occur more than once, and the functions that bind a vague name."""
+    classes, binding = Counter[str](), 0
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name] += 1
+            elif isinstance(node, ast.FunctionDef):
+                binding += any(
+                    isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in VAGUE
+                    for part in ast.walk(node)
+                )
+    return sum(number > 1 for number in classes.values()), binding
+
+
+def refused(rule: str) -> int:
+    options = ["--select", rule, "--config", "lint.mccabe.max-complexity=15", "--config", "lint.pylint.max-args=6"]
+    options += ["--config", "lint.pylint.max-branches=15"]
+    command = [sys.executable, "-m", "ruff", "check", "--quiet", "--isolated", "--output-format", "concise"]
+    done = subprocess.run([*command, *options, "engine", "sql", "service"], cwd=ROOT, capture_output=True, text=True)
+    return len(re.findall(rf" {rule} ", done.stdout))
+
+
+def entered() -> tuple[int, int]:
+    """The files with a function that a job of 500 rows enters after it is submitted, and calls between packages."""
+    files, calls, counting = set[str](), 0, False
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        here = LAYER.search(frame.f_code.co_filename)
+        if not counting or event != "call" or here is None or not frame.f_code.co_name.isidentifier():
+            return
+        files.add(frame.f_code.co_filename)
+        before = LAYER.search(frame.f_back.f_code.co_filename) if frame.f_back is not None else None
+        calls += before is not None and before.groups() != here.groups()
+
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Settings(Path(folder) / "house.duckdb"))
+        threading.setprofile(profile)
+        sys.setprofile(profile)
+        jobs = JobManager(database)
+        with database.session() as session:
+            session.execute(
+                "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
+                "FROM range(500) r(i)"
+            )
+        counting = True
+        ended(jobs, submit(jobs, replace(POLICY, privacy_models=(KAnonymity(5),))).number)
+        counting = False
+        sys.setprofile(None)
+        threading.setprofile(None)
+        jobs.close(grace_seconds=1)
+        database.close()
+    return len(files), calls
+
+
+def measures() -> Iterator[tuple[str, object, str, str]]:
+    yield "lines that ask for the method; files", lines_with(METHOD), "≤ 25, ≤ 10", METHOD
+    yield "lines that ask for the engine; files", lines_with(ENGINE), "0", ENGINE
+    yield "files that a job enters; calls between packages", entered(), "≤ 160, ≤ 2,000", "sys.setprofile"
+    for title, (_, example) in CHANGES.items():
+        yield f"files of: {title}", len(files_with(example)), "", example
+    for rule in RULES:
+        yield f"ruff {rule}", refused(rule), "≤ 15" if rule == "PLR0913" else "0", "at 15, and at 6 parameters"
+    classes, binding = names()
+    yield "names of several public classes", classes, "0", "ast.ClassDef"
+    yield f"functions that bind {', '.join(VAGUE)}", binding, "≤ 100", "ast.Name, stored"
+
+
+if __name__ == "__main__":
+    for what, number, goal, pattern in measures():
+        shown = ", ".join(f"{part:,}" for part in number) if isinstance(number, tuple) else f"{number:,}"
+        print(f"{what:50} {shown:>15}   goal {goal or '-':15} {pattern}")

@@ -1,0 +1,159 @@
+"""The command `propose`: what it asks for, what it shows, and the files that it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tableveil.document import load_policy
+from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1 import proposal_service_pb2 as v1
+from tests.file_modes import open_to_others
+from tests.service.cli.conftest import Run
+from tests.service.client.fake_service import FakeService
+
+NAME = "proposals/2"
+
+
+def policy(name: str) -> policy_pb2.Policy:
+    return policy_pb2.Policy(release=policy_pb2.ReleaseTarget(schema="main", name=name))
+
+
+@pytest.fixture(autouse=True)
+def proposal(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> v1.Proposal:
+    """A job that has made it; files are written to a directory of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    service.jobs["jobs/1"] = job_service_pb2.Job(name="jobs/1", state=job_service_pb2.JOB_STATE_SUCCEEDED, result=NAME)
+    columns = [
+        v1.ColumnLeft(column="age", labels=12, loss=0.2),
+        v1.ColumnLeft(column="zip\x1b[1m", labels=3, hidden=0.25, loss=0.3),
+        v1.ColumnLeft(column="sex", labels=1, hidden=1, erased=True, loss=1),
+    ]
+    found = service.proposals[NAME] = v1.Proposal(
+        name=NAME,
+        job="jobs/1",
+        source=policy_pb2.TableReference(schema="main", table="visits"),
+        records=1200,
+        notes=["'patient' numbers the people by its name."],
+        findings=[v1.DoubtfulValues(column="age", kind=v1.DOUBT_KIND_SENTINEL, records=7, repair="nullif(age, 999)")],
+        repair_query='SELECT nullif("age", 999) AS "age" FROM "visits"',
+        alternatives=[
+            v1.TriedPolicy(
+                policy=policy("best"),
+                method="local recoding",
+                k=5,
+                score=0.25,
+                highest_risk=0.2,
+                columns=columns,
+                recommended=True,
+            ),
+            v1.TriedPolicy(
+                policy=policy("second"),
+                method="full domain",
+                k=5,
+                score=0.5,
+                suppressed_records=1100,
+                highest_risk=0.2,
+                decisions=["'sex' was to be kept."],
+            ),
+            v1.TriedPolicy(policy=policy("no"), method="full domain", k=10, failure="Nothing meets it."),
+        ],
+        recommendation="Recommended is local recoding with k = 5.",
+    )
+    return found
+
+
+def asked(service: FakeService) -> v1.ProposalRequest:
+    [request] = [one for one in service.requests if isinstance(one, v1.SubmitProposalRequest)]
+    return request.proposal
+
+
+def test_what_people_read(run: Run, tmp_path: Path) -> None:
+    result = run("propose", "clinic.visits")
+    assert result.exit_code == 0, result.output
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[0] == "proposals/2 main.visits, 1,200 records, nothing was released"
+    assert "age 7 a value that stands for none" in lines
+    assert "1 local recoding 5 0.2500 0 20 % 1 0" in lines
+    assert "2 full domain 5 0.5000 1,100 20 % 0 1" in lines
+    assert r"zip\x1b[1m 3, 25 %" in lines
+    assert "sex erased" in lines
+    assert "full domain, k = 5: 'sex' was to be kept." in lines
+    assert "full domain, k = 10: Nothing meets it." in lines
+    assert "Recommended is local recoding with k = 5." in lines
+    assert lines[-1] == "Release it with `tableveil submit visits-1.yaml --wait`."
+    shown = run("show", NAME).stdout
+    assert result.stdout.startswith(shown.rstrip("\n"))
+
+
+def test_the_files(run: Run, proposal: v1.Proposal, tmp_path: Path) -> None:
+    assert run("propose", "clinic.visits").exit_code == 0
+    assert sorted(os.listdir(tmp_path)) == ["visits-1.yaml", "visits-2.yaml", "visits-repaired.sql"]
+    assert load_policy(tmp_path / "visits-1.yaml") == (policy("best"), [])
+    assert load_policy(tmp_path / "visits-2.yaml") == (policy("second"), [])
+    assert (tmp_path / "visits-repaired.sql").read_text() == proposal.repair_query + "\n"
+    assert not any(open_to_others(path) for path in tmp_path.iterdir())
+
+
+def test_files_are_not_replaced_unasked_and_none_of_an_earlier_proposal_stays(
+    run: Run, service: FakeService, proposal: v1.Proposal, tmp_path: Path
+) -> None:
+    (tmp_path / "visits-4.yaml").write_text("mine")
+    assert run("propose", "visits").exit_code != 0
+    assert service.requests == []
+    proposal.repair_query = ""
+    assert run("propose", "visits", "--overwrite").exit_code == 0
+    assert sorted(os.listdir(tmp_path)) == ["visits-1.yaml", "visits-2.yaml"]
+    assert run("propose", "visits", "--output", str(tmp_path / "other")).exit_code == 0
+    assert (tmp_path / "other-1.yaml").exists()
+
+
+def test_a_table_of_any_name_makes_files_in_the_directory(run: Run, tmp_path: Path) -> None:
+    assert run("propose", "../a/b c", "--schema", "main").exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"_a_b_c-1.yaml"}
+
+
+def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> None:
+    run("propose", "clinic.visits")
+    assert asked(service) == v1.ProposalRequest(
+        table=policy_pb2.TableReference(schema="clinic", table="visits"), readers=v1.READERS_CONTRACT
+    )
+    service.requests.clear()
+    said = ["--readers", "public", "--recurs", "--keep", "sex", "--keep", "zip=2", "--keep", "a=b", "--leave-out", "c"]
+    run("propose", "v", *said, "--person", "patient", "--record", "nr", "--seconds", "12.5")
+    assert asked(service) == v1.ProposalRequest(
+        table=policy_pb2.TableReference(table="v"),
+        readers=v1.READERS_PUBLIC,
+        recurs=True,
+        keep=[
+            v1.KeptColumn(column="sex"),
+            v1.KeptColumn(column="zip", maximum_level=2),
+            v1.KeptColumn(column="a=b"),
+        ],
+        leave_out=["c"],
+        person_column="patient",
+        record_column="nr",
+        time_limit_seconds="12.5",
+    )
+    service.requests.clear()
+    (tmp_path / "rows.sql").write_text("SELECT 1 AS a")
+    run("propose", "--query", "rows.sql", "--rows-are-people")
+    assert (asked(service).source_query, asked(service).rows_are_people) == ("SELECT 1 AS a", True)
+
+
+def test_answers_in_the_terminal(run: Run, service: FakeService) -> None:
+    result = run("propose", "visits", "--ask", "--leave-out", "nr", stdin="inside\ny\nsex, age\n\n")
+    assert result.exit_code == 0, result.output
+    found = asked(service)
+    assert (found.readers, found.recurs) == (v1.READERS_INSIDE, True)
+    assert ([kept.column for kept in found.keep], list(found.leave_out)) == (["sex", "age"], ["nr"])
+
+
+def test_as_json(documents: Callable[..., list[Any]]) -> None:
+    *_, found = documents("propose", "visits")
+    assert found["proposal"]["name"] == NAME
+    assert found["proposal"]["alternatives"][0]["recommended"] is True

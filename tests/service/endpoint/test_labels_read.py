@@ -1,0 +1,242 @@
+"""How statements use labels: calls that are completed, and what ends in an error with a hint that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import adbc_driver_flightsql.dbapi as flight_sql
+import duckdb
+import pytest
+
+from tableveil.endpoint.endpoint import Endpoint
+from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.second_opinion import require_same
+from tableveil.endpoint.statement import Checked, check
+from tableveil.errors import InvalidError
+from tests.service.endpoint.published import KnownReaders, connected, publish, serving
+
+STAYS = """
+SELECT label AS age, low AS age_from, high AS age_to, place AS age_rank,
+  ['2024-Q1', '2024'][1 + i % 2] AS admitted, DATE '2024-01-01' AS admitted_from,
+  [DATE '2024-03-31', DATE '2024-12-31'][1 + i % 2] AS admitted_to, (1 + i % 2)::INTEGER AS admitted_rank,
+  ['9', '10', '*'][1 + i % 3] AS stay, (1 + i % 3)::INTEGER AS stay_rank,
+  ['a', 'b', '*'][1 + i % 3] AS ward, (1 + i % 3)::INTEGER AS ward_rank, i * 10.0 AS charge
+FROM range(12) r(i) JOIN (VALUES (0, '[9, 10]', 9::BIGINT, 10::BIGINT, 1::INTEGER), (1, '[11, 80]', 11, 80, 2),
+  (2, '>= 90', 90, NULL, 3), (3, '[9, 80]', 9, 80, 4)) AS v(k, label, low, high, place) ON k = i % 4
+"""
+TABLES = {("main", "stays"): 1}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("labels")
+    (place / "published").mkdir()
+    publish(place / "published", 1, "main", {"stays": STAYS})
+    return place
+
+
+@pytest.fixture(scope="module")
+def connection(place: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{place / 'published' / 'releases-1.duckdb'}' AS releases_1 (READ_ONLY)")
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def endpoint(place: Path) -> Iterator[Endpoint]:
+    with serving(place, KnownReaders(ann={1})) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def ann(endpoint: Endpoint) -> Iterator[flight_sql.Connection]:
+    with connected(endpoint) as connection:
+        yield connection
+
+
+def checked(connection: duckdb.DuckDBPyConnection, statement: str, *, lenient: bool = False) -> Checked:
+    look = LookInFiles(connection, lambda release: f"releases_{release}")
+    found = check(statement, TABLES, look, lenient=lenient)
+    require_same(connection, found)
+    return found
+
+
+def refusal(connection: duckdb.DuckDBPyConnection, statement: str) -> InvalidError:
+    with pytest.raises(InvalidError) as raised:
+        checked(connection, statement)
+    assert raised.value.code == "LABELS_MISREAD"
+    return raised.value
+
+
+def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
+    with ann.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT age, count(*) FROM stays WHERE age = '>= 90' OR age IN ('*') OR age IS NOT NULL GROUP BY age",
+        "SELECT age, count(*) AS n FROM stays GROUP BY age, age_rank ORDER BY age_rank, age",
+        "SELECT age, count(*) AS n FROM stays GROUP BY age ORDER BY n DESC, min(age_rank)",
+        "SELECT age_from, age_to, count(*) FROM stays WHERE age_from >= 65 GROUP BY age_from, age_to ORDER BY age_from",
+        "SELECT age, min(age_from), max(age_to), max(age) FROM stays GROUP BY age",
+        "SELECT max(age_to - age_from) AS widest, count(DISTINCT age), string_agg(age) FROM stays",
+        "SELECT sum(CASE WHEN age_from >= 65 THEN charge END) FROM stays",
+        "SELECT age || ' years' AS shown, any_value(charge), arg_max(age, charge) FROM stays GROUP BY age",
+        "SELECT * FROM stays WHERE charge > 10 ORDER BY charge LIMIT 3",
+        "WITH l (age, area) AS (VALUES ('[9, 10]', 'x')) SELECT area FROM l JOIN stays USING (age) ORDER BY area",
+        "WITH v(age) AS (VALUES (1)) SELECT max(age), avg(age) FROM v",
+        # The texts of wards have the order of their ranks.
+        "SELECT ward, count(*) FROM stays GROUP BY ward ORDER BY ward",
+        "SELECT rank() OVER (PARTITION BY age ORDER BY charge), lag(age) OVER (ORDER BY age_rank) FROM stays",
+    ],
+)  # fmt: skip
+def test_what_is_right_passes(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    assert checked(connection, statement).hint == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "pasted"),
+    [
+        ("SELECT age, charge FROM stays ORDER BY age, charge",
+         "SELECT age, charge FROM stays ORDER BY age_rank, charge"),
+        ("SELECT s.age, count(*) FROM stays s GROUP BY s.age ORDER BY s.age DESC",
+         "SELECT s.age, count(*) FROM stays s GROUP BY s.age ORDER BY min(age_rank) DESC"),
+        ("SELECT age, count(*) FROM stays GROUP BY ALL ORDER BY 1",
+         "SELECT age, count(*) FROM stays GROUP BY ALL ORDER BY min(age_rank)"),
+        ("SELECT age AS a, count(*) FROM stays GROUP BY a ORDER BY a",
+         "SELECT age AS a, count(*) FROM stays GROUP BY a ORDER BY min(age_rank)"),
+        ("SELECT stay, count(*) FROM stays GROUP BY stay ORDER BY stay",
+         "SELECT stay, count(*) FROM stays GROUP BY stay ORDER BY min(stay_rank)"),
+        ("SELECT max(age) FROM stays", "SELECT tv_max(age) FROM stays"),
+        ("SELECT ward, MIN( age ), median(age) FROM stays GROUP BY ward",
+         "SELECT ward, tv_min( age ), tv_median(age) FROM stays GROUP BY ward"),
+        ("SELECT age, row_number() OVER (ORDER BY age) FROM stays",
+         "SELECT age, row_number() OVER (ORDER BY age_rank) FROM stays"),
+        ("WITH t AS (SELECT * FROM stays) SELECT x.age FROM (SELECT age, age_rank FROM t) AS x ORDER BY x.age",
+         "WITH t AS (SELECT * FROM stays) SELECT x.age FROM (SELECT age, age_rank FROM t) AS x ORDER BY age_rank"),
+        ("SELECT a.age FROM stays a JOIN stays b USING (charge) ORDER BY a.age",
+         "SELECT a.age FROM stays a JOIN stays b USING (charge) ORDER BY a.age_rank"),
+    ],
+)  # fmt: skip
+def test_hints_are_statements_to_paste(
+    connection: duckdb.DuckDBPyConnection, ann: flight_sql.Connection, statement: str, pasted: str
+) -> None:
+    assert f"Write: {pasted}" in str(refusal(connection, statement))
+    assert ask(ann, pasted)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("SELECT DISTINCT age FROM stays ORDER BY age", "Select age_rank as well, and sort by it."),
+        ("SELECT age FROM stays UNION SELECT ward FROM stays ORDER BY age", "Select age_rank as well"),
+        ("SELECT age, charge FROM stays ORDER BY ALL", "Write ORDER BY age_rank."),
+        ("SELECT age FROM (SELECT age FROM stays) ORDER BY age", "Select age_rank as well"),
+        ("SELECT coalesce(age, '?') AS a FROM stays ORDER BY a", "Write ORDER BY age_rank."),
+        ("SELECT string_agg(age, ',' ORDER BY age) FROM stays", "ORDER BY"),
+        ("SELECT arg_max(charge, age) FROM stays", "tv_mean"),
+        ("SELECT greatest(age, '5') FROM stays", "tv_mean"),
+        ("SELECT count(*) FROM stays WHERE age >= '65'",
+         "Write age_from >= 65 for those who certainly are, coalesce(age_to >= 65, TRUE) for those who possibly are"),
+        ("SELECT count(*) FROM stays AS s WHERE '65' > s.age", "Write age_to < 65 for those who certainly are"),
+        ("SELECT count(*) FROM stays WHERE age BETWEEN '10' AND '20'", "Write tv_count_between(age, low, high)"),
+        ("SELECT count(*) FROM stays WHERE (age, ward) < ('a', 'b')", "tv_count_between counts both"),
+        ("SELECT count(*) FROM stays WHERE admitted > '2024-02-01'", "Write admitted_from > DATE '2024-02-01'"),
+        ("SELECT count(*) FROM stays WHERE stay > '5'", "Compare stay_rank."),
+        ("SELECT age FROM stays WHERE age LIKE '[9%'", "Use age_from and age_to"),
+        ("SELECT left(age, 2) FROM stays", "Use age_from and age_to"),
+        ("SELECT try_cast(age AS INTEGER) FROM stays", "Use age_from and age_to"),
+        ("SELECT age[2:3] FROM stays", "Use age_from and age_to"),
+        ("SELECT split_part(a, ',', 1) FROM (SELECT age AS a FROM stays)", "Use age_from and age_to"),
+        ("SELECT avg(age_from) FROM stays", "Write tv_mean(age)"),
+        ("SELECT avg((age_from + age_to) / 2.0) FROM stays", "Write tv_mean(age)"),
+        ("SELECT max(age_to) FROM stays", "Write tv_max(age)"),
+        ("SELECT age_from // 10 * 10 AS band, count(*) FROM stays GROUP BY band",
+         "Add , tv_band(age, 10) AS part to FROM, group by part.band_from"),
+        ("SELECT floor(age_from / 10.0) FROM stays", "tv_band(age, 10)"),
+        ("SELECT CAST(age_from / 10 AS INTEGER) FROM stays", "tv_band(age, 10)"),
+        ("SELECT date_trunc('quarter', admitted_from), count(*) FROM stays GROUP BY ALL",
+         "tv_period(admitted, 'quarter') AS part"),
+        ("SELECT extract(month FROM admitted_from) FROM stays", "tv_period(admitted, 'month')"),
+        ("SELECT year(admitted_to) FROM stays", "tv_period(admitted, 'year')"),
+        ("SELECT age_from, count(*) FROM stays GROUP BY age_from", "Write GROUP BY age, or add , tv_band(age, 10)"),
+        ("SELECT f, count(*) FROM (SELECT age_from AS f FROM stays) GROUP BY f", "Write GROUP BY age"),
+        ("SELECT age, count(*) FROM stays WHERE charge > (SELECT min(charge) FROM stays WHERE age < '5') GROUP BY age",
+         "Write age_to < 5"),
+        ("SELECT (SELECT max(s.age)) FROM stays s", "tv_max"),
+        ("FROM stays s JOIN stays t ON s.age < t.age", "tv_count_between counts both"),
+        ("SELECT max(age) OVER () FROM stays", "Write tv_max(age)"),
+    ],
+)  # fmt: skip
+def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, statement: str, told: str) -> None:
+    assert told in str(refusal(connection, statement))
+    assert told in checked(connection, statement, lenient=True).hint
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("SELECT tv_mean(age) FROM stays", 'SELECT tv_mean(age, "age_from", "age_to") FROM'),
+        ("SELECT (TV_MEAN( s.age )).low FROM stays s",
+         'SELECT (TV_MEAN( s.age, "s"."age_from", "s"."age_to" )).low FROM'),
+        ("SELECT tv_mean(age, age_from, age_to).low FROM stays", "SELECT tv_mean(age, age_from, age_to).low"),
+        ("SELECT tv_count_between(a, 1, NULL) FROM (SELECT age AS a, age_from AS f, age_to AS t FROM stays)",
+         'SELECT tv_count_between(a, "f", "t", 1, NULL) FROM'),
+        ("WITH x AS (FROM stays) SELECT tv_max(age) FROM x AS y", 'tv_max(age, "age_from", "age_to")'),
+        ("SELECT sum(weight) FROM stays, tv_band(age, 10) AS b GROUP BY b.band_from",
+         'tv_band(age, "age_from", "age_to", 10) AS b'),
+        ("SELECT sum(b.weight) FROM stays s, tv_period(s.admitted, 'month') b",
+         "tv_period(s.admitted, \"s\".\"admitted_from\", \"s\".\"admitted_to\", 'month') b"),
+    ],
+)  # fmt: skip
+def test_calls_get_the_bounds_beside_a_label(
+    connection: duckdb.DuckDBPyConnection, ann: flight_sql.Connection, statement: str, text: str
+) -> None:
+    assert text in checked(connection, statement).text
+    assert ask(ann, statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("SELECT tv_mean(charge) FROM stays", "expected tv_mean(column)"),
+        ("SELECT tv_mean(ward) FROM stays", "a column of labels with bounds"),
+        ("SELECT tv_mean(age || '') FROM stays", "a column of labels with bounds"),
+        ("SELECT tv_mean(age) FROM (SELECT age FROM stays)", "Let the subquery select age_from and age_to as well."),
+        ("SELECT tv_count_between(age) FROM stays", "expected tv_count_between(column, low, high)"),
+        ("SELECT tv_mean() FROM stays", "tv_mean with 0 arguments"),
+        # Bounds of another place in FROM are those of other records.
+        ("SELECT tv_mean(age) FROM (SELECT a.age, b.age_from, b.age_to FROM stays a, stays b)", "Let the subquery"),
+    ],
+)
+def test_functions_of_labels_want_labels(connection: duckdb.DuckDBPyConnection, statement: str, told: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        checked(connection, statement)
+    assert told in str(raised.value)
+
+
+def test_nested_queries_are_read_once(connection: duckdb.DuckDBPyConnection) -> None:
+    """A reader that looked at a part twice would double its work with every level."""
+    statement = "age"
+    for _ in range(20):
+        statement = f"(SELECT CASE WHEN true THEN {statement} END AS x GROUP BY 1)"
+    checked(connection, f"SELECT {statement} FROM stays")
+
+
+def test_a_lenient_endpoint_answers_and_says_what_to_write(place: Path) -> None:
+    with serving(place, KnownReaders(ann={1}), lenient=True) as endpoint, connected(endpoint) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT max(age) AS oldest FROM stays")
+        table = cursor.fetch_arrow_table()
+        cursor.close()
+    assert table.column("oldest").to_pylist() == ["[9, 80]"]
+    assert table.schema.metadata[b"tableveil.hint"] == b"Write: SELECT tv_max(age) AS oldest FROM stays"
+
+
+def test_answers_are_right(ann: flight_sql.Connection) -> None:
+    assert ask(ann, "SELECT tv_max(age) FROM stays") == [({"low": 90, "high": None},)]
+    assert ask(ann, "SELECT (tv_count_between(age, 66, NULL)).certain FROM stays") == [(3,)]

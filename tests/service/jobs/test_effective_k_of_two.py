@@ -1,0 +1,204 @@
+"""The effective k of columns that two quasi-identifiers tell of together, and of minorities that one tells of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.disclosure.determined import Measured
+from tableveil.errors import InternalError, InvalidError
+from tableveil.hierarchy import InlineLevels
+from tableveil.policy import (
+    Aggregate,
+    AttributePolicy,
+    KAnonymity,
+    LocalRecoding,
+    LossModel,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+
+DAYS = 30
+POLICY = Policy(
+    source=TableReference("", "main", "stays"),
+    attributes=(),
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    release=ReleaseTarget("main", "released"),
+    default_role=Role.IDENTIFYING,
+    suppression_limit=Decimal(1),
+)
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture(autouse=True)
+def clean(session: Session) -> Iterator[None]:
+    yield
+    session.execute("DROP TABLE IF EXISTS stays; DROP TABLE IF EXISTS released; DELETE FROM tableveil.releases")
+    for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal"):
+        session.execute(f'DROP TABLE IF EXISTS "{name}"')
+    session.execute("DELETE FROM tableveil.release_sample_values")
+
+
+def create(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    frame = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+    with session.relation("given", frame):
+        session.execute("CREATE OR REPLACE TABLE stays AS FROM given")
+
+
+def hidden(session: Session, *names: str) -> list[AttributePolicy]:
+    found = []
+    for name in names:
+        values = [str(value) for (value,) in session.rows(f"SELECT DISTINCT {name} FROM stays ORDER BY 1")]
+        levels = InlineLevels(tuple((value, "*") for value in values))
+        found.append(AttributePolicy(name, Role.QUASI_IDENTIFIER, levels, minimum_level=1))
+    return found
+
+
+def kept(session: Session, name: str) -> AttributePolicy:
+    (attribute,) = hidden(session, name)
+    return replace(attribute, minimum_level=0, maximum_level=0)
+
+
+def asked(attributes: Sequence[AttributePolicy], value: str, **changes: Any) -> Policy:
+    column = AttributePolicy(value, Role.INSENSITIVE)
+    return replace(POLICY, attributes=(*attributes, column), repeat_reason="a test", **changes)
+
+
+def left(run: Run, database: Database, policy: Policy) -> str:
+    with pytest.raises(InvalidError) as raised:
+        run(database, policy)
+    assert raised.value.code == "COLUMN_DISCLOSES"
+    (fault,) = raised.value.faults
+    return fault.found
+
+
+def stays(seed: int = 1, number: int = 6_000) -> list[dict[str, Any]]:
+    """Every day has many stays of each length, so that neither day by itself tells of the length."""
+    chance, found = Random(seed), []
+    for _ in range(number):
+        admitted = date(2026, 1, 1) + timedelta(chance.randrange(DAYS))
+        length = chance.randrange(DAYS)
+        found.append(
+            {
+                "admitted": admitted,
+                "discharged": date(2026, 1, 1) + timedelta((admitted.day + length) % DAYS),
+                "ward": chance.randrange(80),
+                "length": length,
+            }
+        )
+    return found
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_the_difference_of_two_dates_is_known_to_who_knows_both(
+    database: Database, session: Session, run: Run, local: bool
+) -> None:
+    rows = stays()
+    for row in rows:
+        row["discharged"] = row["admitted"] + timedelta(row["length"])
+    create(session, rows)
+    attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
+    changes: dict[str, Any] = {}
+    if local:
+        attributes = [replace(one, minimum_level=0, maximum_level=1) for one in attributes]
+        changes = {"local_recoding": LocalRecoding(), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)}
+    found = left(run, database, asked(attributes, "length", **changes))
+    assert found.startswith("INSENSITIVE for 'length', whose effective k is below 5: it leaves 1 row by ")
+    if not local:
+        classes = Counter((row["ward"], row["length"]) for row in rows)
+        assert min(classes.values()) == 1
+
+
+def test_what_two_determine_without_a_formula_is_known_too(database: Database, session: Session, run: Run) -> None:
+    """Each day has all lengths: only a pair of days has few, as each pair occurs several times."""
+    create(session, stays())
+    attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
+    found = left(run, database, asked(attributes, "length"))
+    assert found.endswith("it leaves 1 row by 'admitted' and 'discharged'")
+
+
+def test_a_difference_is_known_beside_a_released_date(database: Database, session: Session, run: Run) -> None:
+    rows = stays()
+    create(session, rows)
+    attributes = [kept(session, "admitted"), *hidden(session, "discharged")]
+    found = left(run, database, asked(attributes, "length"))
+    assert "effective k is below 5" in found
+
+
+def test_independent_columns_pass(database: Database, session: Session, run: Run) -> None:
+    rows = stays()
+    chance = Random(2)
+    for row in rows:
+        row["length"] = chance.randrange(6)
+    create(session, rows)
+    attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
+    release = run(database, asked(attributes, "length"))
+    (least,) = (one.after for one in release.guarantees if one.model == "effective_k")
+    assert least == min(Counter(row["ward"] for row in rows).values())
+
+
+@pytest.mark.parametrize(
+    "formula", ["discharged - admitted", "hash(admitted, discharged) % 8", "admitted + discharged"]
+)
+def test_the_verification_counts_pairs_again(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, formula: str
+) -> None:
+    rows = stays()
+    create(session, rows)
+    days = formula.replace("discharged", "day(discharged)").replace("admitted", "day(admitted)")
+    session.execute(f"CREATE OR REPLACE TABLE stays AS SELECT * REPLACE (({days})::BIGINT AS length) FROM stays")
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
+    with pytest.raises(InternalError, match=r"unchanged columns leave [1-4] rows of a class"):
+        run(database, asked(attributes, "length"))
+
+
+def towns(seed: int) -> list[dict[str, Any]]:
+    """300 towns whose codes have nothing to do with them, and 20 of three people who share a code."""
+    chance = Random(seed)
+    rows = [
+        {"town": town, "area": chance.randrange(400), "code": chance.randrange(12)}
+        for town in range(300)
+        for _ in range(40)
+    ]
+    for town in range(300, 320):
+        code = chance.randrange(12)
+        rows += [{"town": town, "area": chance.randrange(400), "code": code} for _ in range(3)]
+    return rows
+
+
+def test_a_minority_is_judged_by_itself(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(session, towns(1))
+    policy = asked([*hidden(session, "town"), kept(session, "area")], "code")
+    assert left(run, database, policy).endswith("it leaves 1 row by 'town'")
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    with pytest.raises(InternalError, match="unchanged columns leave 1 rows of a class"):
+        run(database, policy)
+
+
+def test_towns_of_a_few_people_without_a_common_code_pass(database: Database, session: Session, run: Run) -> None:
+    rows, chance = towns(2), Random(3)
+    create(session, [{**row, "code": chance.randrange(12)} for row in rows])
+    run(database, asked([*hidden(session, "town"), kept(session, "area")], "code"))

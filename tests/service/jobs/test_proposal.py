@@ -1,0 +1,299 @@
+"""Proposals: they recommend a policy that makes the release that they tell of, and ask what rows cannot tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.convert import canonical_json, stored_policy
+from tableveil.convert.proposals import composed, proposal_to_proto
+from tableveil.errors import InvalidError, NotFoundError, TableveilError
+from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.propose import proposal_work
+from tableveil.policy import (
+    DistinctLDiversity,
+    Dominance,
+    KAnonymity,
+    LeftBehind,
+    Role,
+    TableReference,
+    TCloseness,
+)
+from tableveil.requests.proposal import KeptColumn, ProposalRequest, Readers, check_proposal_request
+from tableveil.runtime import JobManager
+from tableveil.state.jobs import JobPhase, JobState
+from tableveil.state.proposals import PROPOSALS, Proposal
+from tableveil.state.releases import RELEASES
+from tableveil.state.table_privacy import declare
+from tableveil.v1 import policy_pb2, privacy_service_pb2
+from tableveil.v1 import proposal_service_pb2 as v1
+from tests.service.jobs.managed import Open, ended
+
+VISITS = """CREATE OR REPLACE TABLE visits AS SELECT (hash(i, 7) % 110)::INT AS patient_nr, i AS visit_nr,
+    DATE '1940-01-01' + (hash(patient_nr, 4) % 25000)::INT AS birth_date,
+    ['f', 'm'][1 + (hash(patient_nr, 5) % 2)::INT] AS sex, lpad((hash(patient_nr, 6) % 80)::VARCHAR, 5, '0') AS zip,
+    DATE '2024-01-01' + (hash(i, 1) % 366)::INT AS admission, (hash(i, 2) % 20)::INT AS days,
+    ['flu', 'cancer', 'asthma', 'fracture'][1 + (hash(i, 3) % 4)::INT] AS diagnosis FROM range(400) r(i)"""
+
+REQUEST = ProposalRequest(TableReference("", "main", "visits"))
+
+Propose = Callable[..., Proposal]
+
+
+@pytest.fixture
+def jobs(open_manager: Open) -> JobManager:
+    return open_manager(policy_of=stored_policy)
+
+
+@pytest.fixture
+def propose(jobs: JobManager, database: Database, session: Session) -> Propose:
+    """Makes a proposal for the visits, with changes of the request."""
+    session.execute(VISITS)
+
+    def proposed(**changes: Any) -> Proposal:
+        request = replace(REQUEST, **changes)
+        assert list(check_proposal_request(request)) == []
+        job = ended(jobs, jobs.submit(proposal_work(request, canonical_json(v1.ProposalRequest()), composed)).number)
+        assert job.state is JobState.SUCCEEDED, job.failure
+        assert job.result is not None
+        with database.ledger() as ledger:
+            found = PROPOSALS.find(ledger, job.result)
+        assert found is not None
+        return found
+
+    return proposed
+
+
+def test_the_recommended_policy_makes_the_release_that_was_foretold(
+    propose: Propose, jobs: JobManager, database: Database
+) -> None:
+    found = propose()
+    assert (found.records, found.decisions, found.findings, found.repair_query) == (400, (), (), "")
+    best, *others = found.alternatives
+    assert best.recommended
+    assert not any(one.recommended for one in others)
+    assert f"k = {best.k}" in found.recommendation
+    released = [one for one in found.alternatives if one.score is not None]
+    assert {(one.method, one.k) for one in found.alternatives} == {
+        (method, k) for method in ("local recoding", "full domain") for k in (5, 10)
+    }
+    assert best.score == min(one.score or 0 for one in released)
+    policy = stored_policy(best.policy)
+    assert policy.person_column == "patient_nr"
+    assert {KAnonymity(best.k), Dominance(1 / Decimal(best.k))} <= set(policy.privacy_models)
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    assert (roles["visit_nr"], roles["diagnosis"]) == (Role.IDENTIFYING, Role.SENSITIVE)
+    job = ended(jobs, jobs.submit(release_work(policy, best.policy)).number)
+    assert job.state is JobState.SUCCEEDED, job.failure
+    with database.ledger() as ledger:
+        release = RELEASES.find(ledger, job.result or 0)
+    assert release is not None
+    assert max(release.risk_after.highest, release.risk_by_size.highest) <= 0.2
+    assert release.score <= (best.score or 0) + 1e-9
+    assert [column.column for column in best.columns] == [each.column for each in release.attributes]
+
+
+def test_what_is_left_of_columns(propose: Propose) -> None:
+    found = propose()
+    for one in found.alternatives:
+        for column in one.columns:
+            assert column.erased == (column.labels == 1)
+            assert 0 <= column.hidden <= 1
+    message = proposal_to_proto(found)
+    assert [one.policy for one in message.alternatives]
+    assert len(message.alternatives[0].columns) == len(found.alternatives[0].columns)
+
+
+def test_readers_say_which_k_and_risk(propose: Propose) -> None:
+    found = propose(readers=Readers.PUBLIC)
+    assert {one.k for one in found.alternatives} == {12, 20}
+    assert all((one.highest_risk or 0) <= 0.09 for one in found.alternatives if not one.decisions)
+
+
+def test_columns_that_stay_or_go(propose: Propose) -> None:
+    found = propose(keep=(KeptColumn("sex"), KeptColumn("ADMISSION", 1)), leave_out=("days", "diagnosis"))
+    for one in found.alternatives:
+        attributes = {attribute.column: attribute for attribute in stored_policy(one.policy).attributes}
+        assert attributes["admission"].maximum_level == 1
+        assert {attributes["days"].role, attributes["diagnosis"].role} == {Role.IDENTIFYING}
+        left = {column.column: column for column in one.columns}
+        assert not one.recommended or not (left["sex"].erased or left["admission"].erased)
+        if one.columns and left["sex"].erased:
+            assert "'sex' was to be kept, and has the same label in all rows." in one.decisions
+    refused = propose(keep=(KeptColumn("visit_nr"),))
+    assert "'visit_nr' was to be kept, and identifies people: it is not released." in refused.decisions
+    assert not any(one.recommended for one in refused.alternatives)
+
+
+def test_releases_that_recur_are_set_up_for_it(propose: Propose, jobs: JobManager, session: Session) -> None:
+    found = propose(recurs=True)
+    best = found.alternatives[0]
+    assert (best.recommended, best.method) == (True, "full domain")
+    policy = stored_policy(best.policy)
+    assert (policy.record_column, policy.release.left_behind) == ("visit_nr", LeftBehind.REQUIRE)
+    assert {one.failure != "" for one in found.alternatives if one.method == "local recoding"} == {True}
+    first = ended(jobs, jobs.submit(release_work(policy, best.policy)).number)
+    assert first.state is JobState.SUCCEEDED, first.failure
+    session.execute("UPDATE visits SET diagnosis = 'flu' WHERE visit_nr = 7")
+    later = replace(policy, release=replace(policy.release, name="later"))
+    second = ended(jobs, jobs.submit(release_work(later, best.policy)).number)
+    assert second.state is JobState.SUCCEEDED, second.failure
+
+
+def test_who_is_a_person_is_asked_if_nothing_tells(propose: Propose, session: Session) -> None:
+    session.execute("CREATE TABLE answers AS SELECT birth_date, sex, zip, days AS answer FROM visits")
+    place = TableReference("", "main", "answers")
+    found = propose(table=place)
+    (decision,) = found.decisions
+    assert "--rows-are-people" in decision
+    assert not any(one.recommended for one in found.alternatives)
+    said = propose(table=place, rows_are_people=True)
+    assert said.decisions == ()
+    assert any(one.score is not None for one in said.alternatives)
+
+
+def test_a_column_that_gives_labels_away_is_generalized(propose: Propose, session: Session) -> None:
+    session.execute("CREATE TABLE marked AS SELECT *, 'w' || zip AS batch_version FROM visits")
+    found = propose(table=TableReference("", "main", "marked"))
+    roles = {each.column: each.role for each in stored_policy(found.alternatives[0].policy).attributes}
+    assert found.alternatives[0].recommended
+    assert roles["batch_version"] in (Role.QUASI_IDENTIFIER, Role.IDENTIFYING)
+
+
+def test_a_value_that_nearly_all_have_is_no_reason_to_erase_everything(propose: Propose, session: Session) -> None:
+    session.execute("UPDATE visits SET diagnosis = CASE WHEN visit_nr % 25 = 0 THEN 'cancer' ELSE 'flu' END")
+    found = propose()
+    best = found.alternatives[0]
+    assert best.recommended
+    assert TCloseness("diagnosis", Decimal("0.5")) in stored_policy(best.policy).privacy_models
+    assert not all(column.erased for column in best.columns)
+    session.execute("UPDATE visits SET diagnosis = CASE WHEN visit_nr % 3 = 0 THEN 'cancer' ELSE 'flu' END")
+    models = stored_policy(propose().alternatives[0].policy).privacy_models
+    assert DistinctLDiversity("diagnosis", 2) in models
+
+
+def test_all_have_the_same_limits_so_that_scores_can_be_compared(propose: Propose, session: Session) -> None:
+    session.execute("CREATE TABLE few AS FROM visits WHERE visit_nr < 24")
+    found = propose(table=TableReference("", "main", "few"), person_column="visit_nr", leave_out=("patient_nr",))
+    policies = [stored_policy(one.policy) for one in found.alternatives]
+    limits = {any(a.maximum_level is not None for a in policy.attributes) for policy in policies}
+    assert len(limits) == 1
+    assert any("not limited" in note for note in found.notes) == (limits == {False})
+
+
+def test_columns_in_which_nearly_every_row_differs_are_left_out_unless_kept(propose: Propose, session: Session) -> None:
+    session.execute("CREATE TABLE charged AS SELECT *, (hash(visit_nr) % 10000019) / 100 AS charges FROM visits")
+    place = TableReference("", "main", "charged")
+
+    def role(found: Proposal) -> Role | None:
+        (own,) = (each for each in stored_policy(found.alternatives[0].policy).attributes if each.column == "charges")
+        return own.role
+
+    left_out = propose(table=place)
+    assert role(left_out) is Role.IDENTIFYING
+    assert any("'charges'" in note for note in left_out.notes)
+    assert role(propose(table=place, keep=(KeptColumn("charges"),))) is Role.SENSITIVE
+
+
+def test_values_that_look_wrong_are_repaired_by_the_query(propose: Propose, session: Session) -> None:
+    session.execute("UPDATE visits SET days = 999 WHERE visit_nr % 40 = 0")
+    found = propose()
+    assert [(one.column, one.records) for one in found.findings] == [("days", 10)]
+    again = propose(table=None, source_query=found.repair_query)
+    assert (again.findings, again.source.table) == ((), "")
+    assert stored_policy(again.alternatives[0].policy).source_query == found.repair_query
+
+
+def test_a_refusal_must_be_decided(propose: Propose, jobs: JobManager, session: Session) -> None:
+    best = propose().alternatives[0]
+    assert ended(jobs, jobs.submit(release_work(stored_policy(best.policy), best.policy)).number).state.ended
+    again = propose()
+    assert not any(one.recommended for one in again.alternatives)
+    assert any("would be refused" in text for one in again.alternatives for text in one.decisions)
+    # Readers who may not see that release are told nothing of it.
+    assert session.rows("SELECT releases FROM tableveil.joint_texts WHERE job = ?", [again.job]) == [([1],)]
+
+
+def test_what_is_declared_of_a_table_is_taken(propose: Propose, database: Database) -> None:
+    attributes = [policy_pb2.Attribute(column="diagnosis", role=policy_pb2.ROLE_IDENTIFYING)]
+    declared = canonical_json(privacy_service_pb2.Privacy(attributes=attributes, person_column="patient_nr"))
+    with database.ledger() as ledger, ledger.transaction():
+        declare(ledger, TableReference("", "main", "visits"), declared, "steward", datetime(2026, 1, 1))
+    found = propose()
+    (diagnosis,) = (a for a in stored_policy(found.alternatives[0].policy).attributes if a.column == "diagnosis")
+    assert diagnosis.role is Role.IDENTIFYING
+    assert any("version 1" in note for note in found.notes)
+
+
+def test_the_time_is_kept(propose: Propose) -> None:
+    found = propose(seconds=Decimal("0.001"))
+    assert not any(one.recommended for one in found.alternatives)
+    assert all("time limit" in one.failure for one in found.alternatives)
+
+
+def test_nothing_is_left_behind(propose: Propose, session: Session) -> None:
+    def objects() -> list[tuple[Any, ...]]:
+        return session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT temporary ORDER BY ALL")
+
+    before = objects()
+    propose()
+    assert objects() == before
+
+
+def test_it_is_cancelled(open_manager: Open, database: Database, session: Session) -> None:
+    session.execute(VISITS)
+    jobs = open_manager()
+    job = jobs.submit(proposal_work(REQUEST, "{}", composed))
+    while jobs.get(job.number).phase is not JobPhase.SEARCHING:
+        time.sleep(0.01)
+    jobs.cancel(job.number)
+    assert ended(jobs, job.number).state is JobState.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "field"),
+    [
+        ({"table": TableReference("", "main", "missing")}, NotFoundError, "table.table"),
+        ({"person_column": "missing"}, NotFoundError, "person_column"),
+        ({"keep": (KeptColumn("sex"), KeptColumn("missing"))}, NotFoundError, "keep[1].column"),
+        ({"table": None, "source_query": "SELECT random() AS x FROM visits"}, InvalidError, "source_query"),
+    ],
+)
+def test_requests_that_do_not_fit(
+    propose: Propose, jobs: JobManager, changes: dict[str, Any], error: type[TableveilError], field: str
+) -> None:
+    with pytest.raises(error) as raised:
+        jobs.submit(proposal_work(replace(REQUEST, **changes), "{}", composed))
+    assert raised.value.faults[0].field == field
+
+
+def test_an_empty_table_has_nothing_to_try(jobs: JobManager, session: Session) -> None:
+    session.execute("CREATE TABLE visits (age INT, sex VARCHAR)")
+    job = ended(jobs, jobs.submit(proposal_work(REQUEST, "{}", composed)).number)
+    assert job.failure is not None
+    assert job.failure.code == "PROPOSAL_INVALID"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"table": None}, "table"),
+        ({"seconds": Decimal(0)}, "time_limit_seconds"),
+        ({"seconds": Decimal(3601)}, "time_limit_seconds"),
+        ({"rows_are_people": True, "person_column": "a"}, "rows_are_people"),
+        ({"rows_are_people": True, "recurs": True}, "rows_are_people"),
+        ({"record_column": "a"}, "record_column"),
+        ({"keep": (KeptColumn("a", -1),)}, "keep[0].maximum_level"),
+        ({"keep": (KeptColumn("a"),), "leave_out": ("b", "A")}, "leave_out[1]"),
+        ({"leave_out": ("",)}, "leave_out[0]"),
+    ],
+)
+def test_requests_that_contradict_themselves(changes: dict[str, Any], field: str) -> None:
+    assert [fault.field for fault in check_proposal_request(replace(REQUEST, **changes))] == [field]

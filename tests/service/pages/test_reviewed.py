@@ -1,0 +1,23 @@
+"""Pages for reviewers, who get no values of the source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tableveil.convert.classifications import classification_to_proto
+from tableveil.convert.utility_reports import utility_report_to_proto
+from tableveil.pages import classification, utility
+from tableveil.state.seen import Audience
+from tests.service.classification_samples import classification as a_classification
+from tests.service.utility_samples import utility_report
+
+
+def test_pages_without_the_values_of_the_source() -> None:
+    report, assessed = utility_report(), a_classification()
+    page = utility.as_html(utility_report_to_proto(replace(report, audience=Audience.REVIEWER)))
+    assert "told to its stewards alone" in page
+    (first, *_) = assessed.assessments
+    owners = classification.as_html(classification_to_proto(assessed))
+    page = classification.as_html(classification_to_proto(replace(assessed, audience=Audience.REVIEWER)))
+    assert first.class_labels[1][:2] in owners
+    assert len(page) < len(owners)

@@ -1,0 +1,120 @@
+"""The functions of analysts in PostgreSQL answer as the macros of DuckDB do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tableveil.answers import MACROS
+from tableveil.answers.postgresql import statements
+from tests.postgresql import Cluster, rows
+from tests.sql.answers.generalized import COLUMNS, STEPS, fill
+from tests.sql.answers.test_macros import number
+
+LABEL = "label, label_from, label_to"
+PARTS = {"tv_mean": ("estimated", "low", "high", "open_ends"), "tv_min": ("low", "high"), "tv_max": ("low", "high"),
+         "tv_median": ("low", "high"), "tv_count_between": ("certain", "possible", "estimated"),
+         "tv_share_between": ("certain", "possible", "estimated")}  # fmt: skip
+
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="module")
+def url(postgresql: Cluster) -> str:
+    """A database with the functions, made twice as by two releases."""
+    from adbc_driver_postgresql import dbapi
+
+    url = postgresql.new_database()
+    with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in [*statements('"public"'), *statements('"public"')]:
+            cursor.execute(statement)
+    return url
+
+
+@pytest.fixture(params=COLUMNS)
+def both(request: pytest.FixtureRequest, url: str) -> Iterator[tuple[str, Ask, Ask]]:
+    """A kind of columns, and the same records of it in DuckDB and in PostgreSQL."""
+    from adbc_driver_postgresql import dbapi
+
+    kind = str(request.param)
+    with (
+        duckdb.connect() as connection,
+        dbapi.connect(url, autocommit=True) as other,
+        other.cursor() as cursor,
+    ):
+        for macro in MACROS:
+            connection.execute(macro.created())
+        fill(connection, COLUMNS[kind], 7)
+        records: pa.Table = connection.sql("FROM released").to_arrow_table()
+        cursor.adbc_ingest("released", records, mode="replace")
+
+        def ask(statement: str) -> list[tuple[Any, ...]]:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+        yield kind, lambda statement: connection.execute(statement).fetchall(), ask
+
+
+def same(one: object, other: object) -> bool:
+    if one is None or other is None or isinstance(one, str):
+        return one == other
+    return number(one) == pytest.approx(number(other), rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("function", PARTS)
+def test_aggregates_answer_as_macros_do(both: tuple[str, Ask, Ask], function: str) -> None:
+    kind, here, there = both
+    random, at = Random(1), COLUMNS[kind].at
+    for _ in range(8 if "between" in function else 1):
+        low, high = sorted(random.randrange(-5, STEPS + 5) for _ in range(2))
+        ends = random.choice([(low, high), (low, None), (None, high), (None, None)])
+        limits = ", ".join("NULL" if end is None else f"'{at(end)}'" for end in ends)
+        call = f"{function}({LABEL}{', ' + limits if 'between' in function else ''})"
+        asked = ", ".join(f"({call}).{part}" for part in PARTS[function])
+        groups = "CASE WHEN record % 20 < 15 THEN record % 20 END"
+        statement = f"SELECT {groups} AS part, {asked} FROM released GROUP BY {groups} ORDER BY 1 NULLS FIRST"
+        expected, found = here(statement), there(statement)
+        assert len(found) == 16
+        assert all(same(*pair) for row in zip(expected, found, strict=True) for pair in zip(*row, strict=True))
+
+
+def test_bands_and_periods_are_those_of_macros(both: tuple[str, Ask, Ask]) -> None:
+    kind, here, there = both
+    of = "tv_period(r.label, r.label_from, r.label_to, 'month')"
+    if kind in ("whole numbers", "numbers"):
+        of = "tv_band(r.label, r.label_from, r.label_to, 7)"
+    statement = f"SELECT b.* FROM released AS r, {of} AS b ORDER BY 1 NULLS LAST, 2 NULLS LAST, 3"
+    expected, found = here(statement), there(statement)
+    assert len(found) > 200
+    assert all(same(*pair) for row in zip(expected, found, strict=True) for pair in zip(*row, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("SELECT tv_count_between('x', date '2024-01-01', date '2024-01-02', timestamp '2024-01-01 10:00', NULL)",
+         "time of day"),
+        ("SELECT * FROM tv_band('x', 1::bigint, 2::bigint, 0.5)", "whole for a column of whole numbers"),
+        ("SELECT * FROM tv_band('x', 1::float8, 2::float8, 0.00001)", "expected a wider one"),
+        ("SELECT * FROM tv_period('x', date '2024-01-01', date '2024-01-02', 'second')", "unit: expected day"),
+        ("SELECT tv_count_between(l, 1::bigint, 2::bigint, v, NULL) FROM (VALUES ('a', 1), ('b', 2)) AS r(l, v)",
+         "the limits differ within a group"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_answered_is_refused(url: str, statement: str, told: str) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with pytest.raises(dbapi.Error, match=told):
+        rows(url, statement)
+
+
+def test_nothing_is_known_of_nothing(url: str) -> None:
+    none = "FROM (SELECT NULL::text AS l, NULL::bigint AS f, NULL::bigint AS t) AS r"
+    assert rows(url, f"SELECT (tv_count_between(l, f, t, 1, 2)).certain, (tv_max(l, f, t)).high {none}") == [(0, None)]
+    assert rows(url, f"SELECT (tv_mean(l, f, t)).open_ends, (tv_median(l, f, t)).low {none} WHERE false") == [(0, None)]
+    assert rows(url, "SELECT tv_estimated_mean(v, w) FROM (VALUES (10, 0.5), (40, 1), (NULL, 9)) AS r(v, w)") == [(30,)]

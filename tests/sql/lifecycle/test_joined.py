@@ -1,0 +1,64 @@
+"""Two releases joined by the columns that both show alike, against all pairs of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.lifecycle import joined as module
+from tableveil.lifecycle.joined import Joined, joined
+from tests.inserted import insert
+
+K = 3
+Rows = Sequence[tuple[int, ...]]
+"""Classes, and values of two columns."""
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+def stage(session: Session, earlier: Rows, new: Rows) -> None:
+    for name, of in (("earlier_rows", earlier), ("new_rows", new)):
+        session.execute(f"CREATE OR REPLACE TEMP TABLE {name} (class UBIGINT, u0 UBIGINT, u1 UBIGINT)")
+        insert(session, name, of)
+
+
+def brute_force(earlier: Rows, new: Rows, by: Sequence[int]) -> tuple[int, int, int]:
+    """Rows of a certain class in the earlier release, the least size of their joint classes, and those below K."""
+
+    def classes(row: tuple[int, ...]) -> set[int]:
+        return {other[0] for other in earlier if all(other[i + 1] == row[i + 1] for i in by)}
+
+    sizes = []
+    for row in new:
+        if len(there := classes(row)) == 1:
+            (a,) = there
+            sizes.append(sum(other[0] == row[0] and a in classes(other) for other in new))
+    return len(sizes), min(sizes, default=0), sum(size < K for size in sizes)
+
+
+def test_the_figures_are_those_of_all_pairs(session: Session) -> None:
+    draw = Random(1)
+    for _ in range(60):
+        earlier, new = ([tuple(map(draw.randrange, (3, 6, 3))) for _ in range(draw.randint(1, 14))] for _ in range(2))
+        stage(session, earlier, new)
+        for by in ((0, 1), (0,), (1,)):
+            number, smallest, below = session.row(module._figures("earlier_rows", "new_rows", by, K))
+            expected = brute_force(earlier, new, by)
+            assert (number, below) == (expected[0], expected[2])
+            # A joint class that is large enough is not looked at any closer.
+            assert min(smallest, K) == min(expected[1], K)
+
+
+def test_the_worst_columns_are_told(session: Session) -> None:
+    """All have another value in the second column now: the first one joins the rows by itself."""
+    earlier, new = [(i // 3, i, i % 3) for i in range(30)], [(i // 5, i, 3 + i % 3) for i in range(30)]
+    stage(session, earlier, new)
+    assert joined(session, "earlier_rows", "new_rows", ("id", "state"), K) == Joined(("id",), 30, 1, 12)
+    stage(session, [(i % 3, 0, 0) for i in range(30)], new)
+    assert joined(session, "earlier_rows", "new_rows", ("id", "state"), K) is None

@@ -1,0 +1,142 @@
+"""Guesses of how CSV files are written: tables that are written in random ways come back as they were."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Session
+from tableveil.errors import InvalidError
+from tableveil.loading import CsvFormat, CsvGuess, csv_rows, guess_csv
+
+Row = tuple[str, date | None, Decimal | None, str | None]
+
+NOTHING = ("", "n/a", "N/A", "NULL", "-", "?", "#N/A", "k.A.")
+WORDS = ("Müllerstraße", "Ærø", "naïve", "Åsa", "plain", "two words")
+
+
+def guessed(session: Session, file: Path, content: bytes, *kept: str, stated: CsvFormat | None = None) -> CsvGuess:
+    file.write_bytes(content)
+    return guess_csv(session, file, stated or CsvFormat(), kept)
+
+
+def loaded(session: Session, file: Path, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
+    with csv_rows(session, [file], how) as rows:
+        found = session.rows(rows.query)
+        rows.rejected(session)
+    return [type_ for _, type_ in rows.columns], found
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_tables_come_back_however_they_are_written(session: Session, file: Path, seed: int) -> None:
+    chosen = random.Random(seed)
+    comma = chosen.random() < 0.5
+    delimiter = chosen.choice(";\t|" if comma else ",;\t|")
+    encoding = chosen.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16", "cp850"])
+    form = chosen.choice(["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%y", "%Y/%m/%d"])
+    nothing = chosen.sample(NOTHING, chosen.randint(1, 3))
+    rows: list[Row] = [
+        (
+            f"{chosen.randrange(10**5):05}",
+            None if chosen.random() < 0.1 else date(1970, 1, 1) + timedelta(days=chosen.randrange(20_000)),
+            None if chosen.random() < 0.1 else Decimal(chosen.randrange(10**6)) / 100,
+            None if chosen.random() < 0.1 else chosen.choice(WORDS),
+        )
+        for _ in range(200)
+    ]
+    rows[0] = ("01067", date(1999, 12, 31), Decimal("0.25"), "x")
+    text = io.StringIO()
+    quoting = chosen.choice([csv.excel, csv.unix_dialect])
+    writer = csv.writer(text, quoting, delimiter=delimiter, lineterminator=chosen.choice(["\n", "\r\n"]))
+    writer.writerow(["zip", "born", "charge", "street"])
+    for zip_, born, charge, street in rows:
+        number = None if charge is None else f"{charge:.2f}".replace(".", "," if comma else ".")
+        cells = [zip_, born and born.strftime(form), number, street]
+        writer.writerow([chosen.choice(nothing) if cell is None else cell for cell in cells])
+    content = text.getvalue().encode(encoding)
+    guess = guessed(session, file, gzip.compress(content) if chosen.random() < 0.2 else content)
+    assert guess.doubts == ()
+    types, found = loaded(session, file, guess.format)
+    assert types == ["VARCHAR", "DATE", "DECIMAL(18,2)", "VARCHAR"]
+    assert found == rows
+    assert guess.columns == ("zip", "born", "charge", "street")
+    assert guess.first_rows[0][0] == "01067"
+
+
+@pytest.mark.parametrize(
+    ("content", "types", "doubt"),
+    [
+        (
+            b"a,b\n1,02/03/2024\n2,04/05/2024\n",
+            ["BIGINT", "VARCHAR"],
+            "'b' can be read with the day or the month first",
+        ),
+        (b"a;b\n1;02/03/2024\n2;04/05/2024\n", ["BIGINT", "DATE"], ""),
+        (b"a,b\n01/31/2024,02/03/2024 10:30\n01/30/2024,02/03/2024 10:30\n", ["DATE", "TIMESTAMP"], ""),
+        (b"a,b\n2024-01-31,31.01.2024\n2024-01-31,31.01.2024\n", ["DATE", "VARCHAR"], "another way in 'b'"),
+        (b'a;b\n"1,5";1.5\n"2,5";2.5\n', ["VARCHAR", "DECIMAL(18,1)"], "with a comma in 'a', and with a point in 'b'"),
+        (b'a,b\n1,"1,234.50"\n2,"12,000.00"\n', ["BIGINT", "VARCHAR"], "groups of three in 'b'"),
+        (b"a;b\n1;1 234,50\n2;2,50\n", ["BIGINT", "DECIMAL(18,2)"], "groups of three in 'b'"),
+        (b"a,b\n-,NA\n+,NY\n++,CA\n", ["VARCHAR", "VARCHAR"], "Signs stand beside others in 'a'"),
+        (b"a,b\nNA,1\n3,NA\n", ["BIGINT", "BIGINT"], ""),
+        (b"1,2024-01-01\n2,2024-01-02\n", ["BIGINT", "DATE"], ""),
+        (b"name\nann\nbob\n", ["VARCHAR"], ""),
+        (b"a,b\n", ["VARCHAR", "VARCHAR"], ""),
+        (b"2019;2020\nx;y\n", ["VARCHAR", "VARCHAR"], ""),
+    ],
+)
+def test_what_is_open_is_said(session: Session, file: Path, content: bytes, types: list[str], doubt: str) -> None:
+    guess = guessed(session, file, content)
+    assert len(guess.doubts) == bool(doubt)
+    assert all(doubt in one for one in guess.doubts)
+    assert loaded(session, file, replace(guess.format, max_rejected=1))[0] == types
+
+
+def test_texts_of_other_scripts(session: Session, file: Path) -> None:
+    people = "имя;город\n" + "Иван;Нижний Новгород\n" * 20
+    assert guessed(session, file, people.encode("cp1251")).format.encoding == "cp1251"
+
+
+def test_stated_fields_stay(session: Session, file: Path) -> None:
+    content = "a;b\n1,5;n/a\n2,5;ü\n".encode()
+    stated = CsvFormat(delimiter=",", encoding="latin-1", null_texts=("x",))
+    how = guessed(session, file, content, "encoding", "null_texts", "decimal_comma", stated=stated).format
+    assert (how.delimiter, how.encoding, how.null_texts, how.decimal_comma) == (",", "latin-1", ("x",), False)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"PK\x03\x04rest"])
+def test_files_that_are_no_tables(session: Session, file: Path, content: bytes) -> None:
+    with pytest.raises(InvalidError):
+        guessed(session, file, content)
+
+
+def test_one_error_names_all_faults(session: Session, file: Path) -> None:
+    lines = [f"{number},{number},ok" for number in range(60)]
+    for number in range(28):
+        lines[number] = f"{number},x{number},ok"
+    lines[40], lines[41], lines[42] = "4", "5", "6,7,8,9"
+    lines[50] = "secret,1,ok"
+    file.write_text("\n".join(["a,b,c", *lines]) + "\n")
+    for examples in (False, True):
+        with pytest.raises(InvalidError) as raised, csv_rows(session, [file], CsvFormat(), examples=examples):
+            pass
+        faults = {fault.field: fault.found for fault in raised.value.faults}
+        assert set(faults) == {"column 'b'", "lines", "line 44", "line 52, column 'a'"}
+        assert "28 times, in lines 2, 3, 4" in faults["column 'b'"]
+        assert "and 8 more" in faults["column 'b'"]
+        assert "2 times, in lines 42, 43" in faults["lines"]
+        assert ("secret" in faults["line 52, column 'a'"]) == examples
+        assert ("such as 'x0', 'x1', 'x2'" in faults["column 'b'"]) == examples
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "a.csv"

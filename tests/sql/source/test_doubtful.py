@@ -1,0 +1,147 @@
+"""Values that look wrong: they are found and counted, others are not, and the SELECT repairs what was found."""
+
+from __future__ import annotations
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.policy import TableReference
+from tableveil.source import find_source
+from tableveil.source.doubtful import DoubtKind, Doubts, doubts
+from tableveil.source.model import Column
+from tableveil.source.query import take_snapshot
+
+PLACE = TableReference("", "main", "people")
+
+
+@pytest.fixture(scope="module")
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+def of_query(session: Session, query: str) -> Doubts:
+    source, columns, faults = find_source(session, PLACE, query, "table")
+    assert source is not None, faults
+    names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    with session.transaction():
+        if source.query is not None:
+            take_snapshot(session, source)
+        return doubts(session, source, source.columns, names)
+
+
+def found(session: Session, value: str, rows: int = 1000) -> dict[DoubtKind, int]:
+    """The findings on a column `zip`, whose values are an expression over `i`."""
+    session.execute(f"CREATE OR REPLACE TABLE people AS SELECT ({value}) AS zip FROM range({rows}) r(i)")
+    return {one.kind: one.records for one in of_query(session, "").findings}
+
+
+def repaired(session: Session) -> set[object]:
+    """The values of `zip` after the repair, by the proposed query: it may be a source, and no more is found in it."""
+    query = of_query(session, "").repair_query
+    assert of_query(session, query).findings == ()
+    return {row[0] for row in session.rows(query)}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "i",
+        "i % 90",
+        "NULL::INT",
+        "-i",
+        "(i % 7 - 3)::DOUBLE",
+        "CASE WHEN i = 5 THEN 'nan'::DOUBLE WHEN i = 6 THEN 'inf'::DOUBLE ELSE i END",
+        "9.5 + i % 90",
+        "DATE '2024-01-01' + (i % 366)::INT",
+        "DATE '1900-01-01' + (i * 30)::INT",
+        "CASE WHEN i = 3 THEN 'infinity'::DATE ELSE DATE '2024-01-01' + (i % 366)::INT END",
+        "TIMESTAMP '2024-01-01' + to_minutes(i)",
+        "'city ' || i % 30",
+        "['BA', 'MA', 'none'][1 + i % 3]",
+        "lpad((i % 90)::VARCHAR, 5, '0')",
+        "(i % 90)::VARCHAR",
+        "[i]",
+        "i % 2 = 0",
+        "TIME '12:00' + to_minutes(i)",
+    ],
+)
+def test_nothing_is_found_where_nothing_is_wrong(session: Session, value: str) -> None:
+    assert found(session, value) == {}
+    assert of_query(session, "").repair_query == ""
+
+
+def test_codes_that_lost_their_zeros(session: Session) -> None:
+    code = "lpad((i * 97)::VARCHAR, 5, '0')"
+    assert found(session, f"CASE WHEN i % 4 = 0 THEN ltrim({code}, '0') ELSE {code} END") == {
+        DoubtKind.SHORT_CODE: session.value("SELECT count(*) FROM people WHERE length(zip) < 5 AND zip <> ''")
+    }
+    assert {len(str(code)) for code in repaired(session) if code} == {5}
+    # As a number, a postal code lost them everywhere.
+    assert found(session, "i * 97 + 1") == {DoubtKind.SHORT_CODE: 104}
+    assert {len(str(code)) for code in repaired(session)} == {5}
+
+
+def test_spellings(session: Session) -> None:
+    names = "['Köln', 'KÖLN', 'Köln ', 'Köln', 'Köln', 'Bonn', 'Bonn', 'it''s', 'Bonn', 'Ulm']"
+    assert found(session, f"{names}[1 + i % 10]") == {DoubtKind.SPELLING: 200}
+    assert repaired(session) == {"Köln", "Bonn", "it's", "Ulm"}
+    assert found(session, "CASE WHEN i % 3 = 0 THEN 'City ' || i % 100 ELSE 'city ' || i % 100 END")
+    assert repaired(session) == {f"city {i}" for i in range(100)}
+
+
+def test_words_for_nothing(session: Session) -> None:
+    values = "['Köln', 'unbekannt', 'Unknown ', 'Bonn', NULL]"
+    assert found(session, f"{values}[1 + i % 5]") == {DoubtKind.SENTINEL: 400}
+    assert repaired(session) == {"Köln", "Bonn", None}
+
+
+def test_numbers_that_stand_for_nothing(session: Session) -> None:
+    assert found(session, "CASE WHEN i % 100 = 7 THEN 999 ELSE i % 90 END") == {DoubtKind.SENTINEL: 10}
+    assert repaired(session) == {*range(90), None}
+    assert found(session, "CASE WHEN i % 100 = 7 THEN -1 ELSE i % 90 + 0.5 END") == {DoubtKind.SENTINEL: 10}
+    # Somebody may be 99 years old.
+    assert found(session, "CASE WHEN i % 100 = 7 THEN 99 ELSE i % 97 END") == {}
+
+
+def test_days_that_stand_for_nothing(session: Session) -> None:
+    day = "DATE '1950-01-01' + (i * 17)::INT"
+    assert found(session, f"CASE WHEN i % 50 = 7 THEN DATE '1900-01-01' ELSE {day} END") == {DoubtKind.SENTINEL: 20}
+    assert None in repaired(session)
+    one = f"CASE WHEN i = 7 THEN TIMESTAMP '9999-12-31' ELSE ({day})::TIMESTAMP END"
+    assert found(session, one) == {DoubtKind.SENTINEL: 1}
+    assert None in repaired(session)
+
+
+def test_values_far_outside(session: Session) -> None:
+    assert found(session, "CASE WHEN i = 7 THEN 17500 ELSE 150 + i % 50 END") == {DoubtKind.FAR_OUTSIDE: 1}
+    assert repaired(session) == {*range(150, 200), None}
+    day = "DATE '2024-01-01' + (i % 366)::INT"
+    assert found(session, f"CASE WHEN i = 7 THEN DATE '2204-05-01' ELSE {day} END") == {DoubtKind.FAR_OUTSIDE: 1}
+    assert None in repaired(session)
+
+
+def test_a_small_table_has_no_usual_values(session: Session) -> None:
+    assert found(session, "CASE WHEN i = 7 THEN 17500 ELSE 150 + i % 50 END", rows=99) == {}
+
+
+def test_names_of_all_kinds_and_several_faults_in_one_query(session: Session) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT i AS id, [i] AS scans, CASE WHEN i % 9 = 0 THEN 'ULM' WHEN i % 9 = 1 "
+        'THEN \'n/a\' ELSE \'Ulm\' END AS "the ""ort"" from", CASE WHEN i = 3 THEN 999 WHEN i = 4 THEN -500 ELSE i % 5 '
+        "END AS größe FROM range(1000) r(i)"
+    )
+    made = of_query(session, "")
+    assert [(one.column, one.kind) for one in made.findings] == [
+        ('the "ort" from', DoubtKind.SENTINEL),
+        ('the "ort" from', DoubtKind.SPELLING),
+        ("größe", DoubtKind.SENTINEL),
+        ("größe", DoubtKind.FAR_OUTSIDE),
+    ]
+    rows = session.rows(made.repair_query)
+    assert {row[2] for row in rows} == {"Ulm", None}
+    assert {row[3] for row in rows} == {*range(5), None}
+    assert of_query(session, made.repair_query).findings == ()
+    # The repair of a query is a query, too.
+    again = of_query(session, "SELECT * FROM people WHERE id > 2 -- the rest")
+    assert len(session.rows(again.repair_query)) == 997
+    assert of_query(session, again.repair_query).findings == ()

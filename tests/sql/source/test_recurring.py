@@ -1,0 +1,119 @@
+"""`rows_are_people` beside a column that numbers people of whom some have several rows, whatever its role is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import shortened
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.source import check_facts, recurring, resolve_source
+from tableveil.source.facts import Facts
+
+QUASI_IDENTIFIERS = ("geschlecht", "geburtsjahr", "ort", "monat")
+
+POLICY = Policy(
+    source=TableReference("", "main", "t"),
+    attributes=tuple(AttributePolicy(name, Role.QUASI_IDENTIFIER, SuppressionOnly()) for name in QUASI_IDENTIFIERS),
+    default_role=Role.IDENTIFYING,
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    release=ReleaseTarget("main", "out"),
+)
+
+COLUMN = "Column '7'"
+
+_ROWS = """
+CREATE OR REPLACE TABLE t AS
+SELECT
+    {spelled} AS "Column '7'",
+    random_of(person, 'sex') % 2 AS geschlecht,
+    1930 + random_of(person, 'birth') % 90 AS geburtsjahr,
+    CASE WHEN person % 50 > 0 THEN 'o' || random_of(person, 'place') % 100 END AS ort,
+    random_of(row, 'month') % 24 AS monat,
+    row AS "Fallnummer"
+FROM (SELECT row, {person} AS person FROM (SELECT row, random_of(row, 'person') AS drawn FROM range({rows}) AS r(row)))
+"""
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+def make(session: Session, rows: int, person: str = "drawn % ({rows} // 5)", spelled: str = "person") -> None:
+    """Makes the table `t`: people are a fifth of the rows, unless `person` says so, spelled otherwise if it says so."""
+    # DuckDB's hash of a number is no draw for small numbers.
+    session.execute("CREATE OR REPLACE MACRO random_of(a, b) AS md5_number_lower(a::VARCHAR || b) % 1000003::UBIGINT")
+    session.execute(_ROWS.format(rows=rows, person=person.format(rows=rows), spelled=spelled))
+
+
+def facts(session: Session, policy: Policy = POLICY) -> Facts:
+    source, complete, faults = resolve_source(session, policy)
+    assert source is not None
+    assert faults == []
+    return check_facts(session, source, complete)
+
+
+def with_role(role: Role, *, acknowledged: bool = False) -> Policy:
+    hierarchy = SuppressionOnly() if role is Role.QUASI_IDENTIFIER else None
+    own = AttributePolicy(COLUMN, role, hierarchy, acknowledged=acknowledged)
+    return replace(POLICY, attributes=(*POLICY.attributes, own))
+
+
+@pytest.mark.parametrize(
+    "spelled", ["person", "'P-' || person", "person::DOUBLE / 7", "md5(person::VARCHAR)::UUID", "person::VARCHAR::BLOB"]
+)
+def test_it_is_refused_whatever_its_type_is(session: Session, spelled: str) -> None:
+    make(session, 2000, spelled=spelled)
+    (fault,) = facts(session).faults
+    assert fault.field == "rows_are_people"
+    assert f"values of {shortened(COLUMN)} in 2,000 rows" in fault.found
+    assert "the same geschlecht, geburtsjahr, ort" in fault.found.replace("'", "")
+    assert "person_column" in fault.hint
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_it_is_refused_whatever_its_role_is(session: Session, role: Role) -> None:
+    make(session, 2000)
+    assert "rows_are_people" in [fault.field for fault in facts(session, with_role(role)).faults]
+    acknowledged = facts(session, with_role(role, acknowledged=True))
+    assert acknowledged.faults == ()
+    assert [shortened(COLUMN) in warning for warning in acknowledged.warnings] == [True]
+
+
+def test_people_with_one_row_each(session: Session) -> None:
+    make(session, 2000, person="row")
+    assert facts(session) == Facts(2000, ())
+
+
+def test_ten_people_of_whom_some_recur(session: Session) -> None:
+    make(session, 2000, person="row - if(row % 100 = 0, 1, 0)")
+    (fault,) = facts(session).faults
+    assert "1,981 values" in fault.found
+
+
+@pytest.mark.parametrize("rows", [0, 1, 9, 18])
+def test_few_rows(session: Session, rows: int) -> None:
+    make(session, rows, person="row // 2")
+    fields = [fault.field for fault in facts(session).faults]
+    assert fields == ([] if rows else ["source.table"])
+
+
+def test_a_sample_of_a_larger_table(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recurring, "MOST_ROWS", 4000)
+    monkeypatch.setattr(recurring, "ROWS", 2000)
+    monkeypatch.setattr("tableveil.source.facts.MOST_ROWS", 4000)
+    for people, found in (("{rows} // 5", 1), ("{rows} // 100", 1), ("{rows} * 1000", 0)):
+        make(session, 20_000, person=f"drawn % ({people})" if found else "row")
+        assert len(facts(session).faults) == found, people
+
+
+def test_a_column_of_no_values_and_one_of_one(session: Session) -> None:
+    make(session, 2000, spelled="NULL::INTEGER")
+    assert facts(session).faults == ()
+    make(session, 2000, spelled="'x'")
+    assert facts(session).faults == ()
