@@ -30,9 +30,6 @@ MONEY = Decimal(1)
     ("policy", "field"),
     [
         (replace(POLICY, microaggregation=Microaggregation()), "microaggregation"),
-        (replace(POLICY, local_recoding=LocalRecoding()), "local_recoding"),
-        (replace(POLICY, record_level=RecordLevel()), "record_level"),
-        (replace(POLICY, game=Game(MONEY, MONEY, MONEY, MONEY)), "game"),
         (
             replace(POLICY, attributes=(AttributePolicy("a", Role.QUASI_IDENTIFIER, aggregation=Aggregation()),)),
             "attributes[0].aggregation",
@@ -56,6 +53,9 @@ def test_all_else_is_taken() -> None:
     insensitive = AttributePolicy("a", Role.INSENSITIVE)
     person = replace(POLICY, person_column="id", no_person_digests=True, attributes=(insensitive,))
     assert unsupported(POLICY) == unsupported(person) == []
+    played = replace(POLICY, game=Game(MONEY, MONEY, MONEY, MONEY))
+    combined = (replace(POLICY, local_recoding=LocalRecoding()), replace(played, record_level=RecordLevel()))
+    assert [unsupported(policy) for policy in (played, *combined)] == [[], [], []]
 
 
 def test_every_fault_at_once() -> None:

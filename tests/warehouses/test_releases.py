@@ -16,6 +16,7 @@ from tests.migrated import opened
 from tests.service.jobs.elsewhere import (
     MADE,
     NUMBERED,
+    OF_COMBINATIONS,
     POLICY,
     SUPPRESSING,
     UNCHANGED,
@@ -58,11 +59,12 @@ MODELS = (
         (replace(SUPPRESSING, suppressed_records=SuppressedRecords.KEEP), ()),
         (replace(SUPPRESSING, suppressed_records=SuppressedRecords.BLANK, release=NUMBERED), ()),
         (UNCHANGED, ("lake.clinic",)),
+        *((policy, ()) for policy in OF_COMBINATIONS.values()),
     ],
-    ids=["models", "keep", "blank", "approved"],
+    ids=["models", "keep", "blank", "approved", *OF_COMBINATIONS],
 )
 def test_equals_one_in_the_database(database: Database, policy: Policy, approval: tuple[str, ...]) -> None:
-    name = f"released_{len(approval)}_{len(policy.attributes)}_{policy.suppressed_records.lower()}"
+    name = f"released_{abs(hash(policy))}"
     policy = replace(policy, release=replace(policy.release, name=name))
     there, own_job = done(database, policy, approval), done(database, here(policy))
     assert (there.failure, own_job.failure) == (None, None)

@@ -44,8 +44,7 @@ class PolicyDraft:
     """The proposals for a table, or for the rows of `source_query`; then `source` names none.
 
     If `person_column` is None, the draft proposes to state that each row is one person. `repeating` says that people
-    have several rows, so that dominance belongs beside k-anonymity. A table of a `warehouse` gets no field that is
-    not supported there.
+    have several rows, so that dominance belongs beside k-anonymity. The table may be in a `warehouse`.
 
     The owner decides on the statement on people, the privacy models, and the roles of columns of which nothing is
     known, whatever the draft proposes.
@@ -85,7 +84,7 @@ def draft_policy(
             RemarkKind.GUESS,
             "Up to one record in twenty may be left out, so that a few rare ones do not blur all others.",
         ),
-        *(() if warehouse else (_on_local_recoding(),)),
+        _on_local_recoding(),
         *_on_choosing(columns),
     ]
     name = person.facts.name if person is not None and numbers_people else None

@@ -112,6 +112,7 @@ LOCAL_RECODING = MethodTraits(
     search_hint="Every class has levels of its own. most_levels holds a column at few levels.",
     refuses=(("game", "local_recoding"),),
     shows_suppressed=True,
+    warehouses=True,
     analyses=frozenset({Analysis.FRONTIER, Analysis.CLASSIFICATION}),
 )
 
@@ -127,6 +128,7 @@ RECORD_LEVEL = MethodTraits(
     search=("seed", "choose"),
     search_hint="Every combination has levels of its own: there is one pass over the transformations, and no search.",
     people=False,
+    warehouses=True,
     interim=False,
     analyses=frozenset({Analysis.PAYOUT_SWEEP}),
 )

@@ -38,7 +38,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         privacy_models=list(_models(draft)),
         suppression_limit=SUPPRESSION_LIMIT,
         quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
-        local_recoding=None if draft.warehouse else policy_pb2.LocalRecoding(),
+        local_recoding=policy_pb2.LocalRecoding(),
         search=policy_pb2.Search(time_limit_seconds=TIME_LIMIT_SECONDS),
         release=policy_pb2.ReleaseTarget(
             schema=draft.source.schema or "main",

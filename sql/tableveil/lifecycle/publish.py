@@ -299,10 +299,11 @@ class _Unsafe(Exception):
 
 def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured) -> Release:
     """The release by its classes alone; call it after the plan is staged."""
-    risk = prosecutor_risk(ClassSizes.of(plan.classes.counts[plan.kept]), plan.policy.risk_thresholds)
+    classes = plan.recoding.labelled(session, plan)
+    risk = prosecutor_risk(ClassSizes.of(classes.counts), plan.policy.risk_thresholds)
     distinct_after = {
-        dictionary.column.name: len(np.unique(plan.classes.groups(j)[plan.kept]))
-        for j, dictionary in enumerate(plan.dictionaries)
+        dictionary.column.name: len(np.unique(labels))
+        for dictionary, labels in zip(plan.dictionaries, classes.labels, strict=True)
     }
     unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
     write.collect_spreads(session, plan)

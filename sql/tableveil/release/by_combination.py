@@ -42,7 +42,15 @@ from tableveil.release.joined import (
     positions_of,
     released,
 )
-from tableveil.release.plan import NO_AGGREGATES, Aggregated, CodedRows, Codes, ReleasedColumn, ReleasePlan
+from tableveil.release.plan import (
+    NO_AGGREGATES,
+    Aggregated,
+    CodedRows,
+    Codes,
+    LabelledClasses,
+    ReleasedColumn,
+    ReleasePlan,
+)
 from tableveil.verification.written import OWN_LEVELS
 
 
@@ -87,6 +95,28 @@ class ByCombination:
     def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
         """The levels at which records are released, ascending, with their numbers of records."""
         return self._records_at[attribute]
+
+    def labelled(self, session: WarehouseSession, plan: ReleasePlan) -> LabelledClasses:
+        """The combinations put together by the texts of their labels: levels may share one."""
+        columns, texts = [], []
+        for j, dictionary in enumerate(plan.dictionaries):
+            numbers: dict[str | None, int] = {}
+            levels, codes = self.levels(j)[self.kept], self.combinations.codes[j][self.kept]
+            column_labels = np.zeros(len(codes), np.int64)
+            for level in np.unique(levels):
+                of_groups = dictionary.levels.labels[level - 1] if level else value_texts(session.embedded, dictionary)
+                at = levels == level
+                used, position = np.unique(dictionary.levels.groups[level][codes[at]], return_inverse=True)
+                number_of = [numbers.setdefault(of_groups[group], len(numbers)) for group in used]
+                column_labels[at] = np.array(number_of, np.int64)[position.reshape(-1)]
+            columns.append(column_labels)
+            texts.append(tuple(numbers))
+        records = self.combinations.records[self.kept]
+        # Combinations of the population alone are no records.
+        rows = np.column_stack([np.zeros(len(records), np.int64), *columns])[records > 0]
+        classes, which = np.unique(rows, axis=0, return_inverse=True)
+        counts = np.bincount(which.reshape(-1), weights=records[records > 0], minlength=len(classes))
+        return LabelledClasses(counts.astype(np.int64), tuple(classes[:, 1:].T), tuple(texts))
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """The levels of the released combinations."""

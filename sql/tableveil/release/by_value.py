@@ -24,7 +24,15 @@ from tableveil.release.joined import (
     positions_of,
     released,
 )
-from tableveil.release.plan import NO_AGGREGATES, Aggregated, CodedRows, Codes, ReleasedColumn, ReleasePlan
+from tableveil.release.plan import (
+    NO_AGGREGATES,
+    Aggregated,
+    CodedRows,
+    Codes,
+    LabelledClasses,
+    ReleasedColumn,
+    ReleasePlan,
+)
 from tableveil.verification.written import AGGREGATES
 
 SUPPRESSED = "suppressed_classes"
@@ -45,6 +53,13 @@ class ByValue:
     def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
         """None: a column has one level."""
         return ()
+
+    def labelled(self, session: WarehouseSession, plan: ReleasePlan) -> LabelledClasses:
+        """The plan's classes, by their groups."""
+        labels = tuple(plan.classes.groups(j)[plan.kept] for j in range(len(plan.dictionaries)))
+        levels = zip(plan.dictionaries, plan.transformation, strict=True)
+        texts = tuple(dictionary.levels.labels[level - 1] if level else None for dictionary, level in levels)
+        return LabelledClasses(plan.classes.counts[plan.kept], labels, texts)
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """The keys of the suppressed classes, or the aggregates of the released ones."""

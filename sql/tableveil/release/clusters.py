@@ -16,7 +16,7 @@ from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, Sensiti
 from tableveil.lattice import Transformation
 from tableveil.release.aggregated import aggregate_of, stage_aggregates
 from tableveil.release.joined import label_at
-from tableveil.release.plan import Aggregated, CodedRows, Codes, ReleasePlan
+from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
 from tableveil.verification.written import AGGREGATES, MEMBERS
 
 
@@ -54,6 +54,10 @@ class Clusters:
     def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
         """None: no column has levels."""
         return ()
+
+    def labelled(self, session: WarehouseSession, plan: ReleasePlan) -> LabelledClasses:
+        """The clusters: no column has labels."""
+        return LabelledClasses(plan.classes.counts, (), ())
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """The members of clusters, and their aggregates."""

@@ -93,6 +93,18 @@ class CodedRows:
     staged: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledClasses:
+    """The released classes by their labels: the `counts` of their records, and per generalized column their `labels`.
+
+    A label is a number: its text is in `texts`, which is None if the values themselves are the labels.
+    """
+
+    counts: NDArray[np.int64]
+    labels: tuple[NDArray[np.int64], ...]
+    texts: tuple[Sequence[str | None] | None, ...]
+
+
 class Recoding(Protocol):
     """How records come into classes and get their labels: `ByValue`, `ByCombination` or `Clusters`.
 
@@ -117,6 +129,9 @@ class Recoding(Protocol):
 
     def records_at(self, attribute: int) -> tuple[tuple[int, int], ...]:
         """The levels of a quasi-identifier, ascending, with their numbers of records; empty if it has one level."""
+
+    def labelled(self, session: WarehouseSession, plan: ReleasePlan) -> LabelledClasses:
+        """The released classes by their labels, before any row is written."""
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """Puts the tables that the rows are joined to into temporary tables, before the transaction that writes."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, cast, column, number
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.hierarchy import ValueKind
-from tableveil.release.plan import ReleasePlan
+from tableveil.release.plan import LabelledClasses, ReleasePlan
 from tableveil.source import Column
 
 BYTES_BESIDE, BYTES_PER_TEXT = 17, 4
@@ -26,17 +26,18 @@ def check_spreads_collectible(session: WarehouseSession, plan: ReleasePlan) -> N
     most, sensitive = session.most_collected, [released.column for released in plan.diverse()]
     if most is None or not sensitive:
         return
+    classes = plan.recoding.labelled(session, plan)
     unlabelled = [
         dictionary.column
-        for dictionary, level in zip(plan.dictionaries, plan.transformation, strict=True)
-        if not level and _is_text(dictionary.column)
+        for dictionary, texts in zip(plan.dictionaries, classes.texts, strict=True)
+        if texts is None and _is_text(dictionary.column)
     ]
     wanted: list[exp.Expr] = [exp.ApproxDistinct(this=column(found.name)) for found in sensitive]
     wanted += [_length(found) for found in (*sensitive, *unlabelled)]
     row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(plan.source.table()))
     distinct, lengths = row[: len(sensitive)], [float(length or 0) for length in row[len(sensitive) :]]
-    records = plan.classes.counts[plan.kept].astype(np.float64)
-    labels = sum(_label_bytes(plan)) + sum(BYTES_PER_TEXT + length for length in lengths[len(sensitive) :])
+    records = classes.counts.astype(np.float64)
+    labels = sum(_label_bytes(plan, classes)) + sum(BYTES_PER_TEXT + length for length in lengths[len(sensitive) :])
     for found, values, length in zip(sensitive, distinct, lengths, strict=False):
         # NULL is one more.
         different = max(int(values), 1) + 1
@@ -54,13 +55,12 @@ def check_spreads_collectible(session: WarehouseSession, plan: ReleasePlan) -> N
             raise InvalidError.about("COLLECTS_TOO_MUCH", "the release has too many classes and values", [fault])
 
 
-def _label_bytes(plan: ReleasePlan) -> Iterator[float]:
+def _label_bytes(plan: ReleasePlan, classes: LabelledClasses) -> Iterator[float]:
     """Per generalized quasi-identifier, the mean bytes of its labels in the released classes."""
-    for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
-        if level:
-            lengths = np.array([len((label or "").encode()) for label in dictionary.levels.labels[level - 1]])
-            groups = plan.classes.groups(j)[plan.kept]
-            yield BYTES_PER_TEXT + (float(lengths[groups].mean()) if len(groups) else 0.0)
+    for dictionary, texts, labels in zip(plan.dictionaries, classes.texts, classes.labels, strict=True):
+        if texts is not None:
+            lengths = np.array([len((label or "").encode()) for label in texts])
+            yield BYTES_PER_TEXT + (float(lengths[labels].mean()) if len(labels) else 0.0)
         elif not _is_text(dictionary.column):
             yield float(BYTES_BESIDE // 2)
 

@@ -17,15 +17,9 @@ def unsupported(policy: Policy) -> list[Fault]:
 
 def _faults(policy: Policy) -> Iterator[Fault]:
     for method in methods_of(policy):
-        if method.field and not method.warehouses:
-            yield Fault(
-                method.field, "a method that Spark does not support", "one transformation for all records", _INSTEAD
-            )
-    for i, attribute in enumerate(policy.attributes):
-        if attribute.aggregation is not None:
-            yield Fault(f"attributes[{i}].aggregation", "an aggregation", "a hierarchy over tables in Spark", _INSTEAD)
-    if policy.game is not None:
-        yield Fault("game", "a game", "no game over tables in Spark", _INSTEAD)
+        if not method.warehouses:
+            found, expected = f"{method.called}, which Spark does not support", "labels of hierarchies"
+            yield from (Fault(field, found, expected, _INSTEAD) for field in method.fields(policy))
     if policy.source_query:
         hint = "Name a view: Spark reads it as it reads tables."
         yield Fault("source_query", "a query", "a table or view of the warehouse", hint)

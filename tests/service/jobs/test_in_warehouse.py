@@ -44,6 +44,7 @@ from tests.migrated import opened
 from tests.service.jobs.elsewhere import (
     MADE,
     NUMBERED,
+    OF_COMBINATIONS,
     POLICY,
     SUPPRESSING,
     UNCHANGED,
@@ -131,6 +132,22 @@ def check_equal(database: Database, lake: AnotherDuckDB, policy: Policy) -> None
 def test_a_sensitive_column_equals_a_release_in_the_database(database: Database, lake: AnotherDuckDB) -> None:
     models = (KAnonymity(3), DistinctLDiversity("illness", 2))
     check_equal(database, lake, replace(POLICY, privacy_models=models))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("local", "record-level"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in sorted({*OF_COMBINATIONS} - {"local", "record-level"})
+        ),
+    ],
+)
+def test_combinations_with_levels_of_their_own_equal_those_in_the_database(
+    database: Database, lake: AnotherDuckDB, name: str
+) -> None:
+    check_equal(database, lake, OF_COMBINATIONS[name])
 
 
 def test_rows_of_two_releases_are_joined_there(database: Database, lake: AnotherDuckDB) -> None:
