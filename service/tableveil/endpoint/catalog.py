@@ -9,6 +9,7 @@ import pyarrow as pa
 from google.protobuf.message import Message
 
 from tableveil.endpoint import sql_info
+from tableveil.endpoint.information import REMARKS
 from tableveil.endpoint.published import PublishedTable
 from tableveil.endpoint.statement import CATALOG
 from tableveil.errors import InvalidError
@@ -99,7 +100,8 @@ def _described(table: PublishedTable) -> pa.Schema:
         "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1",
         "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
     }
-    return pa.schema([column.with_metadata({**(column.metadata or {}), **place}) for column in table.columns])
+    columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in table.columns]
+    return pa.schema(columns, {REMARKS: table.comment} if table.comment else None)
 
 
 def _no_primary_keys(_: sql.CommandGetPrimaryKeys, __: _Tables) -> pa.Table:

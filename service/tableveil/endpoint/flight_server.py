@@ -22,6 +22,7 @@ from tableveil.backend import folded
 from tableveil.control import Control
 from tableveil.endpoint.calls import Call, Calls, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
+from tableveil.endpoint.information import information
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published, PublishedTable
@@ -30,6 +31,7 @@ from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing, Watched
 from tableveil.endpoint.statement import MOST_CHARACTERS
+from tableveil.endpoint.written_shorthands import tells_of_tables
 from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
@@ -198,7 +200,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     statement = Statement(request.query)
                     schema, parameters = self._described(statement, call, context)
                     # DuckDB casts texts to what a parameter is compared with.
-                    unknown = pa.schema([(f"parameter_{place}", pa.string()) for place in range(1, parameters + 1)])
+                    unknown = pa.schema([(name, pa.string()) for name in parameters])
                     result = sql.ActionCreatePreparedStatementResult(
                         prepared_statement_handle=statement.handle,
                         dataset_schema=schema.serialize().to_pybytes() if schema else b"",
@@ -252,8 +254,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
 
     def _described(
         self, statement: Statement, call: Call, context: flight.ServerCallContext
-    ) -> tuple[pa.Schema | None, int]:
-        """The schema of a statement's rows, if its parameters are known, and the number of its parameters."""
+    ) -> tuple[pa.Schema | None, list[str]]:
+        """The schema of a statement's rows, if its parameters are known, and the names of its parameters."""
         tables = self._published.tables(call.reader.releases)
         key = (statement, [(table.release, table.schema, table.name) for table in tables])
         if (known := self._schemas.get(key)) is None:
@@ -261,7 +263,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 known = asked.answer()
             self._schemas.keep(key, known)
         call.releases = tuple(known["releases"])
-        return schema_from(known["schema"]) if known["schema"] else None, known["parameters"]
+        names = known["names"] or [f"parameter_{place}" for place in range(1, known["parameters"] + 1)]
+        return schema_from(known["schema"]) if known["schema"] else None, names
 
     @contextmanager
     def _asked(
@@ -289,6 +292,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             "tables": [(folded(table.schema), folded(table.name), table.release) for table in tables],
             "files": {table.release: str(self._published.file(table.release)) for table in tables},
             "lenient": self._lenient,
+            "information": _information(tables) if tells_of_tables(statement.query) else {},
             "rows": rows,
         }
 
@@ -310,6 +314,10 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             except (pa.ArrowInvalid, OSError):
                 raise asked.ended() from None
             asked.answer()
+
+
+def _information(tables: list[PublishedTable]) -> dict[str, str]:
+    return {name: encoded(view) for name, view in information(tables).items()}
 
 
 def _command(data: bytes | None) -> Message | None:

@@ -9,6 +9,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from tableveil.answers import MACROS
+from tableveil.endpoint.made_functions import WIDTH_BUCKET
 
 # It would write statements of analysts into the log.
 logging.getLogger("sqlglot").disabled = True
@@ -70,6 +71,17 @@ FUNCTIONS = frozenset(f"{_AGGREGATES} {_WINDOWS} {_NUMBERS} {_TEXTS} {_TIMES} {_
 None reads a file, a setting, the catalog, or a statement that it is given. None makes rows.
 """
 
+COLUMNS = "columns"
+"""The call that stands for columns by a star, by their names, or by a pattern of these."""
+
+SERIES = frozenset({"generate_series", "range"})
+"""Functions that count, in a list or as rows."""
+
+UNNEST = "unnest"
+
+MADE = frozenset({WIDTH_BUCKET.name})
+"""Functions that the process of a query makes itself, beside those of labels."""
+
 ANSWERS = frozenset(macro.name for macro in MACROS if not macro.makes_rows)
 """Functions of labels, which the process of a query makes itself."""
 
@@ -81,8 +93,8 @@ Add Alias All And Anonymous Any Array Between BitwiseAnd BitwiseNot BitwiseOr Bo
 Column Cube CurrentDate CurrentTimestamp DPipe DataType DataTypeParam Distinct Div Dot EQ Escape Except Exists Extract
 Filter From GT GTE Group GroupingSets Having ILike Identifier If IgnoreNulls In IntDiv Intersect Interval Is Join LT LTE
 Lateral Like Limit LimitOptions Literal Mod Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Offset Or Order Ordered Paren
-Placeholder Pow Qualify RegexpLike RespectNulls Rollup Select SimilarTo Slice Star Sub Subquery Table TableAlias
-TableSample TryCast Tuple Union Values Var Where Window WindowSpec With
+Pivot Placeholder Pow Qualify RegexpLike RespectNulls Rollup Select SimilarTo Slice Star Sub Subquery Table TableAlias
+TableSample TryCast Tuple Union Unnest UnpivotColumns Values Var Where Window WindowSpec With
 """
 
 NODES = frozenset(getattr(exp, name) for name in _NODES.split())

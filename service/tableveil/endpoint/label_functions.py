@@ -16,7 +16,7 @@ kurtosis sem
 _TRUNCATING = """
 floor ceil ceiling round trunc even date_trunc datetrunc date_part datepart time_bucket strftime century day dayname
 dayofmonth dayofweek dayofyear decade era hour isodow isoyear last_day millennium minute month monthname quarter second
-week weekday weekofyear year yearweek
+week weekday weekofyear width_bucket year yearweek
 """
 
 _BY_SECOND = "arg_min arg_max min_by max_by"

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint import misuses
+from tableveil.endpoint.completed_calls import FUNCTIONS_OF_LABELS, completed
+from tableveil.endpoint.grammar import COLUMNS
 from tableveil.endpoint.label_functions import (
     AGGREGATES,
     AVERAGES,
@@ -24,12 +25,21 @@ from tableveil.endpoint.label_functions import (
     SAME,
     TRUNCATING,
 )
-from tableveil.endpoint.meanings import Look, Meaning, Part, Relation, ReleaseTable, Scope, of_table
+from tableveil.endpoint.meanings import (
+    Look,
+    Meaning,
+    Part,
+    Relation,
+    ReleaseTable,
+    Scope,
+    at,
+    derived,
+    either,
+    named_by,
+    of_table,
+)
 from tableveil.endpoint.misuses import Edit, Misuse
-from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_of, quoted, value_of
-from tableveil.errors import InvalidError
-
-_ANSWERS = {macro.name: macro for macro in MACROS}
+from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_of, value_of
 
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GT: ">",
@@ -40,11 +50,13 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
 }
 _SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.SimilarTo)
+_PARTS = (Part.LABEL, Part.LOW, Part.HIGH, Part.RANK)
 _SUMS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Pow)
 _SETS = (exp.Union, exp.Intersect, exp.Except)
 
 _BANDS = Relation((("band_from", None), ("band_to", None), ("weight", None)))
 _PERIODS = Relation((("period_from", None), ("period_to", None), ("weight", None)))
+_ROWS = {"tv_band": _BANDS, "tv_period": _PERIODS}
 
 
 @dataclass(slots=True)
@@ -58,9 +70,9 @@ class LabelsRead:
     misuses: list[Misuse] = field(default_factory=list)
     known: dict[int, Meaning | None] = field(default_factory=dict)
 
-    def read(self, tree: exp.Query) -> None:
-        """Finds the edits that complete calls, and the misuses."""
-        self._query(tree, {}, None)
+    def read(self, tree: exp.Expr) -> Relation:
+        """Finds the edits that complete calls, and the misuses; the columns of the statement."""
+        return self._query(tree, {}, None)
 
     # --- queries ----------------------------------------------------------------------------------------------------
 
@@ -72,13 +84,15 @@ class LabelsRead:
             return found
         if isinstance(node, _SETS):
             left, right = (self._query(side, common, parent) for side in (node.this, node.expression))
-            found = Relation(tuple((name, _either(of, _at(right, i))) for i, (name, of) in enumerate(left.columns)))
+            found = Relation(tuple((name, either(of, at(right, i))) for i, (name, of) in enumerate(left.columns)))
             self._order(node, Scope(parent, [("", found)]), found, common)
             return found
         if isinstance(node, exp.Select):
             return self._select(node, common, parent)
         if isinstance(node, exp.Table):
             return self._source(node, common, Scope(parent))[1]
+        if isinstance(node, exp.Pivot):
+            return self._pivoted(node, self._source(node.this, common, Scope(parent))[1], common, parent)
         for child in node.iter_expressions():
             self._meaning(child, Scope(parent), common)
         return Relation()
@@ -112,6 +126,43 @@ class LabelsRead:
         self._order(node, scope, found, common)
         return found
 
+    def _pivoted(
+        self, node: exp.Pivot, source: Relation, common: Mapping[str, Relation], parent: Scope | None
+    ) -> Relation:
+        """The columns of PIVOT and UNPIVOT that are labels or beside them; each new one of PIVOT is of one group."""
+        scope = Scope(parent, [("", source)], aggregates=True)
+        if node.args.get("unpivot"):
+            columns = [column for part in node.find_all(exp.Column) if (column := source.find(folded(part.name))[1])]
+            names = [*node.expressions, *(into.expressions[0] for into in node.find_all(exp.UnpivotColumns))]
+            values = {name.name for name in names if isinstance(name, exp.Expr)}
+            mixed = derived(next((of for of in columns if of.part is Part.LABEL), None))
+            return Relation((*source.columns, *((name, mixed) for name in values if not source.find(folded(name))[0])))
+        group = node.args.get("group")
+        items = [
+            item
+            for item in (*node.expressions, *(node.args.get("fields") or ()))
+            if isinstance(item, (exp.In, exp.Column))
+        ]
+        grouped = [*(group.expressions if isinstance(group, exp.Group) else ())]
+        grouped += [item.this if isinstance(item, exp.In) else item for item in items]
+        scope.grouped = self._whole([self._meaning(item, scope, common) for item in grouped])
+        for part in node.args.get("using") or node.expressions:
+            if part not in items:
+                self._meaning(part, scope, common)
+        kept = {folded(item.name) for item in group.expressions} if isinstance(group, exp.Group) else None
+        used = {
+            folded(column.name)
+            for part in [*node.expressions, *(node.args.get("using") or [])]
+            for column in part.find_all(exp.Column)
+        }
+        return Relation(
+            tuple(
+                (name, of)
+                for name, of in source.columns
+                if (folded(name) in kept if kept is not None else folded(name) not in used)
+            )
+        )
+
     def _item(self, item: exp.Expr, common: Mapping[str, Relation], scope: Scope) -> list[tuple[str, Meaning | None]]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             star = item if isinstance(item, exp.Star) else item.this
@@ -125,6 +176,8 @@ class LabelsRead:
                 for name, meaning in relation.columns
                 if folded(name) not in left_out
             ]
+        if isinstance(item, exp.Anonymous) and folded(item.name) == COLUMNS:
+            return named_by(item, scope)
         return [(item.alias_or_name, self._meaning(item, scope, common))]
 
     def _from(self, node: exp.Expr, common: Mapping[str, Relation], scope: Scope) -> None:
@@ -144,13 +197,23 @@ class LabelsRead:
             if isinstance(node.this, exp.Anonymous):
                 self._meaning(node.this, scope, common)
                 alias = folded(node.alias or node.this.name)
-                found = _PERIODS if folded(node.this.name) == "tv_period" else _BANDS
+                found = _ROWS.get(folded(node.this.name), Relation())
             elif table is not None:
                 found = of_table(table, self.look.columns(table))
             else:
                 found = common.get(folded(node.name), Relation())
+            for pivot in node.args.get("pivots") or []:
+                found = self._pivoted(pivot, found, common, scope.parent)
+        elif isinstance(node, exp.Unnest):
+            for part in node.expressions:
+                self._meaning(part, scope, common)
+            found = Relation(tuple((name, None) for name in column_names(node)))
         elif isinstance(node, exp.Lateral):
-            found = self._query(node.this, common, scope)
+            return (
+                self._source(node.this, common, scope)
+                if isinstance(node.this, exp.Unnest)
+                else (alias, self._query(node.this, common, scope).renamed(column_names(node)).within(id(node)))
+            )
         elif isinstance(node, exp.Values):
             found = Relation(tuple((name, None) for name in column_names(node)))
         else:
@@ -177,6 +240,9 @@ class LabelsRead:
             if isinstance(of, exp.Column) and not of.table and not scope.resolve(folded(of.name), None)[0]:
                 of = named.get(folded(of.name), of)
             found.append(self._meaning(of, scope, common))
+        return self._whole(found)
+
+    def _whole(self, found: list[Meaning | None]) -> frozenset[tuple[object, ...]]:
         keys: dict[tuple[object, ...], set[Part]] = {}
         for meaning in found:
             if meaning is not None and meaning.exact:
@@ -208,7 +274,7 @@ class LabelsRead:
             if output is not None and isinstance(by, exp.Var) and by.name.upper() == "ALL":
                 meanings = [meaning for _, meaning in output.columns]
             elif output is not None and isinstance(by, exp.Literal) and not by.is_string and by.name.isdecimal():
-                meanings = [_at(output, int(by.name) - 1)]
+                meanings = [at(output, int(by.name) - 1)]
             elif output is not None and isinstance(by, exp.Column) and not by.table and output.find(folded(by.name))[0]:
                 meanings = [output.find(folded(by.name))[1]]
             else:
@@ -265,7 +331,7 @@ class LabelsRead:
         if isinstance(node, (exp.Query, exp.Exists)):
             query = node.this if isinstance(node, exp.Exists) else node
             found = self._query(query, common, scope)
-            return _derived(_at(found, 0)) if not isinstance(node, exp.Exists) else None
+            return derived(at(found, 0)) if not isinstance(node, exp.Exists) else None
         if isinstance(node, exp.Anonymous):
             return self._call(node, scope, common)
         if isinstance(node, exp.Window):
@@ -293,16 +359,22 @@ class LabelsRead:
             results = [
                 of for part, of in zip(parts, meanings, strict=True) if of is not None and part not in conditions
             ]
-            return _derived(next(iter(sorted(results, key=lambda of: of.part is not Part.LABEL)), None))
+            return derived(next(iter(sorted(results, key=lambda of: of.part is not Part.LABEL)), None))
         elif isinstance(node, (exp.Filter, exp.Distinct)):
             return meanings[0]
         return None
 
     def _call(self, node: exp.Anonymous, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
         name = folded(node.name)
+        if name == COLUMNS:
+            stood_for = sorted(
+                (of for _, of in named_by(node, scope) if of is not None), key=lambda of: _PARTS.index(of.part)
+            )
+            return derived(next(iter(stood_for), None))
         meanings = [self._meaning(argument, scope, common) for argument in node.expressions]
-        if name in _ANSWERS:
-            self._completed(node, meanings, scope)
+        if name in FUNCTIONS_OF_LABELS:
+            if edit := completed(node, meanings, scope):
+                self.edits.append(edit)
             return None
         first = next((meaning for meaning in meanings if meaning is not None), None)
         if first is None:
@@ -311,7 +383,7 @@ class LabelsRead:
             by = meanings[1] if len(meanings) > 1 else None
             if by is not None and by.part is Part.LABEL and self._ordered_values(by):
                 self._misused(misuses.extreme(by, name, by.label, ()))
-            return _derived(meanings[0])
+            return derived(meanings[0])
         for meaning in meanings:
             if meaning is None or meaning.part is Part.RANK:
                 continue
@@ -399,37 +471,6 @@ class LabelsRead:
             return None
         return meaning.derived()
 
-    # --- calls of functions of labels -------------------------------------------------------------------------------
-
-    def _completed(self, node: exp.Anonymous, meanings: list[Meaning | None], scope: Scope) -> None:
-        """Writes the bounds after the label, unless they are there already, as in a file."""
-        macro = _ANSWERS[folded(node.name)]
-        given = len(node.expressions)
-        if not macro.of_label or given == len(macro.parameters):
-            return
-        wanted = ", ".join(("column", *macro.parameters[3:]))
-        expected = f"{macro.name}({wanted})"
-        if given != len(macro.parameters) - 2:
-            raise _unfit(f"{macro.name} with {given} arguments", expected)
-        column, meaning = node.expressions[0], meanings[0]
-        if (
-            meaning is None
-            or meaning.part is not Part.LABEL
-            or not meaning.bounds
-            or not isinstance(column, exp.Column)
-        ):
-            raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected)
-        relation = scope.resolve(folded(column.name), folded(column.table) if column.table else None)[1]
-        names = [relation.beside(meaning, part) for part in (Part.LOW, Part.HIGH)]
-        place = place_of(column)
-        if None in names or place is None:
-            beside = f"{meaning.label}_from and {meaning.label}_to"
-            raise _unfit(
-                f"{macro.name} of a column without its bounds", expected, f"Let the subquery select {beside} as well."
-            )
-        prefix = f"{quoted(column.table)}." if column.table else ""
-        self.edits.append((place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)))
-
     # --- misuses ----------------------------------------------------------------------------------------------------
 
     def _ordered_values(self, meaning: Meaning) -> bool:
@@ -455,26 +496,7 @@ class LabelsRead:
             self.misuses.append(misuse)
 
 
-def _either(one: Meaning | None, other: Meaning | None) -> Meaning | None:
-    """The meaning of a column of two queries together."""
-    if one is not None and other is not None and one.part is other.part:
-        return one.derived()
-    return _derived(one if one is not None and one.part is Part.LABEL else other)
-
-
-def _derived(meaning: Meaning | None) -> Meaning | None:
-    return meaning.derived() if meaning is not None else None
-
-
 def _aggregates(item: exp.Expr) -> bool:
     """Whether an item of SELECT is of groups, not of rows."""
     calls = (call for call in item.find_all(exp.Anonymous) if not isinstance(call.parent, exp.Window))
     return any(folded(call.name) in AGGREGATES for call in calls)
-
-
-def _at(relation: Relation, position: int) -> Meaning | None:
-    return relation.columns[position][1] if 0 <= position < len(relation.columns) else None
-
-
-def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:
-    return InvalidError.of("STATEMENT_INVALID", "statement", found, expected, hint)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
+
+from sqlglot import exp
 
 from tableveil.backend import folded
 
@@ -28,6 +31,10 @@ class Look(Protocol):
     @property
     def columns(self) -> Callable[[ReleaseTable], Sequence[tuple[str, str]]]:
         """The names and types of the columns of a table."""
+
+    @property
+    def values(self) -> Callable[[ReleaseTable, str, int], Sequence[str]]:
+        """At most so many different values of a column as texts, labels by their rank; without NULL."""
 
     @property
     def is_disordered(self) -> Callable[[ReleaseTable, str], bool]:
@@ -97,6 +104,23 @@ class Relation:
         )
 
 
+def either(one: Meaning | None, other: Meaning | None) -> Meaning | None:
+    """The meaning of a column of two queries together."""
+    if one is not None and other is not None and one.part is other.part:
+        return one.derived()
+    return derived(one if one is not None and one.part is Part.LABEL else other)
+
+
+def derived(meaning: Meaning | None) -> Meaning | None:
+    """The meaning of an expression of a column."""
+    return meaning.derived() if meaning is not None else None
+
+
+def at(relation: Relation, position: int) -> Meaning | None:
+    """The meaning of the column at a position, counted from 0."""
+    return relation.columns[position][1] if 0 <= position < len(relation.columns) else None
+
+
 def of_table(table: ReleaseTable, columns: Sequence[tuple[str, str]]) -> Relation:
     """The meaning of a table's columns, by the names and types that every release gives to those beside labels."""
     types = dict(columns)
@@ -142,3 +166,20 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+
+def named_by(columns: exp.Anonymous, scope: Scope) -> list[tuple[str, Meaning | None]]:
+    """The columns that COLUMNS stands for; all of them where a pattern may mean more to DuckDB than to Python."""
+    named = columns.expressions[0]
+    known = [column for _, relation in scope.sources for column in relation.columns]
+    if isinstance(named, exp.Star):
+        left_out = {folded(column.name) for column in named.args.get("except_") or []}
+        return [column for column in known if folded(column[0]) not in left_out]
+    if isinstance(named, exp.Array):
+        wanted = {folded(name.name) for name in named.expressions}
+        return [column for column in known if folded(column[0]) in wanted]
+    try:
+        pattern = re.compile(named.name)
+    except re.error:
+        return known
+    return [column for column in known if pattern.search(column[0])]

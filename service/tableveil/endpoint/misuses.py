@@ -34,7 +34,7 @@ def hint_of(misuses: Sequence[Misuse], written: str) -> str:
     return misuses[0].fragment
 
 
-def refused(misuses: Sequence[Misuse], written: str) -> InvalidError:
+def misread(misuses: Sequence[Misuse], written: str) -> InvalidError:
     """The error for a statement with misuses."""
     first = misuses[0]
     return InvalidError.of("LABELS_MISREAD", "statement", first.found, first.expected, hint_of(misuses, written))

@@ -28,12 +28,13 @@ _SECONDS_TO_READ = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table of a release, with its columns in Arrow's types."""
+    """A table of a release, with its columns in Arrow's types; their metadata tell DuckDB's types, and the comments."""
 
     release: int
     schema: str
     name: str
     columns: pa.Schema
+    comment: str = ""
 
 
 class Published:
@@ -101,8 +102,8 @@ class Published:
         finally:
             self._processes.release(process)
         return tuple(
-            PublishedTable(release, schema, name, schema_from(columns))
-            for schema, name, columns in answer["tables"]
+            PublishedTable(release, schema, name, schema_from(columns), comment)
+            for schema, name, comment, columns in answer["tables"]
             if folded(schema) != _OWN_SCHEMA
         )
 

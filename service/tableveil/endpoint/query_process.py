@@ -20,7 +20,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,9 +29,11 @@ import duckdb
 import pyarrow as pa
 
 from tableveil.answers import MACROS
-from tableveil.backend import arrow_type, cleared
+from tableveil.backend import arrow_type, cleared, folded
 from tableveil.endpoint import second_opinion
+from tableveil.endpoint.information import create_views, described
 from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
 from tableveil.endpoint.statement import Checked, alias_of, check
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
@@ -54,6 +56,9 @@ UNCOUNTED = 1.5
 
 HINT = "tableveil.hint"
 """The key of the hint in the metadata of a schema."""
+
+Values = list[Any] | dict[str, Any]
+"""Values of parameters, in their order or by their names."""
 
 _DEEPEST_CALLS = 5_000
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -135,7 +140,7 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    connection.execute(";".join(macro.created() for macro in MACROS))
+    connection.execute(";".join(macro.created() for macro in (*MACROS, WIDTH_BUCKET)))
     # They stay open: closing a pipe waits for the thread that reads it.
     pipe, answers = os.fdopen(requests, "rb"), os.fdopen(results, "wb", buffering=0)
     request = receive(pipe)
@@ -157,14 +162,21 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
 def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:
     """The tables of a published file, with their schemas."""
     _attach(connection, "file", request["file"])
-    tables = [row[1:3] for row in connection.execute("SHOW ALL TABLES").fetchall() if row[0] == "file"]
+    comments, columns = described(connection)
     _lock(connection)
     return {
         "tables": [
-            (schema, name, _base64(_columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))))
-            for schema, name in sorted(tables)
+            (schema, name, comment, _base64(_described_columns(connection, schema, name, columns[schema, name])))
+            for (schema, name), comment in sorted(comments.items())
         ]
     }
+
+
+def _described_columns(
+    connection: duckdb.DuckDBPyConnection, schema: str, name: str, described: Mapping[str, Mapping[bytes, str]]
+) -> pa.Schema:
+    found = _columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))
+    return pa.schema([field.with_metadata(described[field.name]) for field in found])
 
 
 def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: BinaryIO) -> Message:
@@ -179,10 +191,12 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     checked = check(request["statement"], tables, look, lenient=request["lenient"])
     for number in sorted(checked.releases):
         look.attach(number)
+    if checked.informed:
+        create_views(connection, {name: _table(sent) for name, sent in request["information"].items()})
     _lock(connection)
     second_opinion.require_same(connection, checked)
-    values = _values(connection, request["parameters"], checked.parameters) if request["parameters"] else None
-    account = {"releases": sorted(checked.releases), "parameters": checked.parameters}
+    values = _values(connection, request["parameters"], checked) if request["parameters"] else None
+    account = {"releases": sorted(checked.releases), "parameters": checked.parameters, "names": checked.names}
     if checked.parameters and values is None:
         if request["rows"]:
             raise InvalidError.of("PARAMETERS_MISSING", "parameters", "none", f"{checked.parameters}, bound to it")
@@ -210,18 +224,20 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     return {"rows": rows}
 
 
-def _reader(connection: duckdb.DuckDBPyConnection, checked: Checked, values: list[Any] | None) -> pa.RecordBatchReader:
+def _reader(connection: duckdb.DuckDBPyConnection, checked: Checked, values: Values | None) -> pa.RecordBatchReader:
     if checked.described:
-        return connection.execute(f"{checked.described} {checked.text}", values).to_arrow_reader(ROWS_IN_BATCH)
+        return connection.execute(checked.statement, values).to_arrow_reader(ROWS_IN_BATCH)
     return _query(connection, checked.text, values).to_arrow_reader(ROWS_IN_BATCH)
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: list[Any] | None) -> pa.Schema:
+def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: Values | None) -> pa.Schema:
     """The schema of the rows; nothing runs."""
     if checked.described:
         # ANALYZE would run the statement.
-        described = checked.described.removesuffix(" ANALYZE")
-        reader: pa.RecordBatchReader = connection.execute(f"{described} {checked.text}", values).to_arrow_reader()
+        statement = checked.statement.replace("EXPLAIN ANALYZE", "EXPLAIN", 1)
+        if checked.described == "SUMMARIZE":
+            return _columns(connection.sql(f"FROM ({statement})", params=values))
+        reader: pa.RecordBatchReader = connection.execute(statement, values).to_arrow_reader()
         return reader.schema
     return _columns(_query(connection, checked.text, values))
 
@@ -237,9 +253,7 @@ def _columns(query: duckdb.DuckDBPyRelation) -> pa.Schema:
     return pa.schema([field.with_name(name) for name, field in fields])
 
 
-def _query(
-    connection: duckdb.DuckDBPyConnection, text: str, values: list[Any] | None = None
-) -> duckdb.DuckDBPyRelation:
+def _query(connection: duckdb.DuckDBPyConnection, text: str, values: Values | None = None) -> duckdb.DuckDBPyRelation:
     """The query, with its columns in types that Arrow has."""
     found = connection.sql(text, params=values)
     types, wanted = list(map(str, found.types)), list(map(arrow_type, found.types))
@@ -280,9 +294,15 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET GLOBAL lock_configuration = true")
 
 
-def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int) -> list[Any]:
+def _table(encoded: str) -> pa.Table:
+    return pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
+
+
+def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checked) -> Values:
+    """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
+    expected = checked.parameters
     try:
-        found = pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
+        found = _table(encoded)
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
         found.validate(full=True)
         rows, columns = found.num_rows, found.num_columns
@@ -298,7 +318,13 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, expected: int) 
     if rows != 1 or columns != expected:
         told = f"{rows} rows of {columns} parameters"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", told, f"one row of {expected}")
-    return values
+    if not checked.names:
+        return values
+    sent = {folded(name): value for name, value in zip(found.column_names, values, strict=True)}
+    wanted = [folded(name) for name in checked.names]
+    if set(sent) == set(wanted):
+        values = [sent[name] for name in wanted]
+    return dict(zip(checked.names, values, strict=True))
 
 
 def _told(error: Exception, request: Message) -> TableveilError:

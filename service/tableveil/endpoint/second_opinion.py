@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, ROWS_OF_LABELS
-from tableveil.endpoint.statement import Checked, alias_of
+from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, ROWS_OF_LABELS, SERIES, UNNEST
+from tableveil.endpoint.statement import INFORMED, Checked, alias_of
 from tableveil.errors import InvalidError
 
 _OWN_NAMES = frozenset(
@@ -26,11 +26,13 @@ _ALLOWED = frozenset(
         *("BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR"),
         *("PARAMETER", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"),
         *("ASCENDING", "BASE_TABLE", "DESCENDING", "DISTINCT_MODIFIER", "EMPTY", "EXPRESSION_LIST", "JOIN"),
-        *("LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_DEFAULT", "ORDER_MODIFIER", "RECURSIVE_CTE_NODE"),
+        *("LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_DEFAULT", "ORDER_MODIFIER", "PIVOT", "RECURSIVE_CTE_NODE"),
         *("SELECT_NODE", "SET_OPERATION_NODE", "TABLE_FUNCTION"),
     }
 )
 """The kinds of expressions and of parts of a query that a statement may have in DuckDB's tree."""
+
+_ROWS = ROWS_OF_LABELS | SERIES | {UNNEST}
 
 _KEYWORDS = frozenset(
     {
@@ -61,7 +63,7 @@ def require_same(connection: duckdb.DuckDBPyConnection, checked: Checked) -> Non
         if isinstance(node, list):
             waiting += node
         elif isinstance(node, dict):
-            _require_allowed(node, releases)
+            _require_allowed(node, releases, informed=checked.informed)
             waiting += node.values()
     if not _agree(_parsed(connection, checked.written), statement):
         raise _refused("names that can be read in two ways")
@@ -127,27 +129,31 @@ def _is_renamed(written: dict[str, Any], table: dict[str, Any]) -> bool:
     return bool(path[-1] == name and table["alias"] == written["alias"])
 
 
-def _require_allowed(node: dict[str, Any], releases: set[str]) -> None:
+def _require_allowed(node: dict[str, Any], releases: set[str], *, informed: bool) -> None:
     kind = node.get("class") or node.get("type")
     if isinstance(kind, str) and kind not in _ALLOWED:
         raise _refused(kind.replace("_", " "))
     if kind == "BASE_TABLE":
         path = node["qualified_name"]["path"]
         is_common = len(path) == 1 and path[0].startswith("common_")
-        if not is_common and (len(path) != 3 or path[0] not in releases):
+        informs = informed and tuple(path[:2]) == INFORMED
+        if not is_common and not informs and (len(path) != 3 or path[0] not in releases):
             raise _refused("a table of no release")
+    elif kind == "PIVOT":
+        if any(pivot["pivot_enum"] for pivot in node["pivots"]):
+            raise _refused("PIVOT over an ENUM")
     elif kind == "COLUMN_REF":
         names = node["column_names"]
         if len(names) == 1 and folded(names[0]) in _KEYWORDS:
             raise _refused(f"the function {names[0]}")
     elif kind == "TABLE_FUNCTION":
         name = folded(node["function"]["function_name"])
-        if name not in ROWS_OF_LABELS:
+        if name not in _ROWS:
             raise _refused(f"the table function {name}")
     elif kind in ("FUNCTION", "WINDOW"):
         name = folded(node["function_name"])
-        known = FUNCTIONS | ANSWERS | ROWS_OF_LABELS | _OWN_NAMES
-        elsewhere = name in ANSWERS | ROWS_OF_LABELS and bool(node["schema"] or node["catalog"])
+        known = FUNCTIONS | ANSWERS | MADE | _ROWS | _OWN_NAMES
+        elsewhere = name in ANSWERS | MADE | _ROWS and bool(node["schema"] or node["catalog"])
         if elsewhere or (name not in known and any(letter.isalnum() for letter in name)):
             raise _refused(f"the function {name}")
 

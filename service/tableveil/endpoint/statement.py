@@ -12,10 +12,13 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tableveil.backend import folded
-from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, NODES, ROWS_OF_LABELS, TYPES, AnalystSql
+from tableveil.endpoint.allowed import FIELD, refused, require_allowed
+from tableveil.endpoint.grammar import ROWS_OF_LABELS, SERIES, AnalystSql
 from tableveil.endpoint.labels_read import LabelsRead
-from tableveil.endpoint.meanings import Look, ReleaseTable
-from tableveil.endpoint.misuses import edited, hint_of, refused
+from tableveil.endpoint.meanings import Look, Part, ReleaseTable
+from tableveil.endpoint.misuses import edited, hint_of, misread
+from tableveil.endpoint.pivots import with_values
+from tableveil.endpoint.written_shorthands import INFORMATION, INFORMATION_VIEWS, shown
 from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
 
 CATALOG = "releases"
@@ -24,19 +27,24 @@ CATALOG = "releases"
 DEFAULT_SCHEMA = "main"
 """The schema of names that say none."""
 
+INFORMED = ("memory", "information")
+"""The place of the views that tell of tables, in the database of the process of a query."""
+
 MOST_CHARACTERS = 100_000
 MOST_BRACKETS = 100
 """The deepest nesting of brackets: the time of DuckDB's parser grows with the cube of the depth."""
 
 MOST_TOKENS = 20_000
 
-_FIELD = "statement"
-_EXPECTED = "one SELECT, which may have EXPLAIN or DESCRIBE before it"
+_EXPECTED = "one SELECT, PIVOT or UNPIVOT, which may have EXPLAIN, DESCRIBE or SUMMARIZE before it, or SHOW TABLES"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
+_SUMMARIZED = ("min", "max", "avg", "std", "q25", "q50", "q75")
+"""The columns in which SUMMARIZE tells of values, and of labels as if they were values."""
+
+_FIRST = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.PIVOT, TokenType.UNPIVOT)
+"""The words with which a query begins, and no name of a table."""
+
 _TABLE = re.compile(r"\bTABLE\s*\Z", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z_]+")
-_NUMBER = re.compile(r"[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
-_PARTS_OF_TABLES = {"this", "db", "catalog", "alias", "joins", "sample", "laterals"}
 
 Tables = Mapping[tuple[str, str], int]
 """The numbers of releases by the schema and the name of each table of theirs, both folded."""
@@ -48,7 +56,9 @@ class Checked:
 
     It is the text `written` with other names of tables, and with bounds after labels that functions of labels take, so
     that DuckDB reads the rest as it would read what was written. `described` is the statement before it that asks only
-    about it: EXPLAIN, EXPLAIN ANALYZE, DESCRIBE, or nothing. `hint` is what to write where labels are taken for values.
+    about it: EXPLAIN, EXPLAIN ANALYZE, DESCRIBE, SUMMARIZE, or nothing. `hint` is what to write where labels are taken
+    for values. `names` are those of its parameters, if they have any. `unordered` are its columns of labels and bounds,
+    which SUMMARIZE would take for values. `informed` says whether it reads the views that tell of tables.
     """
 
     text: str
@@ -57,6 +67,18 @@ class Checked:
     releases: frozenset[int]
     parameters: int
     hint: str = ""
+    names: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
+    informed: bool = False
+
+    @property
+    def statement(self) -> str:
+        """The statement that DuckDB runs."""
+        if self.described == "SUMMARIZE" and self.unordered:
+            names = ", ".join("'" + name.replace("'", "''") + "'" for name in self.unordered)
+            unknown = ", ".join(f"CASE WHEN column_name NOT IN ({names}) THEN {of} END AS {of}" for of in _SUMMARIZED)
+            return f"SELECT * REPLACE ({unknown}) FROM (SUMMARIZE {self.text})"
+        return f"{self.described} {self.text}" if self.described else self.text
 
 
 def alias_of(release: int) -> str:
@@ -74,36 +96,58 @@ def check(text: str, tables: Tables, look: Look | None = None, *, lenient: bool 
         NotFoundError: there is no such table among these.
     """
     if len(text) > MOST_CHARACTERS:
-        raise _refused(f"{len(text):,} characters", f"at most {MOST_CHARACTERS:,}")
+        raise refused(f"{len(text):,} characters", f"at most {MOST_CHARACTERS:,}")
     if "\0" in text:
-        raise _refused("a null character", "text without one")
+        raise refused("a null character", "text without one")
     depths = accumulate((bracket in "([{") - (bracket in ")]}") for bracket in text)
     if max(depths, default=0) > MOST_BRACKETS:
         raise _too_deep()
     try:
         described, written = _without_description(text)
-        tree = _parsed(written)
-        resolver = _Resolver(tables, written)
-        resolver.resolve(tree, {})
-        _require_allowed(tree)
-        hint = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ""
+        tree, resolver = _read(written, tables)
+        if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
+            tree, resolver = _read(whole, tables)
+        hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
         raise _too_deep() from None
     names = [placeholder.name for placeholder in tree.find_all(exp.Placeholder)]
+    named = tuple(dict.fromkeys(name for name in names if name not in ("", "?") and not name.isdecimal()))
+    if named and len(named) < len({*names}):
+        raise refused("parameters with names and without", "one kind of parameters")
     # Each ? is a parameter of its own; $1 is the same one wherever it stands.
-    parameters = sum(not name.isdecimal() for name in names) + len({name for name in names if name.isdecimal()})
-    return Checked(resolver.text(), written, described, frozenset(resolver.releases), parameters, hint)
+    unnamed = sum(name in ("", "?") for name in names) + len({name for name in names if name.isdecimal()})
+    return Checked(
+        resolver.text(),
+        resolver.written,
+        described,
+        frozenset(resolver.releases),
+        len(named) or unnamed,
+        hint,
+        named,
+        unordered,
+        resolver.informed,
+    )
 
 
-def _with_bounds(tree: exp.Query, resolver: _Resolver, look: Look, *, lenient: bool) -> str:
-    """Completes calls of functions of labels; the hint if labels are taken for values."""
+def _read(written: str, tables: Tables) -> tuple[exp.Query | exp.Pivot, _Resolver]:
+    """The tree of a statement that has only allowed parts, and the tables that it names."""
+    tree = _parsed(written)
+    resolver = _Resolver(tables, written)
+    resolver.resolve(tree, {})
+    require_allowed(tree)
+    return tree, resolver
+
+
+def _with_bounds(tree: exp.Expr, resolver: _Resolver, look: Look, *, lenient: bool) -> tuple[str, tuple[str, ...]]:
+    """Completes calls of functions of labels; the hint if labels are taken for values, and its columns of labels."""
     labels = LabelsRead(resolver.written, resolver.read, look)
-    labels.read(tree)
+    columns = labels.read(tree)
     for start, end, text in labels.edits:
         resolver.edits[start] = (end, text)
     if labels.misuses and not lenient:
-        raise refused(labels.misuses, resolver.written)
-    return hint_of(labels.misuses, resolver.written) if labels.misuses else ""
+        raise misread(labels.misuses, resolver.written)
+    hint = hint_of(labels.misuses, resolver.written) if labels.misuses else ""
+    return hint, tuple(name for name, of in columns.columns if of is not None and of.part is not Part.RANK)
 
 
 def _without_description(text: str) -> tuple[str, str]:
@@ -112,15 +156,17 @@ def _without_description(text: str) -> tuple[str, str]:
     # Comments and semicolons around it would end the statement that it becomes a part of.
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
+    if (select := shown(tokens)) is not None:
+        return "", select
     text = text[: tokens[-1].end + 1] if tokens else ""
     first = tokens[0].text.upper() if tokens else ""
     rest = text[tokens[0].end + 1 :] if tokens else ""
     if first == "EXPLAIN":
         analyze = _ANALYZE.match(rest)
         return ("EXPLAIN ANALYZE", rest[analyze.end() :]) if analyze else ("EXPLAIN", rest)
-    if first in ("DESCRIBE", "DESC"):
-        is_name = len(tokens) > 1 and tokens[1].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.FROM)
-        return "DESCRIBE", f"FROM {rest}" if is_name else rest
+    if first in ("DESCRIBE", "DESC", "SUMMARIZE"):
+        is_name = len(tokens) > 1 and tokens[1].token_type not in _FIRST
+        return "SUMMARIZE" if first == "SUMMARIZE" else "DESCRIBE", f"FROM {rest}" if is_name else rest
     return "", text
 
 
@@ -128,25 +174,30 @@ def _tokens(text: str) -> list[Token]:
     try:
         tokens = AnalystSql().tokenize(text)
     except sqlglot.TokenError:
-        raise _refused("text that is not closed, or a character that no statement has", _EXPECTED) from None
+        raise refused("text that is not closed, or a character that no statement has", _EXPECTED) from None
     if len(tokens) > MOST_TOKENS:
-        raise _refused(f"{len(tokens):,} words and signs", f"at most {MOST_TOKENS:,}")
+        raise refused(f"{len(tokens):,} words and signs", f"at most {MOST_TOKENS:,}")
     return tokens
 
 
-def _parsed(text: str) -> exp.Query:
+def _parsed(text: str) -> exp.Query | exp.Pivot:
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect=AnalystSql) if tree is not None]
     except sqlglot.ParseError as error:
         found = error.errors[0] if error.errors else {}
         reason = str(found.get("description")).partition(" but got")[0].rstrip(".")
         place = f"in line {found.get('line')}, column {found.get('col')}: {reason}"
-        raise _refused(f"a statement that cannot be read {place}" if found else "no statement", _EXPECTED) from None
+        # DuckDB lets ORDER BY and LIMIT follow, sqlglot does not.
+        is_pivot = re.match(r"\s*(UN)?PIVOT\b", text, re.IGNORECASE) is not None
+        hint = "Write SELECT * FROM (PIVOT …) ORDER BY … if anything is to follow." if is_pivot else ""
+        raise refused(
+            f"a statement that cannot be read {place}" if found else "no statement", _EXPECTED, hint
+        ) from None
     if len(trees) != 1:
-        raise _refused(f"{len(trees)} statements" if trees else "no statement", _EXPECTED)
+        raise refused(f"{len(trees)} statements" if trees else "no statement", _EXPECTED)
     (tree,) = trees
-    if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
-        raise _refused(f"a statement of the kind {tree.key.upper()}", _EXPECTED)
+    if not isinstance(tree, (exp.Query, exp.Pivot)) or isinstance(tree, exp.Table):
+        raise refused(f"a statement of the kind {tree.key.upper()}", _EXPECTED)
     return tree
 
 
@@ -165,6 +216,7 @@ class _Resolver:
     read: dict[int, ReleaseTable] = field(default_factory=dict)
     edits: dict[int, tuple[int, str]] = field(default_factory=dict)
     common: int = 0
+    informed: bool = False
 
     def text(self) -> str:
         """The text with the new names."""
@@ -196,17 +248,22 @@ class _Resolver:
 
     def _resolve_table(self, node: exp.Table, known: Mapping[str, str]) -> None:
         name, schema, catalog = node.this, node.args.get("db"), node.args.get("catalog")
-        if isinstance(name, exp.Anonymous) and folded(name.name) in ROWS_OF_LABELS and not (schema or catalog):
+        if isinstance(name, exp.Anonymous) and folded(name.name) in ROWS_OF_LABELS | SERIES and not (schema or catalog):
             return
         if not isinstance(name, exp.Identifier):
             kind = name.name if isinstance(name, exp.Anonymous) else name.key
-            raise _refused(f"the table function {shortened(str(kind))}", "tables of releases")
+            raise refused(f"the table function {shortened(str(kind))}", "tables of releases")
         if schema is None and folded(name.this) in known:
             start = int(name.meta.get("start", 0))
             # TABLE takes a name without an alias.
             takes_alias = not node.alias and not _TABLE.search(self.written, 0, start)
             alias = f" AS {_quoted(name.this)}" if takes_alias else ""
             self._edit([name], known[folded(name.this)], alias)
+            return
+        if self._is_information(catalog, schema, name):
+            self.informed = True
+            parts = [part for part in (catalog, schema, name) if part is not None]
+            self._edit(parts, ".".join((*INFORMED, _quoted(name.this))))
             return
         number = self._number(catalog, schema, name)
         self.releases.add(number)
@@ -219,9 +276,22 @@ class _Resolver:
         try:
             start, end = int(written[0].meta["start"]), int(written[-1].meta["end"]) + 1
         except (KeyError, AttributeError):
-            raise _refused("a name in a place where none is expected", _EXPECTED) from None
+            raise refused("a name in a place where none is expected", _EXPECTED) from None
         if self.edits.setdefault(start, (end, name + alias)) != (end, name + alias):
-            raise _refused("a name that can be read in two ways", _EXPECTED)
+            raise refused("a name that can be read in two ways", _EXPECTED)
+
+    @staticmethod
+    def _is_information(catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> bool:
+        known_catalog = catalog is None or folded(catalog.name) == CATALOG
+        return (
+            known_catalog
+            and schema is not None
+            and (folded(schema.name), folded(name.name) in INFORMATION_VIEWS)
+            == (
+                INFORMATION,
+                True,
+            )
+        )
 
     def _number(self, catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> int:
         path = [part.name for part in (catalog, schema, name) if part is not None]
@@ -231,59 +301,13 @@ class _Resolver:
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
             found = shortened(".".join(path))
-            raise NotFoundError.of("TABLE_NOT_FOUND", _FIELD, found, "a table of a release that you may read", hint)
+            raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, found, "a table of a release that you may read", hint)
         return number
-
-
-def _require_allowed(tree: exp.Expr) -> None:
-    for node in tree.walk():
-        kind = type(node)
-        if kind not in NODES:
-            raise _refused(f"{node.key.upper()}", "parts of SELECT that only compute")
-        if isinstance(node, exp.Anonymous):
-            name = folded(node.name)
-            known = ROWS_OF_LABELS if isinstance(node.parent, exp.Table) else FUNCTIONS | ANSWERS
-            if name not in known:
-                hint = nearest(name, known) or ""
-                raise _refused(f"the function {shortened(name)}", "a function that only computes", hint)
-        elif isinstance(node, exp.DataType):
-            if node.this not in TYPES:
-                raise _refused(f"the type {shortened(node.sql(AnalystSql))}", "a type of values")
-        elif isinstance(node, exp.Var):
-            if not _WORD.fullmatch(node.name):
-                raise _refused(shortened(node.name), "a word")
-        elif isinstance(node, exp.Literal):
-            if not node.is_string and not _NUMBER.fullmatch(node.name):
-                raise _refused(shortened(node.name), "a number")
-        elif isinstance(node, exp.Placeholder):
-            if node.name not in ("", "?") and not node.name.isdecimal():
-                raise _refused(f"the parameter {shortened(node.name)}", "? or a number, such as $1")
-        elif isinstance(node, exp.Table):
-            parts = {part for part, value in node.args.items() if value}
-            if more := parts - _PARTS_OF_TABLES:
-                raise _refused(f"{', '.join(sorted(more)).upper()} of a table", "a table as it is")
-        elif isinstance(node, exp.Dot):
-            if not (_is_answer(node.this) and isinstance(node.expression, exp.Identifier)):
-                raise _refused(
-                    "a part of a value", "parts of what functions of labels answer, such as (tv_mean(age)).low"
-                )
-        elif isinstance(node, exp.Lateral) and not isinstance(node.this, exp.Subquery):
-            raise _refused("a table function", "tables of releases")
-
-
-def _is_answer(node: exp.Expr) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return isinstance(node, exp.Anonymous) and folded(node.name) in ANSWERS
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _refused(found: str, expected: str, hint: str = "") -> InvalidError:
-    return InvalidError.of("STATEMENT_INVALID", _FIELD, found, expected, hint)
-
-
 def _too_deep() -> InvalidError:
-    return _refused("expressions or subqueries that are nested too deeply", "a simpler statement")
+    return refused("expressions or subqueries that are nested too deeply", "a simpler statement")

@@ -92,6 +92,12 @@ def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
         # The texts of wards have the order of their ranks.
         "SELECT ward, count(*) FROM stays GROUP BY ward ORDER BY ward",
         "SELECT rank() OVER (PARTITION BY age ORDER BY charge), lag(age) OVER (ORDER BY age_rank) FROM stays",
+        "PIVOT stays ON age USING sum(charge) GROUP BY ward",
+        "PIVOT stays ON ward USING max(age) GROUP BY age",
+        "SELECT max(COLUMNS('^charge$')), count(COLUMNS(['age', 'ward'])) FROM stays",
+        "SELECT * FROM (PIVOT stays ON ward USING count(*) GROUP BY age, age_rank) ORDER BY age_rank",
+        "UNPIVOT stays ON charge INTO NAME n VALUE v",
+        "FROM range(3) r(i) JOIN stays ON i = age_rank SELECT max(i)",
     ],
 )  # fmt: skip
 def test_what_is_right_passes(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
@@ -139,6 +145,18 @@ def test_hints_are_statements_to_paste(
         ("SELECT coalesce(age, '?') AS a FROM stays ORDER BY a", "Write ORDER BY age_rank."),
         ("SELECT string_agg(age, ',' ORDER BY age) FROM stays", "ORDER BY"),
         ("SELECT arg_max(charge, age) FROM stays", "tv_mean"),
+        ("PIVOT stays ON ward IN ('a') USING max(age)", "Write: PIVOT stays ON ward IN ('a') USING tv_max(age)"),
+        ("PIVOT stays ON ward USING avg(age_from)", "Write tv_mean(age)"),
+        ("PIVOT stays ON age_from USING count(*) GROUP BY ward", "Write GROUP BY age"),
+        ("FROM stays PIVOT (median(age) FOR ward IN ('a'))", "tv_median(age)"),
+        ("SELECT * FROM (PIVOT stays ON ward USING count(*) GROUP BY age) ORDER BY age", "Select age_rank as well"),
+        ("SELECT max(v) FROM (UNPIVOT stays ON age, ward INTO NAME n VALUE v)", "Write tv_max(age)"),
+        ("SELECT max(v) FROM stays UNPIVOT (v FOR n IN (age, ward))", "Write tv_max(age)"),
+        ("SELECT max(COLUMNS(*)) FROM stays", "Write tv_max(age)"),
+        ("SELECT min(COLUMNS('age|charge')) FROM stays", "Write tv_min(age)"),
+        ("SELECT avg(COLUMNS(* EXCLUDE (age, ward))) FROM stays", "Write tv_mean(admitted)"),
+        ("SELECT COLUMNS('^age$') FROM stays ORDER BY age", "ORDER BY age_rank"),
+        ("SELECT width_bucket(age_from, 0, 100, 10) FROM stays", "tv_band(age, 10)"),
         ("SELECT greatest(age, '5') FROM stays", "tv_mean"),
         ("SELECT count(*) FROM stays WHERE age >= '65'",
          "Write age_from >= 65 for those who certainly are, coalesce(age_to >= 65, TRUE) for those who possibly are"),
@@ -240,3 +258,12 @@ def test_a_lenient_endpoint_answers_and_says_what_to_write(place: Path) -> None:
 def test_answers_are_right(ann: flight_sql.Connection) -> None:
     assert ask(ann, "SELECT tv_max(age) FROM stays") == [({"low": 90, "high": None},)]
     assert ask(ann, "SELECT (tv_count_between(age, 66, NULL)).certain FROM stays") == [(3,)]
+
+
+def test_summaries_leave_out_what_they_would_misread(ann: flight_sql.Connection) -> None:
+    rows = {row[0]: row for row in ask(ann, "SUMMARIZE stays")}
+    assert rows["charge"][2:4] == ("0.0", "110.0")
+    for name in ("age", "age_from", "admitted_to"):
+        assert rows[name][2:4] + rows[name][5:10] == (None,) * 7
+        assert rows[name][10] == 12
+    assert len(ask(ann, "SUMMARIZE SELECT charge FROM stays")) == 1

@@ -75,11 +75,48 @@ def test_an_analyst_gets_the_rows_of_a_release(ann: flight_sql.Connection) -> No
          [("5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11", Decimal(1), 2)]),
         ("SELECT records FROM discharges_classes ORDER BY ALL", [(29,), (31,)]),
         ("SELECT NULL WHERE false", []),
+        ("SELECT * FROM (PIVOT discharges ON ward USING count(*) GROUP BY age_from) ORDER BY age_from",
+         [(0, 11, 10, 10), (40, 9, 10, 10)]),
+        ("SELECT n, count(v) FROM (UNPIVOT discharges ON stay, charge INTO NAME n VALUE v) GROUP BY n ORDER BY n",
+         [("charge", 60), ("stay", 51)]),
+        ("SELECT i, unnest([i, -i]) FROM range(1, 3) r(i)", [(1, 1), (1, -1), (2, 2), (2, -2)]),
+        ("SELECT month(m) FROM generate_series(DATE '2024-01-01', DATE '2024-03-31', INTERVAL 1 MONTH) AS s(m)",
+         [(1,), (2,), (3,)]),
+        ("SELECT width_bucket(charge, 0, 60, 3) AS b, count(*) FROM discharges GROUP BY b ORDER BY b",
+         [(1, 14), (2, 13), (3, 13), (4, 20)]),
+        ("SELECT width_bucket(x, 10, 0, 2) FROM unnest([11, 10, 6, 5, 0]) AS u(x)", [(0,), (1,), (1,), (2,), (3,)]),
+        ("SELECT max(COLUMNS('charge|stay')) FROM discharges", [(88.5, 59)]),
         ("DESCRIBE SELECT 1 AS x", [("x", "INTEGER", "YES", None, None, None)]),
     ],
 )  # fmt: skip
 def test_ordinary_questions(ann: flight_sql.Connection, statement: str, expected: list[tuple[object, ...]]) -> None:
     assert rows(ann, statement) == expected
+
+
+def test_each_caller_is_told_of_the_tables_that_it_may_read(endpoint: Endpoint, ann: flight_sql.Connection) -> None:
+    assert rows(ann, "SHOW TABLES") == [("Ward names",), ("discharges",), ("discharges_classes",)]
+    told = "SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = 'discharges'"
+    assert rows(ann, told)[:2] == [("age", "VARCHAR", "YES"), ("age_from", "INTEGER", "YES")]
+    with connected(endpoint, "bob") as bob:
+        assert rows(bob, "SHOW ALL TABLES;") == [("releases", "research", "Ward names", None)]
+        assert rows(bob, "SHOW SCHEMAS") == [("research",)]
+        assert rows(bob, told) == []
+        counted = "SELECT count(*) FROM releases.INFORMATION_SCHEMA.Tables JOIN information_schema.schemata ON true"
+        assert rows(bob, counted) == [(1,)]
+        assert "TABLE_NOT_FOUND" in refused(bob, "PIVOT discharges ON ward USING count(*)")
+    with connected(endpoint, "eve") as eve:
+        assert rows(eve, "SHOW TABLES") == []
+
+
+def test_parameters_have_names(ann: flight_sql.Connection) -> None:
+    statement = "SELECT count(*) FROM discharges WHERE charge >= $least AND charge < $most OR charge = $least"
+    assert rows(ann, statement, 15, 30) == [(10,)]
+    with ann.cursor() as cursor:
+        cursor.execute(statement, pa.record_batch({"most": [30], "LEAST": [15]}))
+        assert cursor.fetchall() == [(10,)]
+        prepared = cursor.adbc_prepare(statement)
+        assert prepared is not None
+        assert prepared.names == ["least", "most"]
 
 
 def test_values_within_others_arrive_as_they_are(tmp_path: Path) -> None:

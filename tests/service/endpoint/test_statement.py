@@ -48,6 +48,25 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
          "AND age IN ('x') AND stay IS NOT NULL AND day >= DATE '2024-01-01' - INTERVAL 3 DAY", None, {7}),
         ("FROM (VALUES (1, 'a')) v(i, t), LATERAL (SELECT i + 1) l", None, set()),
         ("SELECT ' -- ; ', 'a' /* ; DROP */ -- ;\n;", None, set()),
+        ("show tables;", 'SELECT table_name AS name FROM memory.information."tables" ORDER BY ALL', set()),
+        ("SHOW ALL TABLES", None, set()),
+        ("SHOW SCHEMAS", None, set()),
+        ("FROM releases.Information_Schema.COLUMNS c JOIN information_schema.tables USING (table_name)",
+         'FROM memory.information."COLUMNS" c JOIN memory.information."tables" USING (table_name)', set()),
+        ("PIVOT discharges ON ward IN ('a', 'b') USING sum(charge) AS charge, count(*) GROUP BY age",
+         "PIVOT \"releases_7\".\"main\".\"discharges\" ON ward IN ('a', 'b') USING sum(charge) AS charge, count(*) "
+         "GROUP BY age", {7}),
+        ("FROM discharges PIVOT (sum(charge) FOR ward IN ('a') GROUP BY age) p", None, {7}),
+        ("UNPIVOT discharges ON charge, stay INTO NAME n VALUE v", None, {7}),
+        ("FROM discharges UNPIVOT INCLUDE NULLS (v FOR n IN (charge, stay))", None, {7}),
+        ("WITH d AS (FROM discharges) PIVOT d ON ward IN ('a') USING count(*)", None, {7}),
+        ("WITH p AS (PIVOT discharges ON ward IN ('a') USING count(*)) FROM p", None, {7}),
+        ("FROM range(3) r(i), generate_series(-5, 5, 2), unnest([1, 2]) u(j), range(1_000_000)", None, set()),
+        ("SELECT unnest(range(2, 5)) FROM generate_series(DATE '2024-01-01', DATE '2024-12-31', INTERVAL 1 MONTH)",
+         None, set()),
+        ("FROM discharges, LATERAL unnest([charge]) u(i)", None, {7}),
+        ("SELECT sum(COLUMNS('ch.*')), COLUMNS(* EXCLUDE (age)), COLUMNS(['age']) FROM discharges", None, {7}),
+        ("SELECT width_bucket(charge, 0, 100, 5), $least FROM discharges WHERE charge > $least", None, {7}),
     ],
 )  # fmt: skip
 def test_ordinary_statements_pass(
@@ -66,6 +85,8 @@ def test_ordinary_statements_pass(
         ("explain analyze\tSELECT 1", "EXPLAIN ANALYZE"),
         ("DESCRIBE main.discharges", "DESCRIBE"),
         ("DESC SELECT 1", "DESCRIBE"),
+        ("SUMMARIZE discharges", "SUMMARIZE"),
+        ("summarize SELECT 1", "SUMMARIZE"),
     ],
 )
 def test_what_is_asked_about_a_statement_is_taken_off(statement: str, described: str) -> None:
@@ -77,6 +98,8 @@ def test_what_is_asked_about_a_statement_is_taken_off(statement: str, described:
 def test_parameters_are_counted() -> None:
     assert check("SELECT ?, ? WHERE 1 = ?", TABLES).parameters == 3
     assert check("SELECT $1, $2, $1", TABLES).parameters == 2
+    named = check("SELECT $low, $high, $low", TABLES)
+    assert (named.parameters, named.names) == (2, ("low", "high"))
 
 
 ATTACKS = [
@@ -119,7 +142,11 @@ def test_each_function_is_one_of_duckdb(connection: duckdb.DuckDBPyConnection) -
     "text",
     [
         "SELECT * FROM duckdb_settings()",
-        "FROM range(3)",
+        "FROM repeat('x', 3)",
+        "FROM main.range(3)",
+        "FROM memory.information.tables",
+        "FROM discharges PIVOT (sum(charge) FOR age IN secret)",
+        "SELECT COLUMNS(lambda c: c LIKE 'a%') FROM range(3)",
         "FROM tv_secret(1)",
         "FROM main.tv_band(1, 2, 3, 4)",
         "SELECT main.tv_mean(1, 2, 3)",

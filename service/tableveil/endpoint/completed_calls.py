@@ -1,0 +1,43 @@
+"""Calls of functions of labels, which get the bounds beside their label."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.answers import MACROS
+from tableveil.backend import folded
+from tableveil.endpoint.meanings import Meaning, Part, Scope
+from tableveil.endpoint.misuses import Edit
+from tableveil.endpoint.written_columns import place_of, quoted
+from tableveil.errors import InvalidError
+
+FUNCTIONS_OF_LABELS = {macro.name: macro for macro in MACROS}
+
+
+def completed(node: exp.Anonymous, meanings: list[Meaning | None], scope: Scope) -> Edit | None:
+    """Writes the bounds after the label, unless they are there already, as in a file."""
+    macro = FUNCTIONS_OF_LABELS[folded(node.name)]
+    given = len(node.expressions)
+    if not macro.of_label or given == len(macro.parameters):
+        return None
+    wanted = ", ".join(("column", *macro.parameters[3:]))
+    expected = f"{macro.name}({wanted})"
+    if given != len(macro.parameters) - 2:
+        raise _unfit(f"{macro.name} with {given} arguments", expected)
+    column, meaning = node.expressions[0], meanings[0]
+    if meaning is None or meaning.part is not Part.LABEL or not meaning.bounds or not isinstance(column, exp.Column):
+        raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected)
+    relation = scope.resolve(folded(column.name), folded(column.table) if column.table else None)[1]
+    names = [relation.beside(meaning, part) for part in (Part.LOW, Part.HIGH)]
+    place = place_of(column)
+    if None in names or place is None:
+        beside = f"{meaning.label}_from and {meaning.label}_to"
+        raise _unfit(
+            f"{macro.name} of a column without its bounds", expected, f"Let the subquery select {beside} as well."
+        )
+    prefix = f"{quoted(column.table)}." if column.table else ""
+    return place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)
+
+
+def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:
+    return InvalidError.of("STATEMENT_INVALID", "statement", found, expected, hint)

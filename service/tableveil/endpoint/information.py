@@ -1,0 +1,81 @@
+"""Descriptions of tables and columns: from a published file, and as the views of `information_schema`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from tableveil.endpoint.statement import CATALOG, INFORMED
+from tableveil.endpoint.written_shorthands import INFORMATION_VIEWS
+
+if TYPE_CHECKING:
+    from tableveil.endpoint.published import PublishedTable
+
+TYPE_NAME, REMARKS = b"ARROW:FLIGHT:SQL:TYPE_NAME", b"ARROW:FLIGHT:SQL:REMARKS"
+"""The keys by which Flight SQL tells the type and the comment of a column."""
+
+_PLACED = "ordinal_position"
+
+
+def described(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[dict[tuple[str, str], str], Mapping[tuple[str, str], Mapping[str, Mapping[bytes, str]]]]:
+    """The comments of the tables of the database `file`, by schema and name; the metadata of their columns."""
+    tables = "SELECT schema_name, table_name, coalesce(comment, '') FROM duckdb_tables() WHERE database_name = 'file'"
+    views = "SELECT schema_name, view_name, coalesce(comment, '') FROM duckdb_views() WHERE database_name = 'file'"
+    comments = {
+        (schema, name): comment
+        for schema, name, comment in connection.execute(f"{tables} UNION ALL {views}").fetchall()
+    }
+    columns: dict[tuple[str, str], dict[str, Mapping[bytes, str]]] = defaultdict(dict)
+    rows = connection.execute(
+        "SELECT schema_name, table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns() "
+        "WHERE database_name = 'file'"
+    ).fetchall()
+    for schema, table, column, type_, comment in rows:
+        columns[schema, table][column] = {TYPE_NAME: type_, **({REMARKS: comment} if comment else {})}
+    return comments, columns
+
+
+def information(tables: Sequence[PublishedTable]) -> dict[str, pa.Table]:
+    """The views, of these tables."""
+    columns = [
+        (
+            *(CATALOG, table.schema, table.name, field.name, place, "YES" if field.nullable else "NO"),
+            *(told(field, TYPE_NAME) or str(field.type), told(field, REMARKS)),
+        )
+        for table in tables
+        for place, field in enumerate(table.columns, 1)
+    ]
+    rows: dict[str, list[tuple[Any, ...]]] = {
+        "schemata": [(CATALOG, schema) for schema in sorted({table.schema for table in tables})],
+        "tables": [(CATALOG, table.schema, table.name, "BASE TABLE", table.comment or None) for table in tables],
+        "columns": columns,
+    }
+    return {view: _table(names, rows[view]) for view, names in INFORMATION_VIEWS.items()}
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    types = [pa.int32() if name == _PLACED else pa.string() for name in names]
+    arrays = [pa.array([row[at] for row in rows], type_) for at, type_ in enumerate(types)]
+    return pa.table(arrays, names=list(names))
+
+
+def told(field: pa.Field, key: bytes) -> str | None:
+    """The value of a key in the metadata of a column."""
+    value = (field.metadata or {}).get(key)
+    return value.decode() if value is not None else None
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, views: Mapping[str, pa.Table]) -> None:
+    """Makes the views in the database of the process, as tables."""
+    place = ".".join(INFORMED)
+    connection.execute(f"CREATE SCHEMA {place}")
+    for name, view in views.items():
+        connection.register("made", view)
+        connection.execute(f"CREATE TABLE {place}.{name} AS FROM made")
+        connection.unregister("made")
