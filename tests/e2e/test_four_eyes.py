@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import pytest
 
 from tableveil.client import Client
-from tableveil.errors import ConflictError, DeniedError, NotFoundError
+from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
+from tableveil.statements.render import create_statement
 from tableveil.v1 import access_pb2, release_service_pb2
 from tests.e2e import samples
 from tests.e2e.process import Serve
@@ -59,6 +60,40 @@ def test_a_release_is_seen_once_another_person_approves_it(people: dict[str, Cli
     assert (approved.decided_by, approved.decision_note) == ("approver", "agreed")
     assert [release.name for release in analyst.list_releases()] == [name]
     assert analyst.read_table(name, "seen").num_rows == approved.records - approved.suppressed_records
+
+
+def test_a_trial_is_its_makers_alone_until_it_is_promoted(people: dict[str, Client]) -> None:
+    steward, both, approver, analyst = (people[name] for name in ("steward", "both", "approver", "analyst"))
+    policy = samples.message(samples.policy(target="tried", repeat_reason="a test"))
+    name = steward.wait(steward.submit(policy, trial=True).name).result
+    assert steward.get_release(name).state == release_service_pb2.RELEASE_STATE_TRIAL
+    assert name in [release.name for release in steward.list_releases()]
+    for other in (both, approver, analyst):
+        assert name not in [release.name for release in other.list_releases()]
+        with pytest.raises(NotFoundError):
+            other.get_release(name)
+        with pytest.raises(NotFoundError):
+            other.read_table(name, "tried")
+    with pytest.raises(NotFoundError):
+        both.promote_release(name)
+    with pytest.raises(NotFoundError):
+        approver.approve_release(name, "fine")
+    with pytest.raises(ConflictError):
+        steward.read_table(name, "tried")
+
+    assert steward.promote_release(name).state == release_service_pb2.RELEASE_STATE_PENDING
+    assert approver.approve_release(name, "agreed").current
+    again = create_statement(samples.message(samples.policy(target="again")))
+    statement = again.replace("ANONYMIZED TABLE", "ANONYMIZED TRIAL", 1)
+    tried = steward.wait(steward.execute(statement).job.name).result
+    number = tried.rpartition("/")[2]
+    with pytest.raises(InvalidError, match="none, although"):
+        steward.execute(f"PROMOTE RELEASE {number}")
+    promoted = steward.execute(f"PROMOTE RELEASE {number} BECAUSE 'another question'").release
+    assert (promoted.state, promoted.policy.repeat_reason) == (
+        release_service_pb2.RELEASE_STATE_PENDING,
+        "another question",
+    )
 
 
 def test_nobody_approves_their_own_release(people: dict[str, Client]) -> None:

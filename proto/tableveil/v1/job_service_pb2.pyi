@@ -130,9 +130,14 @@ class SubmitJobRequest(_message.Message):
 
     POLICY_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TRIAL_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
     that failed for a reason that may have passed. Refused: the name with another request.
+    """
+    trial: _builtins.bool
+    """Makes a trial: a release that only its maker sees, in private until PromoteRelease or until it expires after 7 days.
+    Neither the releases of the same people nor the target are asked before it is promoted.
     """
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy: ...
@@ -141,10 +146,11 @@ class SubmitJobRequest(_message.Message):
         *,
         policy: _policy_pb2.Policy | None = ...,
         request_id: _builtins.str = ...,
+        trial: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "request_id", b"request_id", "trial", b"trial"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -63,6 +63,8 @@ class _ReleaseStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReleaseS
     """Its objects are public, or were until a later release replaced it."""
     RELEASE_STATE_REJECTED: _ReleaseState.ValueType  # 3
     RELEASE_STATE_WITHDRAWN: _ReleaseState.ValueType  # 4
+    RELEASE_STATE_TRIAL: _ReleaseState.ValueType  # 5
+    """Only its maker sees it, until it is promoted, withdrawn or expires."""
 
 class ReleaseState(_ReleaseState, metaclass=_ReleaseStateEnumTypeWrapper):
     """A release that waits for approval is private. No state goes back."""
@@ -74,6 +76,8 @@ RELEASE_STATE_APPROVED: ReleaseState.ValueType  # 2
 """Its objects are public, or were until a later release replaced it."""
 RELEASE_STATE_REJECTED: ReleaseState.ValueType  # 3
 RELEASE_STATE_WITHDRAWN: ReleaseState.ValueType  # 4
+RELEASE_STATE_TRIAL: ReleaseState.ValueType  # 5
+"""Only its maker sees it, until it is promoted, withdrawn or expires."""
 Global___ReleaseState: _TypeAlias = ReleaseState  # noqa: Y015
 
 class _ReleaseObjectKind:
@@ -263,6 +267,30 @@ class WithdrawReleaseRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WithdrawReleaseRequest: _TypeAlias = WithdrawReleaseRequest  # noqa: Y015
+
+@_typing.final
+class PromoteReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    repeat_reason: _builtins.str
+    """Why its people are released again, in place of the reason that its policy gives."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        repeat_reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "repeat_reason", b"repeat_reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteReleaseRequest: _TypeAlias = PromoteReleaseRequest  # noqa: Y015
 
 @_typing.final
 class ApproveReleaseRequest(_message.Message):
@@ -548,6 +576,8 @@ class Release(_message.Message):
     WAREHOUSE_FIELD_NUMBER: _builtins.int
     RISK_BY_SIZE_FIELD_NUMBER: _builtins.int
     MATCHES_FIELD_NUMBER: _builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: _builtins.int
+    PROMOTE_TIME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -657,6 +687,12 @@ class Release(_message.Message):
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReleaseMatch]:
         """Releases of the same people that the submitter of one of both could not see, and that the caller sees."""
 
+    @_builtins.property
+    def expire_time(self) -> _timestamp_pb2.Timestamp:
+        """When it expires, if it is a trial; and when it was promoted, if it was one."""
+
+    @_builtins.property
+    def promote_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
         self,
         *,
@@ -699,10 +735,12 @@ class Release(_message.Message):
         warehouse: _builtins.str = ...,
         risk_by_size: Global___Risk | None = ...,
         matches: _abc.Iterable[Global___ReleaseMatch] | None = ...,
+        expire_time: _timestamp_pb2.Timestamp | None = ...,
+        promote_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,6 +49,11 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.FromString,
                 _registered_method=True)
+        self.PromoteRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/PromoteRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.PromoteReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+                _registered_method=True)
         self.WithdrawRelease = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/WithdrawRelease',
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
@@ -99,6 +104,16 @@ class ReleaseServiceServicer(object):
 
     def ReadObject(self, request, context):
         """Streams one public object of a release as an Arrow IPC stream.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PromoteRelease(self, request, context):
+        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
+        them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
+        may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
+        later release of its target is public.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -165,6 +180,11 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
                     servicer.ReadObject,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.SerializeToString,
+            ),
+            'PromoteRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.PromoteRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.PromoteReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
             ),
             'WithdrawRelease': grpc.unary_unary_rpc_method_handler(
                     servicer.WithdrawRelease,
@@ -278,6 +298,33 @@ class ReleaseService(object):
             '/tableveil.v1.ReleaseService/ReadObject',
             tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PromoteRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/PromoteRelease',
+            tableveil_dot_v1_dot_release__service__pb2.PromoteReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
             options,
             channel_credentials,
             insecure,

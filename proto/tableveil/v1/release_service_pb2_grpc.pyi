@@ -19,6 +19,12 @@ class ReleaseServiceStub:
     """Newest first, without their policies, explanations and guarantees."""
     ReadObject: _grpc.UnaryStreamMultiCallable[_release_service_pb2.ReadObjectRequest, _release_service_pb2.ReadObjectResponse]
     """Streams one public object of a release as an Arrow IPC stream."""
+    PromoteRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.PromoteReleaseRequest, _release_service_pb2.Release]
+    """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
+    them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
+    may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
+    later release of its target is public.
+    """
     WithdrawRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.WithdrawReleaseRequest, _release_service_pb2.Release]
     """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
     release of its source. A release that was withdrawn before is returned as it is.
@@ -59,6 +65,18 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _abc.Iterator[_release_service_pb2.ReadObjectResponse]:
         """Streams one public object of a release as an Arrow IPC stream."""
+
+    @_abc_1.abstractmethod
+    def PromoteRelease(
+        self,
+        request: _release_service_pb2.PromoteReleaseRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.Release:
+        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
+        them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
+        may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
+        later release of its target is public.
+        """
 
     @_abc_1.abstractmethod
     def WithdrawRelease(

@@ -85,6 +85,9 @@ def _why_not_current(release: release_service_pb2.Release) -> str:
         return f"withdrawn {wording.moment(release.withdraw_time)}: {wording.short(release.withdraw_reason)}"
     if state == release_service_pb2.RELEASE_STATE_PENDING:
         return "waits for approval; its objects are private until then"
+    if state == release_service_pb2.RELEASE_STATE_TRIAL:
+        until = wording.moment(release.expire_time)
+        return f"a trial, which only you see; tableveil promote {release.name} releases it, until {until}"
     if state == release_service_pb2.RELEASE_STATE_REJECTED:
         by = f"{wording.moment(release.decision_time)} by {wording.short(release.decided_by)}"
         return f"rejected {by}: {wording.short(release.decision_note)}"
@@ -126,6 +129,8 @@ def _objects_heading(release: release_service_pb2.Release) -> str:
     gone = (release_service_pb2.RELEASE_STATE_WITHDRAWN, release_service_pb2.RELEASE_STATE_REJECTED)
     if release.state == release_service_pb2.RELEASE_STATE_PENDING:
         return "To be public once approved"
+    if release.state == release_service_pb2.RELEASE_STATE_TRIAL:
+        return "To be public once promoted"
     return "Was written" if release.state in gone else "Written"
 
 

@@ -38,6 +38,10 @@ DRY_RUN = click.option(
     help="Release nothing: make the release, verify it and take it back, and tell what it would be.",
 )
 
+TRIAL = click.option(
+    "--trial", is_flag=True, help="Make a release that only you see, until you promote it or it expires after 7 days."
+)
+
 
 @click.command()
 @policy_argument
@@ -46,6 +50,7 @@ DRY_RUN = click.option(
 @REQUEST_ID
 @LEVELS_OF
 @DRY_RUN
+@TRIAL
 @verb
 def submit(
     session: Session,
@@ -55,13 +60,16 @@ def submit(
     request_id: str,
     levels_of: str | None,
     dry_run: bool,
+    trial: bool,
 ) -> None:
     """Queue a job for the policy in a file, or on standard input.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
     at each change, then the release, or the dry run.
     """
-    job = queued(session, policy, request_id, levels_of, dry_run)
+    if dry_run and trial:
+        raise click.UsageError("--dry-run makes nothing, --trial makes a trial: choose one")
+    job = queued(session, policy, request_id, levels_of, dry_run, trial)
     if wait:
         show_result_of(session, follow(session, job.name, session.output.err), on_unpublished)
     elif session.output.as_json:
@@ -72,7 +80,12 @@ def submit(
 
 
 def queued(
-    session: Session, policy: PolicyFile, request_id: str, levels_of: str | None, dry_run: bool
+    session: Session,
+    policy: PolicyFile,
+    request_id: str,
+    levels_of: str | None,
+    dry_run: bool,
+    trial: bool = False,
 ) -> job_service_pb2.Job:
     """Queues the job for the policy in a file; `levels_of` overrides its search."""
     message, faults = policy.load()
@@ -87,7 +100,7 @@ def queued(
         return session.client.submit_analysis(
             SubmitDryRunRequest(policy=message, request_id=request_id), policy.directory
         )
-    return session.client.submit(message, policy.directory, request_id)
+    return session.client.submit(message, policy.directory, request_id, trial=trial)
 
 
 def show_result_of(session: Session, job: job_service_pb2.Job, on_unpublished: str) -> None:

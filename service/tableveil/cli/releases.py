@@ -162,6 +162,26 @@ def show(
 
 @click.command()
 @click.argument("release")
+@click.option(
+    "--repeat-reason", default="", metavar="TEXT", help="Why its people are released again, if others were meanwhile."
+)
+@verb
+def promote(session: Session, release: str, repeat_reason: str) -> None:
+    """Make a release of a trial of yours.
+
+    Its table must have the same rows still. Releases of the same people, guards and approval are asked now.
+    """
+    promoted = session.client.promote_release(release, repeat_reason)
+    if session.output.as_json:
+        session.output.json({"release": promoted})
+    elif promoted.current:
+        session.output.show(f"{promoted.name} is public as {wording.target_name(promoted.target)}.")
+    else:
+        session.output.show(f"{promoted.name} waits until another person approves it.")
+
+
+@click.command()
+@click.argument("release")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the ledger.")
 @verb
 def withdraw(session: Session, release: str, reason: str) -> None:

@@ -27,7 +27,7 @@ from tableveil.convert.pages import (
     read_hierarchy_token,
     read_number_token,
 )
-from tableveil.convert.policy_from_proto import policy_from_proto, stored_policy
+from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
 from tableveil.convert.policy_to_proto import policy_to_proto
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
@@ -42,6 +42,7 @@ __all__ = [
     "fault_from_proto",
     "fault_to_proto",
     "finding_to_proto",
+    "given_reason",
     "hierarchy_token",
     "job_name",
     "job_number",

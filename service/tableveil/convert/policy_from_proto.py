@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from tableveil.convert.attributes import attribute_from_proto
-from tableveil.convert.canonical import policy_from_json
+from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.convert.enums import (
@@ -30,7 +30,7 @@ from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
 from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, unbound
-from tableveil.errors import Fault, InternalError, shortened
+from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
@@ -94,6 +94,23 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     converted = not faults
     faults.judged(validate_policy(policy))
     return policy if converted else None, faults.all()
+
+
+def given_reason(document: str, repeat_reason: str) -> tuple[Policy, str]:
+    """The policy in the ledger's document of a release, and the document, with another reason unless that is empty.
+
+    Raises:
+        InvalidError: the reason is none.
+        InternalError: This version cannot read it.
+    """
+    if not repeat_reason:
+        return stored_policy(document), document
+    message = policy_from_json(document)
+    message.repeat_reason = repeat_reason
+    policy, faults = policy_from_proto(message)
+    if policy is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the trial cannot be promoted by that reason", faults)
+    return policy, canonical_json(message)
 
 
 def stored_policy(document: str) -> Policy:

@@ -18,7 +18,7 @@ from tableveil.state.matches import Match
 from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release
+from tableveil.state.releases import Proof, Release, ReleaseState
 from tableveil.state.seen import Audience
 from tableveil.v1 import policy_pb2, release_service_pb2
 
@@ -79,6 +79,10 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         publications=map(_publication, release.publications),
         matches=map(_match, release.matches),
         warehouse=release.warehouse,
+        expire_time=timestamp(
+            release.trial.expires_at if release.state is ReleaseState.TRIAL and release.trial else None
+        ),
+        promote_time=timestamp(release.trial.promoted_at if release.trial else None),
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     if release.audience is Audience.PUBLIC:

@@ -26,16 +26,19 @@ from tableveil.policy import (
     LOCAL_RECODING,
     MICROAGGREGATION,
     RECORD_LEVEL,
+    IfExists,
     Policy,
+    ReleaseGuards,
     TableReference,
     early_warnings,
 )
 from tableveil.release import ReleasePlan
 from tableveil.source import Source, population_fingerprint
 from tableveil.state import schema_rules
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobPhase, now
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
+from tableveil.state.trials import LASTS, Trial
 
 _METHODS: Mapping[str, Method[Any]] = {
     FULL_DOMAIN.name: FullDomain(),
@@ -46,21 +49,32 @@ _METHODS: Mapping[str, Method[Any]] = {
 }
 
 
-def anonymize(job: JobContext, policy: Policy) -> int:
-    """Makes a release, which stays private if its schema asks for approval, and returns its number.
+def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int:
+    """Makes a release, which stays private if its schema asks for approval or it is a trial, and returns its number.
 
     Raises:
         TableveilError: nothing was written.
     """
     schema = job.rows.scope(policy.release.schema)
     job.report.phase(JobPhase.READING)
-    plan, evidence = solved(job, *resolve_fully(job.rows, policy, store=True))
+    source, resolved, hierarchies = resolve_fully(job.rows, policy, store=True, replacing=not is_trial)
+    trial, asked = None, resolved
+    if is_trial:
+        # Its promotion asks what depends on other releases, and on what stands at the target.
+        alone = replace(resolved.release, if_exists=IfExists.FAIL, guards=ReleaseGuards(), publish=())
+        asked = replace(resolved, release=alone, repeat_reason="a trial")
+    plan, evidence = solved(job, source, asked, hierarchies)
+    if is_trial:
+        told = replace(plan.policy, release=resolved.release, repeat_reason=resolved.repeat_reason)
+        plan = replace(plan, policy=told)
+        trial = Trial(job.session.sight.principal, now() + LASTS, evidence.population_fingerprint)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
     with depending_on(plan.together_with):
         return publish(
             *(job.database, job.rows, plan, evidence, verifying),
             needs_approval=job.needs_approval(schema),
             unless_safe=schema_rules.asks_for_joint_k(job.session.ledger, schema),
+            trial=trial,
         )
 
 
@@ -112,19 +126,23 @@ def solved(
     )
 
 
-def release_work(policy: Policy, document: str) -> Work:
-    """The work for a release; it is admitted if its target is free and the ledger allows it."""
+def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Work:
+    """The work for a release; it is admitted if its target is free and the ledger allows it, unless it is a trial."""
 
     def admit(session: WarehouseSession) -> TableReference:
         source, resolved, faults = check_request(session, policy)
         found = fitting(source, faults)
         check_bound(session, policy, found.reference)
-        check_existing(session, resolved.release)
-        check_ledger(session, resolved, found, None)
+        if not is_trial:
+            check_existing(session, resolved.release)
+            check_ledger(session, resolved, found, None)
         return session.recorded(found.reference)
 
-    work = policy_work(JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy))
-    return replace(work, admit=admit, released=policy, warnings=tuple(early_warnings(policy)))
+    options = '{"trial": true}' if is_trial else ""
+    work = policy_work(
+        JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy, is_trial=is_trial), options
+    )
+    return replace(work, admit=admit, released=policy, trial=is_trial, warnings=tuple(early_warnings(policy)))
 
 
 def method_of(policy: Policy) -> Method[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tableveil.backend import Database, Session, WarehouseSession
@@ -41,4 +42,9 @@ class JobContext:
 
     def needs_approval(self, schema: str) -> bool:
         """Whether a release into a schema waits until another person approves it."""
-        return EVERY_SCHEMA in self.approval or schema.casefold() in {name.casefold() for name in self.approval}
+        return waits_in(schema, self.approval)
+
+
+def waits_in(schema: str, approval: Collection[str]) -> bool:
+    """Whether a schema is among those whose releases wait for approval."""
+    return EVERY_SCHEMA in approval or schema.casefold() in {name.casefold() for name in approval}

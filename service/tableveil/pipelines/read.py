@@ -143,13 +143,19 @@ def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | N
     )
 
 
-def resolve_fully(session: WarehouseSession, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
-    """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
+def resolve_fully(
+    session: WarehouseSession, policy: Policy, store: bool, *, replacing: bool = True
+) -> tuple[Source, Policy, FoundHierarchies]:
+    """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones.
+
+    Unless it is `replacing`, nobody asks what stands at the target.
+    """
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
     check_bound(session, policy, source.reference)
-    check_existing(session, policy.release)
+    if replacing:
+        check_existing(session, policy.release)
     # Rows that the policy writes out may come from any of the tables.
     schemas = {session.recorded(read).schema for read in source.tables}
     own_schema = schemas.pop() if len(schemas) == 1 else ""

@@ -27,11 +27,11 @@ class Work:
     `InvalidError` if the request does not fit the database, `ConflictError` if something exists at the target. `run`
     does the work, inserts the job's outcome, and returns the number of the result; if it raises, nothing was written.
 
-    `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`. `release` is the
-    number of a release that is read, `classes_of` that of one whose classes are used again: their objects have to stay
-    until the job has ended. The tables of the population, of the query and of the hierarchies may be read beside the
-    source. The owner is warned before the job has ended. Work that can be done in a warehouse has the `catalog` of its
-    source; its `warehouse` is empty if it is done in the database.
+    `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`; a `trial` of it
+    stays in private. `release` is the number of a release that is read, `classes_of` that of one whose classes are used
+    again: their objects have to stay until the job has ended. The tables of the population, of the query and of the
+    hierarchies may be read beside the source. The owner is warned before the job has ended. Work that can be done in a
+    warehouse has the `catalog` of its source; its `warehouse` is empty if it is done in the database.
     """
 
     kind: JobKind
@@ -41,6 +41,7 @@ class Work:
     options: str = ""
     released: Policy | None = None
     rehearsed: bool = False
+    trial: bool = False
     release: int | None = None
     classes_of: int | None = None
     population: Population | None = None
@@ -51,8 +52,13 @@ class Work:
     warehouse: str = ""
 
     @property
+    def written(self) -> ReleaseTarget | None:
+        """The place of objects that no other job may write at the same time."""
+        return None if self.trial else self.target
+
+    @property
     def target(self) -> ReleaseTarget | None:
-        """The place of objects that no other job may write at the same time; see `scoped`."""
+        """The place of the release, now or once it is promoted; see `scoped`."""
         if self.released is None or self.rehearsed:
             return None
         target = self.released.release

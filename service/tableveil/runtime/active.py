@@ -80,7 +80,7 @@ def check_target_free(jobs: Iterable[Active], target: ReleaseTarget) -> None:
     """Raises `ConflictError` if one of the jobs is about to write an object of the target."""
     wanted = {name.casefold() for name in target.object_names}
     for active in jobs:
-        other = active.work.target
+        other = active.work.written
         if active.job.state.ended or other is None:
             continue
         same_schema = other.schema.casefold() == target.schema.casefold()
@@ -112,7 +112,7 @@ def check_release_free(jobs: Iterable[Active], release: Release) -> None:
     """Raises `ConflictError` if one of the jobs reads an object of the release, or is about to replace it."""
     objects = {(release.target_schema.casefold(), item.name.casefold()) for item in release.objects}
     for active in jobs:
-        target = active.work.target
+        target = active.work.written
         used = {_name(read) for read in active.reads}
         used |= {(target.schema.casefold(), name.casefold()) for name in target.object_names} if target else set()
         is_used = not objects.isdisjoint(used)

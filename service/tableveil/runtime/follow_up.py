@@ -12,10 +12,10 @@ from tableveil.errors import TableveilError
 
 
 class FollowUp(ABC):
-    """A thread that looks for what is left to do: at its start, and after each release."""
+    """A thread that looks for what is left to do: at its start, after each release, and after so many seconds."""
 
-    def __init__(self, database: Database, name: str) -> None:
-        self._database, self._name = database, name
+    def __init__(self, database: Database, name: str, seconds: float | None = None) -> None:
+        self._database, self._name, self._seconds = database, name, seconds
         self._control = Control()
         self._look = threading.Event()
         self._thread = threading.Thread(target=self._work, name=f"tableveil-{name}")
@@ -41,7 +41,10 @@ class FollowUp(ABC):
         """Does all that is left to do; sessions are given `self._control`."""
 
     def _work(self) -> None:
-        while self._look.wait() and not self._control.cancelled:
+        while True:
+            self._look.wait(self._seconds)
+            if self._control.cancelled:
+                return
             self._look.clear()
             try:
                 self.follow()

@@ -28,10 +28,19 @@ from tableveil.errors import (
     TableveilError,
     shortened,
 )
-from tableveil.lifecycle import check_pending, decide, recover, require_current, withdraw
+from tableveil.lifecycle import (
+    Promotion,
+    check_pending,
+    check_trial,
+    decide,
+    promote,
+    recover,
+    require_current,
+    withdraw,
+)
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.foresight import check_rows
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import JobContext, waits_in
 from tableveil.pipelines.read import check_request
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import Work
@@ -47,6 +56,7 @@ from tableveil.runtime.active import (
     tables_read,
 )
 from tableveil.runtime.checksums import Checksums
+from tableveil.runtime.expiry import Expiry
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
@@ -59,7 +69,7 @@ from tableveil.runtime.room import check_room
 from tableveil.runtime.workers import Workers
 from tableveil.source import resolve_source
 from tableveil.state import jobs as store
-from tableveil.state import removal
+from tableveil.state import removal, schema_rules
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import JobState, Request
 from tableveil.state.kinds import JobKind
@@ -100,7 +110,7 @@ class JobManager:
         `policy_of` reads the policies of the ledger.
         """
         self._database, self._policy_of = database, policy_of
-        self._publishing = publishing or Publishing(database)
+        self._publishing, self._approval = publishing or Publishing(database), frozenset(approval)
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
         with database.ledger() as ledger:
@@ -116,13 +126,15 @@ class JobManager:
         self._publishing.start()
         self._checksums = Checksums(database)
         self._checksums.start()
+        self._expiry = Expiry(database, self._unused)
+        self._expiry.start()
         self._followers = [self._publishing.look, self._checksums.look]
         self._workers = Workers(
             database,
             self._queue,
             concurrent_jobs,
             observer or Nobody(),
-            frozenset(approval),
+            self._approval,
             self._after_release,
             policy_of,
         )
@@ -189,8 +201,8 @@ class JobManager:
                 return known
             self._queue.check_room(session.sight.principal)
             check_room(self._database, session, work, source)
-            if target is not None:
-                check_target_free(self._queue.active(), target)
+            if work.written is not None:
+                check_target_free(self._queue.active(), work.written)
             request = Request(
                 store.next_number(session.ledger),
                 request_id,
@@ -352,6 +364,28 @@ class JobManager:
         self._publishing.look()
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
+    def promote(self, number: int, policy: Policy, document: str, control: Control | None = None) -> None:
+        """Makes a release of a trial, by its policy with the reason that is given now.
+
+        Raises:
+            NotFoundError: there is no such trial of the caller.
+            TableveilError: see `lifecycle.promote`.
+            DeniedError: the caller does not own all that the trial read, and that it would write, any more.
+        """
+        release = Releases(self._database).get(number)
+        check_trial(release)
+        with self._database.session() as session:
+            reads = tuple(store.reads_of(session.ledger, number))
+            unless_safe = schema_rules.asks_for_joint_k(session.ledger, release.target_schema)
+        check_permitted(present_look(), reads, replace(policy.release, schema=release.target_schema))
+        self._check_unused(release)
+        assert self._policy_of is not None, "a server reads the policies of the ledger"
+        waits = waits_in(release.target_schema, self._approval)
+        asked = Promotion(policy, document, waits, unless_safe, self._policy_of)
+        promote(self._database, number, asked, control, partial(self._unused, number))
+        self._after_release()
+        logger.info("releases/%d promoted", number)
+
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
         """The job as it is and after each change, until it has ended or `stopped` says so."""
         last: Job | None = None
@@ -395,7 +429,8 @@ class JobManager:
             self._workers.end(active, None)
         published = self._publishing.close(deadline - time.monotonic())
         checked = self._checksums.close(deadline - time.monotonic())
-        return self._workers.join(deadline - time.monotonic()) and let_through and published and checked
+        expired = self._expiry.close(deadline - time.monotonic())
+        return self._workers.join(deadline - time.monotonic()) and let_through and published and checked and expired
 
     def follow(self, look: Callable[[], None]) -> None:
         """Calls `look` after each release from now on."""

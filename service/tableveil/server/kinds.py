@@ -84,7 +84,9 @@ class Submission(Generic[Asked]):
 
 def _release(request: SubmitJobRequest) -> Read:
     policy, faults = policy_from_proto(request.policy)
-    return Read(release_work(policy, canonical_json(request.policy)) if policy else None, faults, policy)
+    if policy is None:
+        return Read(None, faults)
+    return Read(release_work(policy, canonical_json(request.policy), is_trial=request.trial), faults, policy)
 
 
 def _frontier(request: SubmitFrontierRequest) -> Read:

@@ -7,7 +7,7 @@ from functools import partial
 
 import grpc
 
-from tableveil.convert import release_number, release_to_proto, stored_policy
+from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_STATES
 from tableveil.convert.releases import joint_classes_to_proto
@@ -63,6 +63,15 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """The jobs know whether one uses the release."""
         number = release_number(request.name)
         self._jobs.withdraw(number, request.reason, control_of(context))
+        return release_to_proto(self._releases.get(number))
+
+    def PromoteRelease(  # noqa: N802
+        self, request: v1.PromoteReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.Release:
+        """By the one who made it."""
+        number = release_number(request.name)
+        policy, document = given_reason(self._releases.get(number).policy, request.repeat_reason)
+        self._jobs.promote(number, policy, document, control_of(context))
         return release_to_proto(self._releases.get(number))
 
     def ApproveRelease(  # noqa: N802

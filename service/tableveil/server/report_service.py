@@ -43,6 +43,7 @@ _MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/p
 
 _STATES = {
     ReleaseState.PENDING: "The release waits for approval: its rows are private.",
+    ReleaseState.TRIAL: "It is a trial, which only its maker sees: its rows are private.",
     ReleaseState.REJECTED: "The release was rejected: its rows are gone.",
     ReleaseState.WITHDRAWN: "The release was withdrawn: its rows are gone here, and may still be where copies are.",
 }

@@ -17,6 +17,7 @@ from tableveil.statements.statement import (
     CreateSchema,
     Decide,
     Grant,
+    Promote,
     Refresh,
     SetPrivacy,
     SetSchemaRule,
@@ -46,6 +47,7 @@ from tableveil.v1.release_service_pb2 import (
     ApproveReleaseRequest,
     GetReleaseRequest,
     ListReleasesRequest,
+    PromoteReleaseRequest,
     RejectReleaseRequest,
     WithdrawReleaseRequest,
 )
@@ -66,10 +68,14 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         TableveilError: it is no statement, or a call failed. Faults of a policy have lines and columns as fields.
     """
     match parse(request.statement):
-        case CreateAnonymized(policy, places, dry_run):
-            kind = SubmitDryRunRequest if dry_run else SubmitJobRequest
+        case CreateAnonymized(policy, places, dry_run=True):
             with _placed(places):
-                return ExecuteStatementResponse(job=call(kind(policy=policy, request_id=request.request_id)))
+                asked = SubmitDryRunRequest(policy=policy, request_id=request.request_id)
+                return ExecuteStatementResponse(job=call(asked))
+        case CreateAnonymized(policy, places, trial=trial):
+            with _placed(places):
+                wanted = SubmitJobRequest(policy=policy, request_id=request.request_id, trial=trial)
+                return ExecuteStatementResponse(job=call(wanted))
         case SetPrivacy(table, privacy, places):
             with _placed(places):
                 declared = call(DeclarePrivacyRequest(table=table, privacy=privacy))
@@ -85,9 +91,12 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case Withdraw(target, reason):
             withdrawn = call(WithdrawReleaseRequest(name=_standing(target, call), reason=reason))
             return ExecuteStatementResponse(release=withdrawn)
+        case Promote(name, reason):
+            promoted = call(PromoteReleaseRequest(name=name, repeat_reason=reason))
+            return ExecuteStatementResponse(release=promoted)
         case Decide(name, approved, note):
-            asked = ApproveReleaseRequest if approved else RejectReleaseRequest
-            return ExecuteStatementResponse(release=call(asked(name=name, note=note)))
+            decision = ApproveReleaseRequest if approved else RejectReleaseRequest
+            return ExecuteStatementResponse(release=call(decision(name=name, note=note)))
         case Grant(rule, taken=False):
             return ExecuteStatementResponse(grant=call(AddGrantRequest(rule=rule)))
         case Grant(rule):
@@ -95,8 +104,8 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case CreateSchema(name):
             return ExecuteStatementResponse(schema=call(CreateSchemaRequest(schema=name)))
         case SetSchemaRule(schema, joint_k):
-            wanted = SchemaRule(schema=schema, joint_k=joint_k)
-            return ExecuteStatementResponse(schema_rule=call(SetSchemaRuleRequest(rule=wanted)))
+            of_schema = SchemaRule(schema=schema, joint_k=joint_k)
+            return ExecuteStatementResponse(schema_rule=call(SetSchemaRuleRequest(rule=of_schema)))
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
         case ShowCreate(target):

@@ -18,6 +18,7 @@ from tableveil.statements.statement import (
     CreateSchema,
     Decide,
     Grant,
+    Promote,
     Refresh,
     SetPrivacy,
     SetSchemaRule,
@@ -97,6 +98,12 @@ def _drop(tokens: Tokens) -> Statement:
     return Withdraw(_target(tokens), _reason(tokens))
 
 
+def _promote(tokens: Tokens) -> Statement:
+    tokens.expect("RELEASE")
+    name = f"releases/{tokens.whole_number()}"
+    return Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
+
+
 def _decide(tokens: Tokens, *, approved: bool) -> Statement:
     tokens.expect("RELEASE")
     name = f"releases/{tokens.whole_number()}"
@@ -156,7 +163,8 @@ def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
     if tokens.accept("OR", "REPLACE"):
         release.entries.append(("if_exists", "REPLACE"))
     tokens.expect("ANONYMIZED")
-    if not tokens.accept("TABLE"):
+    trial = tokens.accept("TRIAL")
+    if not tokens.accept("TABLE") and not (trial and not tokens.is_next("VIEW")):
         tokens.expect("VIEW")
         release.entries.append(("kind", "VIEW"))
     places.note("release")
@@ -177,7 +185,7 @@ def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
     message = policy_pb2.Policy()
     if faults := fill(message, policy):
         raise invalid([places.of(fault) for fault in faults])
-    return CreateAnonymized(message, places, dry_run)
+    return CreateAnonymized(message, places, dry_run, trial)
 
 
 class _Options:
@@ -258,6 +266,7 @@ _STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
     "ALTER": _alter,
     "REFRESH": _refresh,
     "DROP": _drop,
+    "PROMOTE": _promote,
     "APPROVE": partial(_decide, approved=True),
     "REJECT": partial(_decide, approved=False),
     "GRANT": partial(_grant, taken=False),

@@ -10,11 +10,12 @@ from tableveil.v1 import access_service_pb2, policy_pb2, privacy_service_pb2
 
 @dataclass(frozen=True, slots=True)
 class CreateAnonymized:
-    """Makes a release, or tells what it would be."""
+    """Makes a release or a trial, or tells what it would be."""
 
     policy: policy_pb2.Policy
     places: Places
     dry_run: bool
+    trial: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,14 @@ class Withdraw:
     """Drops what a release made."""
 
     target: Target
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """Makes a release of a trial, by another reason unless that is empty."""
+
+    release: str
     reason: str
 
 
@@ -115,6 +124,7 @@ Statement = (
     | SetPrivacy
     | Refresh
     | Withdraw
+    | Promote
     | Decide
     | Grant
     | CreateSchema

@@ -1,12 +1,13 @@
-"""The life of a release: checked against the ledger, published, approved, swapped in, withdrawn and erased."""
+"""The life of a release: checked against the ledger, published or tried, approved, swapped in, withdrawn and erased."""
 
 from tableveil.lifecycle.approval import check_pending, decide
 from tableveil.lifecycle.erase import Erased, erase
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
+from tableveil.lifecycle.promote import Promotion, check_trial, promote
 from tableveil.lifecycle.publish import Evidence, publish, rehearse, writing
 from tableveil.lifecycle.repeated import repeated_by_reason
-from tableveil.lifecycle.standing import place_of, require_current, require_here, require_public
+from tableveil.lifecycle.standing import place_of, refuse_trial, require_current, require_here, require_public
 from tableveil.lifecycle.swap import recover
 from tableveil.lifecycle.target import check_existing, check_target
 from tableveil.lifecycle.together import JointFigures, check_kept, find_earlier, joint_figures
@@ -16,6 +17,7 @@ __all__ = [
     "Erased",
     "Evidence",
     "JointFigures",
+    "Promotion",
     "check_existing",
     "check_guards",
     "check_kept",
@@ -23,6 +25,7 @@ __all__ = [
     "check_pending",
     "check_readers",
     "check_target",
+    "check_trial",
     "decide",
     "erase",
     "find_earlier",
@@ -30,8 +33,10 @@ __all__ = [
     "labels_of",
     "named",
     "place_of",
+    "promote",
     "publish",
     "recover",
+    "refuse_trial",
     "rehearse",
     "releases_of_same_people",
     "repeated_by_reason",

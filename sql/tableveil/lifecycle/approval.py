@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
-from sqlglot import exp
-
-from tableveil.backend import Database, Session, Sight, WarehouseSession, column, create_table, drop, in_order, table
-from tableveil.control import Control, Stopped
-from tableveil.errors import ConflictError, InternalError, TableveilError, shortened
+from tableveil.backend import Database, Sight, WarehouseSession
+from tableveil.control import Control
+from tableveil.errors import ConflictError, InternalError
 from tableveil.lifecycle.guards import check_guards, labels_of
+from tableveil.lifecycle.moving import Steps, check_newest, move_elsewhere, move_in
 from tableveil.lifecycle.publish import writing
-from tableveil.lifecycle.standing import place_of
-from tableveil.lifecycle.swap import complete, complete_all, discard, staged
-from tableveil.lifecycle.target import check_existing, objects_called
-from tableveil.lifecycle.withdraw import drop_written, is_as_written
-from tableveil.policy import ReleaseKind, ReleaseTarget
-from tableveil.release.about import copy_comments
-from tableveil.release.marks import mark
-from tableveil.release.objects import drop_replaced, snapshot
-from tableveil.release.write import write_view
+from tableveil.lifecycle.withdraw import drop_written
+from tableveil.policy import ReleaseTarget
 from tableveil.state import persons, sketches
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.lineage import changing_rights
-from tableveil.state.release_objects import ObjectKind
-from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import RELEASES, Release, ReleaseState
-from tableveil.state.seen import PUBLIC
 
 
 def decide(
@@ -59,78 +48,33 @@ def decide(
         assert release is not None, "releases are never deleted"
         with database.rows_session(embedded, release.warehouse) as session:
             session.control = control
+
+            def admit() -> None:
+                waits = _still_pending(session, number)
+                check_newest(session, waits, "Reject it.")
+                check_guards(session, target, waits.records, labels_of(waits.attributes), sight)
+
+            def enter() -> None:
+                DECISIONS.insert(session.ledger, [decision], number)
+
             if release.warehouse and decision.approved:
-                _approve_elsewhere(database, session, release, target, decision, unused, sight)
+                check_pending(release)
+                steps = Steps(admit, enter, lambda: _look(session, number))
+                move_elsewhere(database, session, release, target, steps, unused)
                 return
-            with ExitStack() as until_committed, writing(database, session), _rights(database, session):
+            rights = changing_rights(database.path, session.ledger)
+            with ExitStack() as until_committed, writing(database, session), rights:
                 release = _still_pending(session, number)
                 if decision.approved:
-                    _check_newest(session, release)
-                    check_guards(session, target, release.records, labels_of(release.attributes), sight)
-                    _swap_in(session.embedded, release, target)
+                    admit()
+                    move_in(session.embedded, release, target)
                 else:
                     drop_written(session, release)
                     sketches.forget(session.ledger, number)
                     persons.forget(session.ledger, number)
-                DECISIONS.insert(session.ledger, [decision], number)
+                enter()
                 until_committed.enter_context(unused())
             _look(session, number)
-
-
-def _approve_elsewhere(
-    database: Database,
-    session: WarehouseSession,
-    release: Release,
-    target: ReleaseTarget,
-    decision: Decision,
-    unused: Callable[[], AbstractContextManager[object]],
-    sight: Sight | None,
-) -> None:
-    """Approves a release in a warehouse: the copies of what waits are compared with what was verified."""
-    check_pending(release)
-    copies = staged(session, target, release.number)
-    try:
-        _copy(session, release, copies)
-        with writing(database, session):
-            complete_all(session)
-            with ExitStack() as until_committed, _rights(database, session):
-                _check_newest(session, _still_pending(session, release.number))
-                check_guards(session, target, release.records, labels_of(release.attributes), sight)
-                replaced = check_existing(session, target)
-                DECISIONS.insert(session.ledger, [decision], release.number)
-                SWAPS.insert(session.ledger, [Swap(session.catalog, copies.name, tuple(replaced))], release.number)
-                until_committed.enter_context(unused())
-            # The release is decided: nothing stops it any more.
-            session.control = session.embedded.control = None
-            _look(session, release.number)
-            complete(session, release.number)
-            # As it was: the names of what has waited.
-            drop_written(session, release)
-    except BaseException:
-        session.control = session.embedded.control = None
-        with suppress(TableveilError, Stopped):
-            discard(session, copies)
-        raise
-
-
-def _copy(session: WarehouseSession, release: Release, copies: ReleaseTarget) -> None:
-    _check_unchanged(session, release)
-    for item in release.objects:
-        schema, waits = place_of(session, release, item.name)
-        whole = exp.select("*").from_(table(waits, schema, session.catalog))
-        name = copies.name + item.name[len(release.target_name) :]
-        copy = table(name, copies.schema, session.catalog)
-        if item.kind is ObjectKind.ROWS:
-            session.write(copy, in_order(whole, [column(found) for found, _ in session.described(whole)]))
-        else:
-            session.collect("waiting_object", whole)
-            session.create(copy, exp.select("*").from_(table("waiting_object")))
-        if mark(session, copies.schema, name) != item.mark:
-            raise InternalError("COPY_DIFFERS", f"the copy of {shortened(item.name)} differs from what was verified")
-
-
-def _rights(database: Database, session: WarehouseSession) -> AbstractContextManager[None]:
-    return changing_rights(database.path, session.ledger)
 
 
 def _still_pending(session: WarehouseSession, number: int) -> Release:
@@ -154,53 +98,4 @@ def check_pending(release: Release) -> None:
             "name",
             f"releases/{release.number}, which is {release.state.lower()}",
             "a release that waits for approval",
-        )
-
-
-def _check_newest(session: WarehouseSession, release: Release) -> None:
-    later = session.ledger.value(
-        "SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?) "
-        f"AND number > ? AND {PUBLIC}",
-        [release.target_schema, release.target_name, release.number],
-    )
-    if later is not None:
-        raise ConflictError.of(
-            "RELEASE_OVERTAKEN",
-            "name",
-            f"releases/{release.number}, although releases/{later} of the same target was made later and is public",
-            "the latest release of its target",
-            "Reject it.",
-        )
-
-
-def _swap_in(session: Session, release: Release, target: ReleaseTarget) -> None:
-    """Copies the objects to the target, in place of earlier ones, compares the copies, and drops the private ones."""
-    _check_unchanged(session, release)
-    places = [place_of(session, release, item.name) for item in release.objects]
-    drop_replaced(session, target, check_existing(session, target))
-    for item, (schema, name) in zip(release.objects, places, strict=True):
-        private, public = (table(*at, session.catalog) for at in ((name, schema), (item.name, target.schema)))
-        if is_view := release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS:
-            write_view(session, public, snapshot(release.number))
-        else:
-            # DuckDB keeps the order of the rows, which was chosen so that it reveals nothing.
-            session.execute(create_table(public, exp.select("*").from_(private)))
-        copy_comments(session, private, public, is_view=is_view)
-        if mark(session, target.schema, item.name) != mark(session, schema, name):
-            raise InternalError("COPY_DIFFERS", f"the copy of {shortened(item.name)} differs from what was verified")
-        session.execute(drop("VIEW" if is_view else "TABLE", private))
-
-
-def _check_unchanged(session: WarehouseSession, release: Release) -> None:
-    """Raises `ConflictError` if what waits is not what was verified."""
-    places = [place_of(session, release, item.name) for item in release.objects]
-    there = objects_called(session, places[0][0], [name for _, name in places])
-    changed = [item.name for item in release.objects if not is_as_written(session, release, item, there)]
-    if changed:
-        raise ConflictError.of(
-            "PENDING_CHANGED",
-            "name",
-            f"{', '.join(map(shortened, changed))}, changed since it was verified",
-            "what was written and verified",
-            "Reject the release, and make it again.",
         )

@@ -10,15 +10,16 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, drop, table, try_cast
 from tableveil.errors import InvalidError, Nearest, shortened
+from tableveil.lifecycle.withdraw import take_back_trial
 from tableveil.loading import empty
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
 from tableveil.source.sketch import hashed
 from tableveil.source.tables import columns_of, described_table, without_values
 from tableveil.state import persons as digests
-from tableveil.state import sketches
+from tableveil.state import sketches, trials
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import earlier_releases
+from tableveil.state.releases import RELEASES, earlier_releases
 
 _PERSONS, _ROWS = table("erased_persons", "", "temp"), table("erased_rows", "", "temp")
 
@@ -28,7 +29,8 @@ class Erased:
     """The result of an erasure.
 
     `persons` were asked for, and `absent` of them had no rows in the table. The releases that were made of the table
-    hold some of them (`holding`), or have no digests that would tell (`untold`); all of these are `releases`.
+    hold some of them (`holding`), or have no digests that would tell (`untold`); all of these are `releases`. Trials
+    that do are gone by that.
     """
 
     rows: int
@@ -81,9 +83,12 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     removed = empty(session, target, theirs)
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))
-    of_table = tuple(releases)
-    found_in, untold = tuple(sorted(holding)), tuple(sorted({*releases} - told))
-    return Erased(removed, person, wanted, wanted - found, found_in, untold, of_table)
+    untold = {*releases} - told
+    tried = trials.among(session.ledger, releases)
+    for trial in RELEASES.among(session.ledger, tried & (holding | untold)):
+        take_back_trial(session, trial, "An erasure removed people whom it holds, or may hold.")
+    found_in, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
+    return Erased(removed, person, wanted, wanted - found, found_in, unknown, of_table)
 
 
 def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 import duckdb
@@ -15,12 +14,12 @@ from sqlglot import exp
 
 from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
-from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
 from tableveil.errors import ConflictError, InternalError, TableveilError
+from tableveil.lifecycle.entry import attributes_of, named_explanation
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger
-from tableveil.lifecycle.repeated import Repeated, joint_findings, repeated_by_reason, stage_repeated
+from tableveil.lifecycle.repeated import Repeated, Repeating, joint_findings, repeated_by_reason, stage_repeated
 from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
 from tableveil.lifecycle.target import check_existing
@@ -42,12 +41,11 @@ from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.publications import PUBLICATIONS, Publication
-from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
-from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import RELEASES, Proof, Release
+from tableveil.state.trials import TRIALS, Trial
 from tableveil.verification import verify
 
 
@@ -95,11 +93,13 @@ def publish(
     *,
     needs_approval: bool = False,
     unless_safe: bool = False,
+    trial: Trial | None = None,
 ) -> int:
     """Writes the release and the job's outcome, and returns the release's number.
 
     A release that `needs_approval` is written and verified in private; an earlier one at the target stays. With
-    `unless_safe`, one that repeats people by a reason needs it if they do not all share joint classes of k.
+    `unless_safe`, one that repeats people by a reason needs it if they do not all share joint classes of k. A `trial`
+    stays in private as well: whatever depends on other releases and on the target is asked when it is promoted.
 
     `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
     stays; once the commit begins nothing stops it. In a warehouse the objects get their names after the commit; see
@@ -114,7 +114,7 @@ def publish(
     check_spreads_collectible(session, plan)
     plan.recoding.stage(session, plan)
     told = check_effective_k(session, plan)
-    if unless_safe and not needs_approval:
+    if unless_safe and not needs_approval and trial is None:
         with suppress(_Unsafe):
             return _publish(database, session, plan, evidence, told, verifying, safely=True)
         waits = (
@@ -122,7 +122,7 @@ def publish(
             "readers of all the releases are told the figures."
         )
         evidence, needs_approval = replace(evidence, warnings=(waits, *evidence.warnings)), True
-    return _publish(database, session, plan, evidence, told, verifying, needs_approval=needs_approval)
+    return _publish(database, session, plan, evidence, told, verifying, needs_approval=needs_approval, trial=trial)
 
 
 def _publish(
@@ -135,29 +135,33 @@ def _publish(
     *,
     needs_approval: bool = False,
     safely: bool = False,
+    trial: Trial | None = None,
 ) -> int:
     """See `publish`; raises `_Unsafe` if the release has to be safe beside those that it repeats, and is not."""
     if session.traits.keeps_ledger:
         with writing(database, session), session.transaction():
             _check_unchanged(session, plan, evidence)
             number, target = RELEASES.next_number(session.ledger), plan.policy.release
-            existing = _check_current(session, plan, evidence)
-            repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
-            if needs_approval:
+            existing = {} if trial else _check_current(session, plan, evidence)
+            repeated = Repeated() if trial else _stage_repeated(session, plan, evidence)
+            if needs_approval or trial:
                 plan = _placed(plan, private(session, target, number, evidence.job))
             else:
                 drop_replaced(session, target, existing)
             written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
             if safely and not safe:
                 raise _Unsafe
-            check_guards(session, target, written.records, labels_of(written.attributes))
-            release = _recorded(session, evidence, replace(written, needs_approval=needs_approval), sizes, target)
+            if not trial:
+                check_guards(session, target, written.records, labels_of(written.attributes))
+            written = replace(written, needs_approval=needs_approval or trial is not None, trial=trial)
+            release = _recorded(session, evidence, written, sizes, target)
             end_job(session.ledger, release)
     else:
-        target = plan.policy.release
-        needs = {"needs_approval": needs_approval, "safely": safely}
-        number = _publish_elsewhere(database, session, plan, evidence, told, verifying, **needs)
-        plan = _placed(plan, private(session, target, number, evidence.job) if needs_approval else target)
+        target, waits = plan.policy.release, needs_approval or trial is not None
+        number = _publish_elsewhere(
+            *(database, session, plan, evidence, told, verifying), waits=waits, safely=safely, trial=trial
+        )
+        plan = _placed(plan, private(session, target, number, evidence.job) if waits else target)
     _look(database, session, plan, number)
     return number
 
@@ -170,23 +174,24 @@ def _publish_elsewhere(
     told: Measured,
     verifying: Callable[[], None],
     *,
-    needs_approval: bool,
+    waits: bool,
     safely: bool,
+    trial: Trial | None,
 ) -> int:
     """Publishes in a warehouse; other jobs may write until the intent goes to the ledger.
 
-    A release that `needs_approval` stays in a schema of its own, without an intent.
+    A release that `waits` stays in a schema of its own, without an intent.
     """
     target, number = plan.policy.release, RELEASES.next_number(session.ledger)
     held = staged(session, target, number)
-    if needs_approval:
+    if waits:
         held = private(session, target, number, evidence.job)
         session.execute(exp.Create(this=table(held.schema), kind="SCHEMA", exists=True))
     plan = _placed(plan, held)
     try:
         # The verification reads what the ledger will have of the release.
         with suppress(_Rehearsed), session.embedded.transaction():
-            repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
+            repeated = Repeated() if trial else _stage_repeated(session, plan, evidence)
             written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
             if safely and not safe:
                 raise _Unsafe
@@ -196,18 +201,19 @@ def _publish_elsewhere(
         with writing(database, session):
             complete_all(session)
             with session.embedded.transaction():
-                existing = _check_current(session, _placed(plan, target), evidence)
-                check_guards(session, target, written.records, labels_of(written.attributes))
-                written = replace(written, needs_approval=needs_approval)
+                existing = {} if trial else _check_current(session, _placed(plan, target), evidence)
+                if not trial:
+                    check_guards(session, target, written.records, labels_of(written.attributes))
+                written = replace(written, needs_approval=waits, trial=trial)
                 release = _recorded(session, evidence, written, sizes, target)
                 write_distributions(session.embedded, plan, number)
-                if needs_approval:
+                if waits:
                     end_job(session.ledger, release)
                 else:
                     SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
             # The release is decided: nothing stops it any more.
             session.control = session.embedded.control = None
-            if not needs_approval:
+            if not waits:
                 complete(session, number)
     except BaseException:
         # A table that cannot be dropped now goes at the next start of the server.
@@ -236,6 +242,10 @@ def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evide
     return check_existing(session, plan.policy.release)
 
 
+def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:
+    return stage_repeated(session, Repeating.planned(plan), evidence.fingerprint, evidence.policy_of)
+
+
 def _recorded(
     session: WarehouseSession,
     evidence: Evidence,
@@ -255,6 +265,9 @@ def _recorded(
     RELEASES.write(ledger, release, evidence.sizes_before, sizes)
     if evidence.fingerprint.sketch is not None:
         sketches.insert(ledger, release.number, evidence.fingerprint.sketch)
+    if release.trial is not None:
+        TRIALS.insert(ledger, [release.trial], release.number)
+        return release
     asked = [
         Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
     ]
@@ -283,7 +296,7 @@ def rehearse(
         return _foreseen(session, plan, evidence, told), tuple(others)
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
-        repeated = stage_repeated(session, plan, evidence.fingerprint, evidence.policy_of)
+        repeated = _stage_repeated(session, plan, evidence)
         release, _, safe = _written(session, plan, evidence, 0, told, verifying, plan.policy.release, repeated)
         raise _Rehearsed
     return release, () if safe else repeated.releases
@@ -336,7 +349,7 @@ def _written(
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
-    joint = joint_findings(session, plan, repeated, number)
+    joint = joint_findings(session, Repeating.planned(plan), repeated, number)
     evidence = replace(
         evidence,
         warnings=(*joint.warnings, *evidence.warnings, *told.warnings, *single),
@@ -416,7 +429,7 @@ def _release(
         score=evidence.score,
         quality_model=evidence.quality_model,
         proof=evidence.proof,
-        attributes=tuple(_attributes(plan, evidence, distinct_after)),
+        attributes=tuple(attributes_of(plan, evidence.parts, evidence.losses, distinct_after)),
         objects=objects,
         risk_before=evidence.risk_before or prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
         risk_after=evidence.risk_after or risk_by_size,
@@ -432,59 +445,13 @@ def _release(
         },
         warnings=evidence.warnings,
         policy=evidence.document,
-        explanation=_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
+        explanation=named_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
         guarantees=evidence.guarantees,
         costs=evidence.costs,
         alternatives=evidence.alternatives,
         joint=(JointText(WHOLE, plan.together_with), *evidence.joint) if plan.together_with else evidence.joint,
         suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
     )
-
-
-def _attributes(plan: ReleasePlan, evidence: Evidence, distinct_after: Mapping[str, int]) -> Iterator[AttributeResult]:
-    """The generalized columns, which have levels in other transformations, too, then the aggregated ones."""
-    columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *plan.aggregated_columns]
-    # Quality models have parts for all, for the generalized ones, or for none.
-    parts = itertools.chain(evidence.parts, itertools.repeat(None))
-    for j, (dictionary, loss, part) in enumerate(zip(columns, evidence.losses, parts, strict=False)):
-        column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)
-        yield AttributeResult(
-            column=column,
-            level=0 if is_aggregated else plan.transformation[j],
-            top_level=0 if isinstance(dictionary, AggregatedDictionary) else dictionary.levels.top,
-            loss=loss,
-            distinct_before=dictionary.distinct,
-            distinct_after=distinct_after[column],
-            hierarchy=dictionary.hierarchy,
-            part=part,
-            levels=() if is_aggregated else plan.recoding.records_at(j),
-            aggregation=str(dictionary.attribute.aggregation or ""),
-        )
-
-
-def _explanation(
-    policy: Policy, explanation: explain.Explanation | None, chosen_by: tuple[PrivacyModel, ...]
-) -> Explanation | None:
-    """The explanation with the names of columns and of privacy models."""
-    if explanation is None:
-        return None
-    # The rule of those left behind comes last, if there is one.
-    names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
-
-    def named(found: explain.Neighbour) -> Neighbour:
-        return Neighbour(
-            columns=tuple(policy.quasi_identifiers[j].column for j in found.axis),
-            step=found.step,
-            level=found.transformation[found.axis[0]] if found.axis else None,
-            classes=found.classes,
-            rejected_classes=found.rejected,
-            suppressed_records=found.suppressed,
-            records_over_limit=found.over,
-            score=found.score,
-            rejections=tuple(Rejection(name, *astuple(rule)) for name, rule in zip(names, found.rules, strict=False)),
-        )
-
-    return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 
 def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:

@@ -26,7 +26,7 @@ from tableveil.source import Fingerprint, Source
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import persons
 from tableveil.state.joint_texts import JointText
-from tableveil.state.releases import RELEASES, Release, ReleaseState
+from tableveil.state.releases import RELEASES, Release
 
 JOINT_K = "joint_k"
 """Its name in the evidence."""
@@ -52,6 +52,25 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeating:
+    """The release that repeats others: its policy and source, its released `records`, and its rows as readers see them.
+
+    It was judged `together_with` some of the others.
+    """
+
+    policy: Policy
+    source: Source
+    together_with: tuple[int, ...]
+    records: int
+    shown: Shown
+
+    @classmethod
+    def planned(cls, plan: ReleasePlan) -> Repeating:
+        """The release of a plan."""
+        return cls(plan.policy, plan.source, plan.together_with, plan.kept_records, _new(plan))
+
+
+@dataclass(frozen=True, slots=True)
 class JointFindings:
     """The findings on a release and those that it repeats; `safe`: everybody shares joint classes of k.
 
@@ -65,21 +84,21 @@ class JointFindings:
 
 
 def stage_repeated(
-    session: WarehouseSession, plan: ReleasePlan, fingerprint: Fingerprint, policy_of: Callable[[str], Policy] | None
+    session: WarehouseSession, new: Repeating, fingerprint: Fingerprint, policy_of: Callable[[str], Policy] | None
 ) -> Repeated:
-    """The releases that the plan's repeats by a reason; call it before the plan's replaces one of them.
+    """The releases that a new one repeats by a reason; call it before it replaces one of them.
 
     `policy_of` reads the policies of the ledger.
     """
-    numbers = repeated_by_reason(session, plan.policy, plan.source, fingerprint, plan.together_with)
-    new, staged, unjoined = _new(plan), [], []
+    numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
+    staged, unjoined = [], []
     for number in numbers[-MOST_JOINED:]:
         release = RELEASES.find(session.ledger, number)
-        if release is None or not (release.current or release.state is ReleaseState.PENDING):
+        if release is None or not (release.current or release.waits):
             continue
-        earlier = None if policy_of is None else _standing(session, release, policy_of(release.policy), new)
-        by = join_columns(earlier, new) if earlier is not None else []
-        if earlier is None or _too_many(session, release.records + plan.kept_records, len(by)):
+        earlier = None if policy_of is None else standing(session, release, policy_of(release.policy))
+        by = join_columns(earlier, new.shown) if earlier is not None else []
+        if earlier is None or _too_many(session, release.records + new.records, len(by)):
             unjoined.append(number)
         elif by:
             stage_rows(session, _staged(number), earlier, by)
@@ -100,12 +119,12 @@ def repeated_by_reason(
     return sorted(repeated_releases(session, source, fingerprint).difference(together_with))
 
 
-def joint_findings(session: WarehouseSession, plan: ReleasePlan, repeated: Repeated, number: int) -> JointFindings:
+def joint_findings(session: WarehouseSession, new: Repeating, repeated: Repeated, number: int) -> JointFindings:
     """The joint figures of the release of that number, whose rows and classes are written, with those it repeats."""
     if not repeated.releases:
         return JointFindings()
-    k = plan.policy.k or 2
-    found = [*_by_labels(session, plan, repeated.releases, number, k), *_by_columns(session, plan, repeated, k)]
+    k = new.policy.k or 2
+    found = [*_by_labels(session, new, repeated.releases, number, k), *_by_columns(session, new.shown, repeated, k)]
     return JointFindings(
         guarantees=tuple(one for each in found for one in each.guarantees),
         warnings=tuple(text for each in found for text in each.warnings),
@@ -115,12 +134,12 @@ def joint_findings(session: WarehouseSession, plan: ReleasePlan, repeated: Repea
 
 
 def _by_labels(
-    session: WarehouseSession, plan: ReleasePlan, releases: Sequence[int], number: int, k: int
+    session: WarehouseSession, new: Repeating, releases: Sequence[int], number: int, k: int
 ) -> Iterator[JointFindings]:
-    ledger, several = session.ledger, [*releases, *plan.together_with]
+    ledger, several = session.ledger, [*releases, *new.together_with]
     with_classes = persons.with_classes(ledger, [*several, number])
     alike = persons.of_records(ledger, several)
-    if not plan.policy.record_column:
+    if not new.policy.record_column:
         alike = {*several} - alike
     comparable = with_classes & alike & persons.sharing(ledger, several, number) if number in with_classes else set()
     unsure = [release for release in releases if release not in comparable]
@@ -150,12 +169,11 @@ def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int,
     return _found(releases, guarantee, warning, safe=False)
 
 
-def _by_columns(session: WarehouseSession, plan: ReleasePlan, repeated: Repeated, k: int) -> Iterator[JointFindings]:
+def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: int) -> Iterator[JointFindings]:
     if repeated.unjoined:
         why = "their rows are elsewhere, or too many to collect"
         warning = f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}."
         yield JointFindings(warnings=(warning,), joint=(JointText(warning, repeated.unjoined),))
-    new = _new(plan)
     for release, by in repeated.staged:
         stage_rows(session, _NEW, new, by)
         names = [new.alike[key][0] for key, _ in by]
@@ -209,8 +227,8 @@ def _new(plan: ReleasePlan) -> Shown:
     return _shown(plan.policy, rows, [released.name for released in plan.quasi_identifiers()], alike)
 
 
-def _standing(session: WarehouseSession, release: Release, policy: Policy, new: Shown) -> Shown | None:
-    """The rows of an earlier release of that policy; None if they are not where those of the session are."""
+def standing(session: WarehouseSession, release: Release, policy: Policy) -> Shown | None:
+    """The rows of a written release of that policy; None if they are not where those of the session are."""
     if release.warehouse != session.warehouse:
         return None
     schema, name = place_of(session, release, release.target_name)

@@ -8,12 +8,12 @@ from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
 from tableveil.release.checksum import checksum
 from tableveil.state import reports
-from tableveil.state.releases import Release, ReleaseState
+from tableveil.state.releases import Release
 
 
 def stands(release: Release) -> bool:
     """Whether the rows of a release are in the embedded database: neither gone nor in a warehouse."""
-    return not release.warehouse and (release.current or release.state is ReleaseState.PENDING)
+    return not release.warehouse and (release.current or release.waits)
 
 
 def written_checksum(session: Session, release: Release) -> str:

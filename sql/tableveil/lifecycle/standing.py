@@ -1,4 +1,4 @@
-"""Whether the objects of a release stand, and where: in its target, or in private while it waits for approval."""
+"""Whether the objects of a release stand, and where: in its target, or in private while it waits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def private(session: WarehouseSession, target: ReleaseTarget, number: int, job: 
 
 def place_of(session: WarehouseSession, release: Release, name: str) -> tuple[str, str]:
     """The schema and the name under which an object of a release stands, by the name that the ledger has of it."""
-    if release.state is not ReleaseState.PENDING:
+    if not release.waits:
         return release.place, name
     target = ReleaseTarget(release.target_schema, release.target_name)
     held = private(session, target, release.number, release.job)
@@ -50,7 +50,7 @@ def require_here(release: Release) -> None:
 
 
 def require_public(release: Release) -> None:
-    """Raises `ConflictError` for a release whose objects are gone, in a warehouse, or wait for approval."""
+    """Raises `ConflictError` for a release whose objects are gone, in a warehouse, or wait in private."""
     require_current(release)
     require_here(release)
     if release.state is ReleaseState.PENDING:
@@ -60,6 +60,19 @@ def require_public(release: Release) -> None:
             f"releases/{release.number}, which waits for approval",
             "a release that was approved",
             "Another person approves it: tableveil approve.",
+        )
+    refuse_trial(release)
+
+
+def refuse_trial(release: Release) -> None:
+    """Raises `ConflictError` for a trial."""
+    if release.state is ReleaseState.TRIAL:
+        raise ConflictError.of(
+            "RELEASE_IS_TRIAL",
+            "release",
+            f"releases/{release.number}, which is a trial",
+            "a release",
+            f"Its rows stay private until it is promoted: tableveil promote releases/{release.number}.",
         )
 
 
@@ -79,7 +92,7 @@ def require_current(release: Release) -> None:
             f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
             "a release that was not withdrawn",
         )
-    if not release.current and release.state is not ReleaseState.PENDING:
+    if not release.current and not release.waits:
         raise ConflictError.of(
             "RELEASE_REPLACED",
             "release",

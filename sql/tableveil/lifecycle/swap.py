@@ -22,7 +22,7 @@ from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs
 from tableveil.state.jobs import Outcome
 from tableveil.state.release_swaps import SWAPS, Swap, open_swaps
-from tableveil.state.releases import RELEASES, Release, ReleaseState
+from tableveil.state.releases import RELEASES, Release
 
 logger = logging.getLogger("tableveil.sql")
 
@@ -130,9 +130,9 @@ def recover(database: Database, warehouse: str) -> None:
 
 
 def _waiting(session: WarehouseSession) -> set[str]:
-    """The names of what waits for approval in the warehouse."""
+    """The names of what waits in the warehouse."""
     asked = RELEASES.where(session.ledger, "warehouse = ? AND needs_approval", [session.catalog])
-    waiting = [release for release in asked if release.state is ReleaseState.PENDING]
+    waiting = [release for release in asked if release.waits]
     return {place_of(session, release, release.target_name)[1] for release in waiting}
 
 

@@ -17,11 +17,12 @@ from tableveil.release.marks import mark
 from tableveil.release.objects import snapshot
 from tableveil.source.dependants import views_reading
 from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state import persons, sketches
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.release_swaps import SWAPS
-from tableveil.state.releases import Release
+from tableveil.state.releases import Release, ReleaseState
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
@@ -46,14 +47,28 @@ def withdraw(
     with database.session() as embedded, database.rows_session(embedded, release.warehouse) as session:
         embedded.control = session.control = control
         with ExitStack() as until_committed, changing_rights(database.path, session.ledger):
-            kept = drop_written(session, release)
-            WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
+            _take_back(session, release, reason)
             # A release that could not come to its names would else be tried again at every start.
             SWAPS.delete(session.ledger, release.number)
             until_committed.enter_context(unused())
         if not WITHDRAWALS.of(session.ledger, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)
+
+
+def take_back_trial(session: WarehouseSession, release: Release, reason: str) -> None:
+    """Drops the objects of a trial and what the ledger keeps of its people; call it in a transaction."""
+    assert release.state is ReleaseState.TRIAL, "others were, or may be, seen by somebody"
+    _take_back(session, release, reason)
+
+
+def _take_back(session: WarehouseSession, release: Release, reason: str) -> None:
+    kept = drop_written(session, release)
+    if release.state is ReleaseState.TRIAL:
+        # Nobody but its maker saw anything of it.
+        sketches.forget(session.ledger, release.number)
+        persons.forget(session.ledger, release.number)
+    WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
 
 
 def drop_written(session: WarehouseSession, release: Release) -> list[str]:

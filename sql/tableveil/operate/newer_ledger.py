@@ -35,6 +35,7 @@ PARTS = (
     "release_together",
     "row_checksums",
     "sensitive_distributions",
+    "trials",
     "withdrawals",
     "decisions",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import Database, Ledger, Session
 from tableveil.errors import NotFoundError, shortened
-from tableveil.lifecycle import check_readers, releases_of_same_people, require_current, writing
+from tableveil.lifecycle import check_readers, refuse_trial, releases_of_same_people, require_current, writing
 from tableveil.state import publications
 from tableveil.state.jobs import now
 from tableveil.state.publications import Publication, PublicationState
@@ -35,6 +35,7 @@ def ask(database: Database, session: Session, number: int, publication: Publicat
     with writing(database, session), session.transaction():
         release = _release(session, number)
         require_current(release)
+        refuse_trial(release)
         earlier = publications.find(session.ledger, number, publication.target)
         if earlier is not None:
             reason = publication.repeat_reason or earlier.repeat_reason
@@ -76,7 +77,7 @@ def due(found: Mapping[int, Publication], releases: Collection[Release], suspend
         publication = found[release.number]
         if not publication.wanted or release.state in (ReleaseState.WITHDRAWN, ReleaseState.REJECTED):
             removed.append(release.number)
-        elif release.state is ReleaseState.PENDING or release.number in suspended:
+        elif release.waits or release.number in suspended:
             continue
         elif not release.current:
             later = [other for other in releases if _takes_the_place(other, release) and found[other.number].wanted]

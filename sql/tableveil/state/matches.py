@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tableveil.backend import Ledger
-from tableveil.state.seen import UNHIDDEN, either, evidence, reviewed
+from tableveil.state.seen import TRIALS, UNHIDDEN, either, evidence, reviewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,10 @@ class Match:
 
 def unmatched(ledger: Ledger) -> list[int]:
     """The releases that nobody has compared yet with those that their submitters could not see."""
-    query = "SELECT number FROM tableveil.releases ANTI JOIN tableveil.release_compared ON number = release ORDER BY 1"
+    query = (
+        "SELECT number FROM tableveil.releases ANTI JOIN tableveil.release_compared ON number = release "
+        f"WHERE number NOT IN {TRIALS} ORDER BY 1"
+    )
     return [number for (number,) in ledger.rows(query)]
 
 

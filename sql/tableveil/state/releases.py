@@ -23,8 +23,10 @@ from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
 from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
-from tableveil.state.seen import PUBLIC, UNHIDDEN, Audience, Condition, compared, either, evidence, reviewed
+from tableveil.state.seen import PUBLIC, TRIALS, UNHIDDEN, Audience, Condition, compared, either, evidence, reviewed
 from tableveil.state.seen import releases as seen_releases
+from tableveil.state.trials import TRIALS as TRIAL_ENTRIES
+from tableveil.state.trials import Trial, note_promotion
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
@@ -72,9 +74,10 @@ class Proof:
 class ReleaseState(StrEnum):
     """How far a release has come: from PENDING to APPROVED or REJECTED; from PENDING or APPROVED to WITHDRAWN.
 
-    A release that needs no approval is approved when it is written.
+    A release that needs no approval is approved when it is written. A TRIAL becomes PENDING or APPROVED by promotion.
     """
 
+    TRIAL = "TRIAL"
     PENDING = "PENDING"
     APPROVED = "APPROVED"
     REJECTED = "REJECTED"
@@ -132,6 +135,7 @@ class Release:
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
     warehouse: str = ""
     joint: tuple[JointText, ...] = ()
+    trial: Trial | None = None
 
     @property
     def place(self) -> str:
@@ -143,9 +147,16 @@ class Release:
         """The state that the ledger's entries about it make."""
         if self.withdrawal is not None:
             return ReleaseState.WITHDRAWN
+        if self.trial is not None and self.trial.promoted_at is None:
+            return ReleaseState.TRIAL
         if not self.needs_approval or (self.decision is not None and self.decision.approved):
             return ReleaseState.APPROVED
         return ReleaseState.PENDING if self.decision is None else ReleaseState.REJECTED
+
+    @property
+    def waits(self) -> bool:
+        """Whether its objects are there, and in private."""
+        return self.state in (ReleaseState.PENDING, ReleaseState.TRIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +172,7 @@ class Origin:
 
 _STATE = (
     "CASE WHEN number IN (SELECT release FROM tableveil.withdrawals) THEN 'WITHDRAWN' "
+    f"WHEN number IN {TRIALS} THEN 'TRIAL' "
     f"WHEN {PUBLIC} THEN 'APPROVED' "
     "WHEN number IN (SELECT release FROM tableveil.decisions) THEN 'REJECTED' ELSE 'PENDING' END"
 )
@@ -184,6 +196,20 @@ class _Releases(NumberedTable[Release]):
         risks = {BEFORE: release.risk_before, AFTER: release.risk_after, BY_SIZE: release.risk_by_size}
         release_risks.insert(ledger, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
 
+    def promote(self, ledger: Ledger, release: Release) -> None:
+        """Writes what a promotion changes: reason, texts and whether it waits; call it in its transaction."""
+        assert release.trial is not None, "it was a trial"
+        assert release.trial.promoted_at is not None, "it is promoted"
+        ledger.execute(
+            "UPDATE tableveil.releases SET needs_approval = ?, repeat_reason = ?, policy = ?, warnings = ? "
+            "WHERE number = ?",
+            [release.needs_approval, release.repeat_reason, release.policy, list(release.warnings), release.number],
+        )
+        _GUARANTEES.delete(ledger, release.number)
+        _GUARANTEES.insert(ledger, release.guarantees, release.number)
+        joint_texts.insert(ledger, release.job, release.joint)
+        note_promotion(ledger, release.number, release.trial.promoted_at)
+
     def find(self, ledger: Ledger, number: int) -> Release | None:
         """The release of that number, with its explanation and its guarantees."""
         found = self.where(ledger, "number = ?", [number], whole=True) if self.shows(ledger, number) else []
@@ -200,6 +226,7 @@ class _Releases(NumberedTable[Release]):
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = {number for (number,) in ledger.rows(LATEST)}
         published, matched = PUBLICATIONS.of(ledger, numbers), matches.of(ledger, numbers)
+        trials = TRIAL_ENTRIES.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.sight))
@@ -226,6 +253,7 @@ class _Releases(NumberedTable[Release]):
                 decision=next(iter(decided[number]), None),
                 publications=tuple(published[number]),
                 matches=tuple(matched[number]),
+                trial=next(iter(trials[number]), None),
             )
 
         return [completed(release) for release in found]
@@ -244,7 +272,8 @@ RELEASES = _Releases(
         "proof.seconds": "search_seconds",
         "explanation.itself": None,
         "explanation.complete": "explanation_complete",
-        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience", "decision")),
+        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience")),
+        **dict.fromkeys(("decision", "trial")),
     },
     parts={
         "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
@@ -303,9 +332,13 @@ def listed_as(states: Collection[ReleaseState], target_schema: str) -> Condition
 def compared_releases(ledger: Ledger) -> set[int]:
     """The releases that the running work may compare with its own, by the rights at its admission.
 
-    Nothing else of the others may be read, or the answer and its time would depend on what its principal may not see.
+    Trials are none of them. Nothing else of the others may be read, or the answer and its time would depend on what its
+    principal may not see.
     """
-    query = "SELECT number FROM tableveil.releases UNION SELECT release FROM tableveil.release_samples"
+    query = (
+        f"SELECT number FROM tableveil.releases WHERE number NOT IN {TRIALS} "
+        f"UNION SELECT release FROM tableveil.release_samples WHERE release NOT IN {TRIALS}"
+    )
     return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.sight))
 
 

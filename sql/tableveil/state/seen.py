@@ -26,6 +26,10 @@ PUBLIC = "(NOT needs_approval OR number IN (SELECT release FROM tableveil.decisi
 """The condition for releases whose objects are, or were, public."""
 
 
+TRIALS = "(SELECT release FROM tableveil.trials WHERE promoted_at IS NULL)"
+"""The numbers of trials, which no release is compared with."""
+
+
 def by_reads(scopes: Scopes) -> Condition:
     """Rows of jobs that read tables in the scopes, and no others; a job without a record of its tables is in none."""
     if scopes.everything:
@@ -52,7 +56,7 @@ def results(sight: Sight) -> Condition:
 
 def evidence(sight: Sight) -> Condition:
     """Releases that are owned: by their numbers, or by all tables that were read for them."""
-    return by_rights(sight.owned)
+    return _but_trials_of_others(sight, by_rights(sight.owned))
 
 
 def compared(sight: Sight) -> Condition:
@@ -67,12 +71,13 @@ def by_rights(scopes: Scopes) -> Condition:
 
 def reviewed(sight: Sight) -> Condition:
     """Releases whose evidence may be reviewed: as if owned, or by what they wrote."""
-    return either(by_reads(sight.reviewed), _by_target(sight.reviewed))
+    return _but_trials_of_others(sight, either(by_reads(sight.reviewed), _by_target(sight.reviewed)))
 
 
 def waiting(sight: Sight) -> Condition:
     """Releases whose rows may be seen before they are public: owned or judged ones."""
-    return either(evidence(sight), by_reads(sight.judged), _by_target(sight.judged))
+    judged = _but_trials_of_others(sight, either(by_reads(sight.judged), _by_target(sight.judged)))
+    return either(evidence(sight), judged)
 
 
 def releases(sight: Sight) -> Condition:
@@ -87,6 +92,15 @@ def either(*conditions: Condition) -> Condition:
     if UNHIDDEN in conditions:
         return UNHIDDEN
     return f"({' OR '.join(text for text, _ in conditions)})", [value for _, values in conditions for value in values]
+
+
+def _but_trials_of_others(sight: Sight, condition: Condition) -> Condition:
+    """Releases with a condition, without the trials of other principals; the server itself has no name."""
+    if not sight.principal:
+        return condition
+    text, values = condition
+    others = "number IN (SELECT release FROM tableveil.trials WHERE promoted_at IS NULL AND maker <> ?)"
+    return f"({text} AND NOT {others})", [*values, sight.principal]
 
 
 def _by_target(scopes: Scopes) -> Condition:

@@ -118,6 +118,21 @@ def waiting(service: FakeService) -> None:
     waits.warnings.append("a\x1b warning")
 
 
+def test_promote(run: Run, documents: Documents, service: FakeService) -> None:
+    waiting(service)
+    trial = service.releases["releases/3"]
+    trial.state = release_service_pb2.RELEASE_STATE_TRIAL
+    trial.expire_time.FromSeconds(1_800_000_000)
+    assert "trial" in run("releases").stdout
+    shown = run("show", "3").stdout
+    assert "a trial, which only you see" in shown
+    assert "2027-01-15" in shown
+    assert run("promote", "3", "--repeat-reason", "for X").stdout == "releases/3 is public as main.released.\n"
+    assert service.requests[-1] == release_service_pb2.PromoteReleaseRequest(name="releases/3", repeat_reason="for X")
+    [document] = documents("promote", "3")
+    assert document["release"]["state"] == "RELEASE_STATE_APPROVED"
+
+
 def test_review(run: Run, documents: Documents, service: FakeService) -> None:
     waiting(service)
     assert "pending" in run("releases").stdout

@@ -218,6 +218,14 @@ class FakeService(
         release.withdraw_reason = request.reason
         return release
 
+    def PromoteRelease(  # noqa: N802
+        self, request: release_service_pb2.PromoteReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.Release:
+        self._received("PromoteRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.current, release.state = True, release_service_pb2.RELEASE_STATE_APPROVED
+        return release
+
     def ApproveRelease(  # noqa: N802
         self, request: release_service_pb2.ApproveReleaseRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.Release:

@@ -85,7 +85,7 @@ class Gate:
         self.started: list[int] = []
         self.began = threading.Condition()
 
-    def run(self, job: JobContext, policy: Policy) -> int:
+    def run(self, job: JobContext, policy: Policy, *, is_trial: bool = False) -> int:
         job.report.phase(JobPhase.READING)
         with self.began:
             self.started.append(job.number)

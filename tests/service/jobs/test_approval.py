@@ -197,7 +197,7 @@ def test_a_copy_that_differs_is_not_made_public(
 ) -> None:
     before, number = contents(session), released(jobs)
     marks = iter("abcdefgh")
-    monkeypatch.setattr("tableveil.lifecycle.approval.mark", lambda *_: next(marks))
+    monkeypatch.setattr("tableveil.lifecycle.moving.mark", lambda *_: next(marks))
     with pytest.raises(InternalError):
         decide(jobs, number, APPROVED)
     assert contents(session) == before

@@ -12,6 +12,7 @@ from tableveil.statements.statement import (
     CreateSchema,
     Decide,
     Grant,
+    Promote,
     Refresh,
     SetSchemaRule,
     ShowReleases,
@@ -87,7 +88,13 @@ def test_a_statement_says_what_a_policy_says() -> None:
     assert policy_of(STATEMENT) == expected
     dry = parse(STATEMENT.replace("CREATE", "explain create"))
     assert isinstance(dry, CreateAnonymized)
-    assert (dry.policy, dry.dry_run) == (expected, True)
+    assert (dry.policy, dry.dry_run, dry.trial) == (expected, True, False)
+    tried = parse(STATEMENT.replace("ANONYMIZED TABLE", "ANONYMIZED TRIAL"))
+    assert isinstance(tried, CreateAnonymized)
+    assert (tried.policy, tried.dry_run, tried.trial) == (expected, False, True)
+    viewed = parse(STATEMENT.replace("ANONYMIZED TABLE", "anonymized trial view"))
+    assert isinstance(viewed, CreateAnonymized)
+    assert (viewed.policy.release.kind, viewed.trial) == (policy_pb2.RELEASE_KIND_VIEW, True)
 
 
 @pytest.mark.parametrize(
@@ -296,6 +303,8 @@ def test_the_other_statements() -> None:
     dropped = Withdraw(Target(reference, "line 1, column 22"), "old")
     assert parse("drop anonymized view \"Über\".r because 'old'") == dropped
     assert parse("APPROVE RELEASE 7 BECAUSE 'agreed'") == Decide("releases/7", True, "agreed")
+    assert parse("PROMOTE RELEASE 7") == Promote("releases/7", "")
+    assert parse("promote release 7 BECAUSE 'k'") == Promote("releases/7", "k")
     assert parse('CREATE SCHEMA "Fälle 2026"') == CreateSchema("Fälle 2026")
     assert parse('alter schema "Fälle 2026" set joint_k = TRUE;') == SetSchemaRule("Fälle 2026", joint_k=True)
     assert parse("ALTER SCHEMA ward SET JOINT_K = false") == SetSchemaRule("ward", joint_k=False)

@@ -55,11 +55,11 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         return Checked((*faults, *(fault for fault in others if fault not in faults)), found.warnings)
 
     def submit(
-        self, policy: policy_pb2.Policy, base_directory: Path = Path(), request_id: str = ""
+        self, policy: policy_pb2.Policy, base_directory: Path = Path(), request_id: str = "", *, trial: bool = False
     ) -> job_service_pb2.Job:
         """Checks the policy, stores its CSV hierarchies, and queues a job for it.
 
-        With a `request_id`, the same policy again means the first job.
+        With a `request_id`, the same policy again means the first job. A `trial` stays private until it is promoted.
 
         Raises:
             InvalidError: With all faults of the policy.
@@ -69,7 +69,8 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
             raise InvalidError.about(
                 "POLICY_INVALID", "the policy is invalid", self.check_policy(policy, base_directory)
             )
-        request = job_service_pb2.SubmitJobRequest(policy=self._store(policy, levels), request_id=request_id)
+        stored = self._store(policy, levels)
+        request = job_service_pb2.SubmitJobRequest(policy=stored, request_id=request_id, trial=trial)
         return self._patiently(lambda: self._submitted(request))
 
     def get_job(self, job: str) -> job_service_pb2.Job:

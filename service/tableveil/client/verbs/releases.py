@@ -62,6 +62,12 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
         return self._ask(self._releases.WithdrawRelease, request)
 
+    def promote_release(self, release: str, repeat_reason: str = "") -> release_service_pb2.Release:
+        """Makes a release of a trial of the caller's; it needs a reason if its people were released meanwhile."""
+        name = resource_name(RELEASES, release)
+        request = release_service_pb2.PromoteReleaseRequest(name=name, repeat_reason=repeat_reason)
+        return self._ask(self._releases.PromoteRelease, request)
+
     def approve_release(self, release: str, note: str = "") -> release_service_pb2.Release:
         """Makes a release public that waits for it, and that somebody else made."""
         name = resource_name(RELEASES, release)

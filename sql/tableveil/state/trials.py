@@ -1,0 +1,52 @@
+"""Trials: releases that wait for their own steward; nobody else is shown them, and no release is compared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tableveil.backend import Ledger
+from tableveil.state.mapper import Table
+
+LASTS = timedelta(days=7)
+"""How long a trial is kept: long enough to ask somebody, short enough that no copy of people's rows is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial of the principal `maker`, who can promote it until it expires; once `promoted_at`, it is a release.
+
+    The release also depends on the rows of a population, which had that fingerprint; it is empty without one.
+    """
+
+    maker: str
+    expires_at: datetime
+    population_fingerprint: str
+    promoted_at: datetime | None = None
+
+
+TRIALS = Table("trials", Trial, "release")
+
+
+def note_promotion(ledger: Ledger, release: int, at: datetime) -> None:
+    """From now on a trial is a release like others; call it in a transaction."""
+    ledger.execute("UPDATE tableveil.trials SET promoted_at = ? WHERE release = ?", [at, release])
+
+
+def expired(ledger: Ledger, at: datetime) -> list[int]:
+    """The trials that expired before then, and whose objects are still there."""
+    query = (
+        "SELECT release FROM tableveil.trials ANTI JOIN tableveil.withdrawals USING (release) "
+        "WHERE promoted_at IS NULL AND expires_at <= ? ORDER BY release"
+    )
+    return [number for (number,) in ledger.rows(query, [at])]
+
+
+def among(ledger: Ledger, releases: Collection[int]) -> set[int]:
+    """Those of some releases that are trials still, and not taken back."""
+    query = (
+        "SELECT release FROM tableveil.trials ANTI JOIN tableveil.withdrawals USING (release) "
+        "WHERE promoted_at IS NULL AND list_contains(?::BIGINT[], release)"
+    )
+    return {number for (number,) in ledger.rows(query, [list(releases)])}
