@@ -25,7 +25,7 @@ class Expiry(FollowUp):
         self._unused = unused
 
     def follow(self) -> None:
-        """Those that have expired by now."""
+        """The ones that have expired by now."""
         with self._database.ledger() as ledger:
             found = RELEASES.among(ledger, trials.expired(ledger, now()))
         for trial in found:

@@ -44,7 +44,7 @@ def expired(ledger: Ledger, at: datetime) -> list[int]:
 
 
 def among(ledger: Ledger, releases: Collection[int]) -> set[int]:
-    """Those of some releases that are trials still, and not taken back."""
+    """The releases among these that are trials still, and not taken back."""
     query = (
         "SELECT release FROM tableveil.trials ANTI JOIN tableveil.withdrawals USING (release) "
         "WHERE promoted_at IS NULL AND list_contains(?::BIGINT[], release)"
