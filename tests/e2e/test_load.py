@@ -93,8 +93,10 @@ def test_a_file_is_guessed_and_said(server: ServerProcess, tmp_path: Path) -> No
     file = tmp_path / "messy.csv"
     lines = ["Straße;geboren;Betrag", "Müllerweg;31.12.1999;1,50", "n/a;1.2.2000;-", ";;20"]
     file.write_bytes("\n".join(lines).encode("latin-1"))
-    loaded = tableveil("load", str(file), "messy", server=server.address)
-    assert loaded.exit_code == 0
+    command = ("load", str(file), "messy", "--request-id", "messy 1")
+    loaded, repeated = (tableveil(*command, server=server.address) for _ in range(2))
+    assert (loaded.exit_code, repeated.exit_code) == (0, 0)
+    assert ["in the database" in each.stdout for each in (loaded, repeated)] == [True, False]
     assert ["geboren", "DATE", "31.12.1999", "|", "1.2.2000"] in [
         line.split()[:5] for line in loaded.stdout.splitlines()
     ]

@@ -98,7 +98,7 @@ def load(
     For PostgreSQL, TABLE is by default the name of its --table. The password comes by PGPASSFILE, PGPASSWORD or a
     service.
     """
-    from_postgresql = is_postgresql(file)
+    began, from_postgresql = time.monotonic(), is_postgresql(file)
     if (source_table or query) and not from_postgresql:
         raise click.UsageError("--table and --query are for postgresql://…")
     table = table or (source_table.rpartition(".")[2] if from_postgresql else None)
@@ -119,7 +119,6 @@ def load(
             output.tell(Text.assemble(("guessed: ", "bold"), f"--no-guess {said}"))
         for doubt in guess.doubts:
             output.tell(Text(doubt))
-    began = time.monotonic()
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]
         if from_postgresql:
@@ -233,9 +232,10 @@ def _report(
     loaded: table_service_pb2.LoadTableResponse, seconds: float | None = None, guess: GuessedFormat | None = None
 ) -> Group:
     """The account of a load; `seconds` passed for the caller, who sent the rows, and sees the first of them."""
-    in_database = wording.duration(loaded.load.duration)
-    passed = f"{wording.seconds(seconds)}, of which {in_database} in the database" if seconds else in_database
     done = loaded.load
+    passed = wording.duration(done.duration)
+    if seconds and not loaded.repeated:
+        passed = f"{wording.seconds(seconds)}, of which {passed} in the database"
     told = [
         ("load", done.name),
         ("table", wording.table_name(done.table)),

@@ -17,7 +17,7 @@ from tableveil.backend import Session
 from tableveil.errors import BusyError, InvalidError
 from tableveil.loading import CsvFormat, csv_rows, parquet_rows
 from tableveil.loading import unpacked as unpacked_module
-from tests.sql.loading.csv_files import read, refusal
+from tests.sql.loading.csv_files import fault, read, refusal
 
 
 @pytest.mark.parametrize(("name", "open_"), [("a.csv", open), ("a.csv.gz", gzip.open)])
@@ -42,6 +42,13 @@ def test_the_longest_lines_that_are_read_are_there(session: Session, file: Path)
     lines = [f"{number},{'y' * 1_900_000}\n" for number in range(20)]
     _, rows = read(session, file, ("a,b\n" + "".join(lines)).encode(), CsvFormat())
     assert len(rows) == 20
+
+
+def test_a_quoted_text_that_is_longer_than_a_line_may_be_is_refused(session: Session, file: Path) -> None:
+    """None of its own lines is long, and each looks like a row."""
+    text = ("y" * 49 + "," + "z" * 49 + "\n") * 330_000
+    error = fault(session, file, f'a,b\nx,y\nq,"{text}"\nx,y\n'.encode(), CsvFormat(max_rejected=9))
+    assert (error.code, error.faults[0].field) == ("CSV_LINES_REJECTED", "line 3, column 'b'")
 
 
 def test_headers_of_too_many_columns_are_refused(session: Session, file: Path) -> None:
