@@ -61,6 +61,11 @@ def _count(name: str, default: int, help_: str) -> Callable[[Callable[..., None]
     metavar="HOST:PORT",
     help="Answer there to monitoring (/metrics) and to probes (/healthz, /readyz), without TLS or a token.",
 )
+@click.option(
+    "--health-address",
+    metavar="HOST:PORT",
+    help="Answer there to checks of the health by gRPC, without TLS or a token.",
+)
 @click.option("--log-format", type=click.Choice(["console", "json"]), default="console", show_default=True)
 def endpoint(
     published: Path,
@@ -87,6 +92,7 @@ def endpoint(
     query_result: int,
     lenient: bool,
     metrics_address: str | None,
+    health_address: str | None,
     log_format: str,
 ) -> None:
     """Let analysts query published releases by Arrow Flight SQL, until Ctrl-C or SIGTERM.
@@ -119,6 +125,7 @@ def endpoint(
                 use=UseLimits(queries, queries_per_principal, connections_per_principal, calls_per_principal),
                 log_format=LogFormat(log_format),
                 metrics_address=metrics_address,
+                health_address=health_address,
                 lenient=lenient,
             )
         )

@@ -12,6 +12,7 @@ from tableveil.endpoint.calls import Calls
 from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignIn
 from tableveil.endpoint.flight_server import METHODS, FlightSql
 from tableveil.endpoint.front import Front, Passages
+from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
@@ -20,6 +21,7 @@ from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
+from tableveil.serving.address import listening_for_probes
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.tls import TlsFiles
 from tableveil.serving.version import installed_version
@@ -65,6 +67,11 @@ class Endpoint:
                     settings.metrics_address, metrics, lambda: self._is_ready(settings)
                 )
                 opened.callback(self.metrics_address.close)
+            self.health_address = None
+            if settings.health_address:
+                with listening_for_probes(settings.health_address, "health_address") as place:
+                    self.health_address = HealthAddress(*place, lambda: self._is_ready(settings))
+                opened.callback(self.health_address.close)
             self._processes = processes
             self._opened = opened.pop_all()
         self.address = f"{host}:{self._front.port}"

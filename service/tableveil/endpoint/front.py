@@ -33,6 +33,7 @@ STRANGERS = 512
 """Connections without a known caller: beyond them, the oldest is closed."""
 
 _PIECE = 64 * 2**10
+_SECONDS_OF_SILENCE = 60.0
 _SECONDS_TO_START = 30.0
 
 
@@ -103,6 +104,7 @@ class Front:
         self.port: int = listening[0].getsockname()[1]
         self._inner, self._passages = inner, passages
         self._loop = asyncio.new_event_loop()
+        self._silent_until = 0.0
         self._thread = threading.Thread(target=self._run, args=(listening,), name="tableveil-front", daemon=True)
         self._ready = threading.Event()
         self._thread.start()
@@ -163,10 +165,16 @@ class Front:
         while piece := await reader.read(_PIECE):
             passage.room -= len(piece)
             if passage.room < 0:
-                logger.warning("a connection sent more than its calls need, and was closed")
+                self._tell_of_closed()
                 raise ConnectionAbortedError
             inner.write(piece)
             await inner.drain()
+
+    def _tell_of_closed(self) -> None:
+        """Now and then: strangers must not fill the log."""
+        if (now := self._loop.time()) >= self._silent_until:
+            logger.warning("a connection sent more than its calls need, and was closed; others are not told of soon")
+            self._silent_until = now + _SECONDS_OF_SILENCE
 
     async def _answer(self, passage: _Passage, inner: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):

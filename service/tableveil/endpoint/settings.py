@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.serving.address import Listening, check_metrics_address
+from tableveil.serving.address import Listening, check_probed_address
 from tableveil.serving.settings import LogFormat
 
 
@@ -55,6 +55,7 @@ class EndpointSettings:
     use: UseLimits = UseLimits()
     log_format: LogFormat = LogFormat.CONSOLE
     metrics_address: str | None = None
+    health_address: str | None = None
     lenient: bool = False
 
     def check(self) -> None:
@@ -68,5 +69,6 @@ class EndpointSettings:
             fault = Fault("address", ", ".join(map(shortened, self.listening.addresses)), "one host:port")
             raise InvalidError.about("ADDRESS_INVALID", "the address is invalid", [fault])
         self.listening.check()
-        if self.metrics_address:
-            check_metrics_address(self.metrics_address, self.listening.allow_remote)
+        for field, address in (("metrics_address", self.metrics_address), ("health_address", self.health_address)):
+            if address:
+                check_probed_address(address, field, self.listening.allow_remote)

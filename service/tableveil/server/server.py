@@ -41,7 +41,7 @@ from tableveil.server.readers import Readers
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.stores import Stores
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
-from tableveil.serving.address import check_metrics_address
+from tableveil.serving.address import check_probed_address
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.serving.version import installed_version
@@ -69,7 +69,7 @@ class TableveilServer:
         listening.check()
         check_identities(settings)
         if settings.metrics_address:
-            check_metrics_address(settings.metrics_address, settings.allow_remote)
+            check_probed_address(settings.metrics_address, "metrics_address", settings.allow_remote)
         methods = declared(DESCRIPTORS)
         self.metrics = metrics = Metrics((*methods, *UNDECLARED), installed_version())
         meter = Meter(metrics)

@@ -8,6 +8,8 @@ import ipaddress
 import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -126,12 +128,32 @@ class Listening:
         path.chmod(self.socket_mode)
 
 
-def check_metrics_address(address: str, allow_remote: bool) -> tuple[str, int]:
+def check_probed_address(address: str, field: str, allow_remote: bool) -> tuple[str, int]:
     """The host and the port, of this machine unless `allow_remote`; raises `InvalidError` if it is another one."""
-    host, port = _parsed(address, "metrics_address")
+    host, port = _parsed(address, field)
     if not (allow_remote or _is_loopback(host)):
-        raise _remote(address, "metrics_address")
+        raise _remote(address, field)
     return host, port
+
+
+@contextmanager
+def listening_for_probes(address: str, field: str) -> Iterator[tuple[str, int]]:
+    """The host and the port of a checked address, at which the block begins to listen.
+
+    Raises:
+        BusyError: another process listens there.
+        InvalidError: this machine cannot listen there.
+    """
+    place = check_probed_address(address, field, allow_remote=True)
+    try:
+        yield place
+    except OSError as error:
+        found = f"{shortened(address)}, which the system refuses: {error.strerror}"
+        if error.errno == errno.EADDRINUSE:
+            raise BusyError.of("ADDRESS_IN_USE", field, found, "a port that is free") from None
+        raise InvalidError.of(
+            "ADDRESS_UNUSABLE", field, found, "an address of this machine and a port one may use"
+        ) from None
 
 
 def _remote(address: str, field: str = "address") -> InvalidError:

@@ -61,6 +61,7 @@ def serving(
     limits: QueryLimits = LIMITS,
     use: UseLimits | None = None,
     metrics_address: str | None = None,
+    health_address: str | None = None,
     lenient: bool = False,
     **listening: Any,
 ) -> Iterator[Endpoint]:
@@ -75,6 +76,7 @@ def serving(
         limits=limits,
         use=use or UseLimits(),
         metrics_address=metrics_address,
+        health_address=health_address,
         lenient=lenient,
     )
     with closing(Endpoint(settings, lambda: service)) as endpoint:
