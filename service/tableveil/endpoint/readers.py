@@ -20,6 +20,9 @@ from tableveil.v1.reader_service_pb2_grpc import ReaderServiceStub
 SECONDS_REMEMBERED = 10.0
 """How long an answer counts. Without another one in that time, callers are refused."""
 
+SECONDS_ANSWERED = 30.0
+"""How long one answer of the service counts as readiness, unless a call fails: it records each question."""
+
 SECONDS_TO_ANSWER = 5.0
 
 STRANGERS_AT_ONCE = 4
@@ -83,15 +86,21 @@ class Readers:
         self._stamp = stamp
         self._clock = clock
         self._lock = threading.Lock()
+        self._answered_until = 0.0
         self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._strangers = threading.BoundedSemaphore(STRANGERS_AT_ONCE)
 
     def answers(self) -> bool:
-        """Whether the service answers the endpoint: it is asked about nobody."""
+        """Whether the service answers the endpoint, or did lately: it is asked about nobody, and records that."""
+        with self._lock:
+            if self._clock() < self._answered_until:
+                return True
         try:
             self._service.reader(Credentials(None, (), ""))
         except TableveilError:
             return False
+        with self._lock:
+            self._answered_until = self._clock() + SECONDS_ANSWERED
         return True
 
     def reader(self, credentials: Credentials) -> Reader:
@@ -127,6 +136,8 @@ class Readers:
         try:
             reader = self._service.reader(credentials)
         except TableveilError as error:
+            with self._lock:
+                self._answered_until = 0.0
             if known is not None and is_young and isinstance(error, UnreachableError | BusyError):
                 return known.reader
             raise BusyError.of(

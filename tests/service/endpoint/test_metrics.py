@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from adbc_driver_manager import Error
 
+from tableveil.endpoint import readers
 from tableveil.endpoint.readers import Reader
 from tableveil.errors import BusyError
 from tableveil.identity import Credentials
@@ -27,7 +28,8 @@ class Failing(KnownReaders):
         return super().reader(credentials)
 
 
-def test_calls_and_readiness(tmp_path: Path) -> None:
+def test_calls_and_readiness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "SECONDS_ANSWERED", 0.0)
     (tmp_path / "published").mkdir()
     publish(tmp_path / "published", 1, "main", {"discharges": DISCHARGES})
     service = Failing(ann={1})

@@ -10,7 +10,7 @@ from adbc_driver_manager import Error
 from tableveil.access import Role, Scope, Wanted
 from tableveil.client.failures import UnreachableError
 from tableveil.endpoint import readers as readers_module
-from tableveil.endpoint.readers import SECONDS_REMEMBERED, Reader, Readers, RemoteService
+from tableveil.endpoint.readers import SECONDS_ANSWERED, SECONDS_REMEMBERED, Reader, Readers, RemoteService
 from tableveil.errors import BusyError, DeniedError, TableveilError, UnauthenticatedError
 from tableveil.identity import Credentials
 from tests.service.access.house import ADMIN, House, opened, policy, submitted
@@ -62,6 +62,21 @@ def test_an_answer_is_remembered_for_its_time(readers: Readers, service: Service
     assert service.asked == 1
     now[0] += 0.2
     assert readers.reader(ANN).releases == {2}
+
+
+def test_probes_ask_the_service_now_and_then(readers: Readers, service: Service, now: list[float]) -> None:
+    """Each question is an entry of the service's audit."""
+    assert [readers.answers() for _ in range(3)] == [True] * 3
+    assert service.asked == 1
+    service.error = BusyError("GONE", "nobody answers")
+    with pytest.raises(BusyError):
+        readers.reader(ANN)
+    assert not readers.answers()
+    service.error = None
+    assert readers.answers()
+    now[0] += SECONDS_ANSWERED + 0.1
+    service.error = BusyError("GONE", "nobody answers")
+    assert not readers.answers()
 
 
 def test_a_change_of_the_directory_asks_again(readers: Readers, stamp: list[int]) -> None:
