@@ -193,7 +193,9 @@ class ReleaseTarget:
     The targets `publish` get it as well, for the `publish_repeat_reason` if their readers have one of the same people.
     With `left_behind`, the release is judged together with the earlier releases of these numbers, or, without numbers,
     with all of the same people. `label_columns` gives labels columns to compute with and sort by, and the release the
-    tables that explain it. With `class_id` rows carry the number of their class.
+    tables that explain it. With `class_id` rows carry the number of their class. `close_open_ends` declares that no
+    value lies beyond the range of intervals. By the columns `suppressed_by`, the release tells how many records of
+    each label were suppressed.
     """
 
     schema: str
@@ -207,6 +209,8 @@ class ReleaseTarget:
     together_with: tuple[int, ...] = ()
     left_behind: LeftBehind | None = None
     guards: ReleaseGuards = field(default_factory=ReleaseGuards)
+    close_open_ends: bool = False
+    suppressed_by: tuple[str, ...] = ()
 
     @property
     def classes_name(self) -> str:

@@ -21,6 +21,7 @@ from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search
 from tableveil.policy.validate_together import check_together
+from tableveil.policy.validate_told import check_told
 
 
 def validate_policy(policy: Policy) -> list[Fault]:
@@ -43,6 +44,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *check_search(policy),
         *check_together(policy),
         *check_guards(policy),
+        *check_told(policy),
         *_check_statements(policy),
     ]
 

@@ -30,6 +30,9 @@ def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault
     for field in (*fields, *(method.field for method in methods_of(policy) if not method.people)):
         yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)
 
+    if policy.release.suppressed_by:
+        yield Fault("release.suppressed_by", f"numbers of records {several}", "none", hint)
+
 
 def _field(model: PrivacyModel) -> str:
     return PRIVACY_FIELDS[type(model)]

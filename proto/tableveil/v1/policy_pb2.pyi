@@ -3620,6 +3620,8 @@ class ReleaseTarget(_message.Message):
     TOGETHER_WITH_FIELD_NUMBER: _builtins.int
     LEFT_BEHIND_FIELD_NUMBER: _builtins.int
     GUARDS_FIELD_NUMBER: _builtins.int
+    CLOSE_OPEN_ENDS_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_BY_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
@@ -3651,6 +3653,11 @@ class ReleaseTarget(_message.Message):
     `record_level`, microaggregation and aggregated columns; models of a population or of the game; quality models other
     than `loss`, `entropy`, `precision` and `height`.
     """
+    close_open_ends: _builtins.bool
+    """`true` declares that no value lies beyond the `minimum` and `maximum` of intervals: labels such as `>= 90` get the
+    maximum as `age_to`. Default: `false`, and open ends have none. Refused: without `label_columns`; without a
+    quasi-identifier of intervals with codings; a value of the source beyond.
+    """
     @_builtins.property
     def publish(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the server's targets that the release is published to, once it is approved if it needs that;
@@ -3671,6 +3678,16 @@ class ReleaseTarget(_message.Message):
         fewer than those of the replaced release, and no column newly erased.
         """
 
+    @_builtins.property
+    def suppressed_by(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Quasi-identifiers of which `_about` tells, one at a time, how many records of each label were suppressed, where this
+        is 0 or at least k, and nothing else follows from it; docs/analysts.md. Default: none. Refused: without
+        `label_columns`; any other column; without `k_anonymity` of at least 3; models of sensitive columns, unless
+        `search.choose` is `QUASI_IDENTIFIERS_ONLY`; local recoding, `record_level` and microaggregation; `left_behind`;
+        `KEEP`; a quasi-identifier with `nulls: SUPPRESS`; people with several records; an earlier release of the same people
+        that told of it.
+        """
+
     def __init__(
         self,
         *,
@@ -3685,10 +3702,12 @@ class ReleaseTarget(_message.Message):
         together_with: _abc.Iterable[_builtins.str] | None = ...,
         left_behind: Global___LeftBehind.ValueType = ...,
         guards: Global___ReleaseGuards | None = ...,
+        close_open_ends: _builtins.bool = ...,
+        suppressed_by: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "guards", b"guards", "label_columns", b"label_columns"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "guards", b"guards", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "together_with", b"together_with"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns", "class_id", b"class_id", "close_open_ends", b"close_open_ends", "guards", b"guards", "if_exists", b"if_exists", "kind", b"kind", "label_columns", b"label_columns", "left_behind", b"left_behind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema", "suppressed_by", b"suppressed_by", "together_with", b"together_with"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__label_columns: _TypeAlias = _typing.Literal["label_columns"]  # noqa: Y015
     _WhichOneofArgType__label_columns: _TypeAlias = _typing.Literal["_label_columns", b"_label_columns"]  # noqa: Y015

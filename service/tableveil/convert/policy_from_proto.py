@@ -268,6 +268,8 @@ class _Reader:
             together_with=self._together_with(message.together_with),
             left_behind=self._faults.enum_or_none(message.left_behind, LEFT_BEHIND, "release.left_behind"),
             guards=from_message(ReleaseGuards, message.guards, "release.guards", self._faults),
+            close_open_ends=message.close_open_ends,
+            suppressed_by=tuple(message.suppressed_by),
         )
 
     def _together_with(self, names: Sequence[str]) -> tuple[int, ...]:

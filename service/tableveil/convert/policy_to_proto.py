@@ -95,6 +95,8 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         class_id=target.class_id,
         together_with=[release_name(number) for number in target.together_with],
         left_behind=LEFT_BEHIND.to_proto(target.left_behind),
+        close_open_ends=target.close_open_ends,
+        suppressed_by=target.suppressed_by,
     )
     if target.guards != ReleaseGuards():
         to_message(target.guards, message.guards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -22,6 +23,7 @@ from tableveil.state.rights import of_job
 from tableveil.state.seen import by_rights
 from tableveil.state.sketches import Likeness
 
+_TOLD = "suppressed_by"
 _ENOUGH_BITS = 14
 """An event less likely than one in 2^14 = 16,384 is no accident."""
 
@@ -49,6 +51,8 @@ def check_ledger(
     target need one as well if such a release was published there.
     """
     reasoned, target = says_something(policy.repeat_reason), policy.release
+    if target.suppressed_by and fingerprint is not None:
+        _check_untold(session, repeated_releases(session, source, fingerprint))
     judged = target.left_behind is not None
     if not judged and reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
         return ()
@@ -63,6 +67,16 @@ def check_ledger(
         for name in target.publish:
             check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
     return tuple(together)
+
+
+def _check_untold(session: WarehouseSession, known: Collection[int]) -> None:
+    """Refuses numbers of suppressed records where an earlier release told some: the difference could tell of one."""
+    for number in sorted(known):
+        release = releases.RELEASES.find(session.ledger, number)
+        if release is not None and json.loads(release.policy).get("release", {}).get(_TOLD):
+            with depending_on([number]):
+                found = f"suppressed_by, of people of whom releases/{number} told it"
+                raise InvalidError.of("RELEASED_BEFORE", "release.suppressed_by", found, "none", "Leave it out.")
 
 
 def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fingerprint) -> set[int]:

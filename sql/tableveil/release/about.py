@@ -19,6 +19,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.suppressed import told_suppressed
 from tableveil.state.jobs import now
 
 _UNITS = {
@@ -71,8 +72,10 @@ def write_about(
         ("name", known_as.name),
         ("release", str(number)),
         ("day", day),
+        ("source_records", str(plan.records)),
         ("records", str(plan.kept_records)),
         ("suppressed_records", str(plan.suppressed_records)),
+        *told_suppressed(session.embedded, plan),
         ("classes", str(classes)),
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
         *(("privacy_model", model) for model in models),

@@ -1,4 +1,4 @@
-"""Which records were suppressed, by the released labels of single columns: the owner's evidence."""
+"""Which records were suppressed, by the released labels of single columns: for the owner, and for readers if asked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, cast, column, number, table, united
+from tableveil.privacy.told_suppression import LEAST_K, Told, told_suppression
 from tableveil.release.plan import ReleasePlan
 from tableveil.state.release_suppressions import SuppressedLabel
 
@@ -34,6 +36,43 @@ def suppressed_labels(session: Session, plan: ReleasePlan) -> Iterator[Suppresse
     labels = _labels(session, plan, [(j, group) for j, group, *_ in found])
     for j, group, of_label, of_them in found:
         yield SuppressedLabel(plan.dictionaries[j].column.name, labels[j, group], of_label, of_them)
+
+
+def told_suppressed(session: Session, plan: ReleasePlan) -> Iterator[tuple[str, str]]:
+    """The facts about suppressed records that `release.suppressed_by` asks for: names, and numbers or words."""
+    for name in plan.policy.release.suppressed_by:
+        j = next(j for j, found in enumerate(plan.dictionaries) if found.column.name == name)
+        groups = plan.classes.groups(j)
+        suppressed = np.bincount(groups, plan.classes.counts * ~plan.kept).astype(np.int64)
+        released = np.bincount(groups, plan.classes.counts * plan.kept).astype(np.int64)
+        present = np.flatnonzero(suppressed + released)
+        labels = _labels(session, plan, [(j, int(group)) for group in present])
+        # By their labels: which of several comes first must not depend on the source's order.
+        order = sorted(map(int, present), key=lambda group: (labels[j, group] is None, labels[j, group] or ""))
+        k, room = plan.policy.k or LEAST_K, _room(plan, j)
+        of_suppressed, of_released, of_room = ([int(of[at]) for at in order] for of in (suppressed, released, room))
+        told = told_suppression(of_suppressed, of_released, of_room, k)
+        if told and all(one is Told.NOTHING for one in told):
+            # Even the labels would tell something.
+            yield f"suppressed_by {name}", Told.NOTHING.value
+            continue
+        for group, one in zip(order, told, strict=True):
+            words = {Told.FEWER: f"fewer than {k}", Told.NOTHING: Told.NOTHING.value}
+            label = labels[j, group]
+            called = f"{name} = {label}" if label is not None else f"{name} IS NULL"
+            yield f"suppressed_by {called}", words[one] if isinstance(one, Told) else str(one)
+
+
+def _room(plan: ReleasePlan, j: int) -> NDArray[np.int64]:
+    """Per group of a column, k - 1 records for each released combination of the others that is not released with it."""
+    others = np.column_stack([np.zeros(len(plan.kept), np.int64), *_groups_but(plan, j)])[plan.kept]
+    groups = plan.classes.groups(j)
+    taken = np.bincount(groups, plan.kept).astype(np.int64)
+    return (len(np.unique(others, axis=0)) - taken) * ((plan.policy.k or LEAST_K) - 1)
+
+
+def _groups_but(plan: ReleasePlan, j: int) -> list[NDArray[np.int64]]:
+    return [plan.classes.groups(i) for i in range(len(plan.dictionaries)) if i != j]
 
 
 def _labels(

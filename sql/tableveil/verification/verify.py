@@ -15,6 +15,7 @@ from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, folded, near, quoted
 from tableveil.verification.together import check_classes_of_people, check_together
+from tableveil.verification.told import check_told
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
@@ -34,6 +35,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, spreads, written),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
+        *check_told(session, policy, marker, written),
         *check_classes_of_people(session.embedded, policy, written),
         *check_together(session.embedded, policy, written),
         *check_joint_values(session.embedded, policy, written),

@@ -149,7 +149,7 @@ def test_nothing_of_the_policy_is_told(session: Session) -> None:
 def test_facts_are_a_closed_list(session: Session) -> None:
     facts = session.rows("FROM discharges_released_about")
     assert {fact for fact, _ in facts} == {
-        *("name", "release", "day", "records", "suppressed_records", "classes", "privacy_model"),
+        *("name", "release", "day", "source_records", "records", "suppressed_records", "classes", "privacy_model"),
         *("tableveil_version", "duckdb_version", "cite"),
     }
     known = dict(facts)
