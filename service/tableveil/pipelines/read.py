@@ -22,6 +22,7 @@ from tableveil.dictionary import (
     listed_levels,
     new_hierarchy,
 )
+from tableveil.dictionary.closed import check_closed
 from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.definition import ListedHierarchy
@@ -264,6 +265,8 @@ def dictionaries_of(
             )
             faults += found
             sensitive += [values] if values is not None else []
+    if policy.release.close_open_ends:
+        faults += check_closed(session.embedded, dictionaries)
     joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
     faults += found
     lattice = None

@@ -16,7 +16,7 @@ MOST_BANDS = 10_000
 _WHOLE = "typeof(coalesce(label_from, label_to)) IN ('BIGINT', 'DATE')"
 """Whether the bounds are whole numbers or days. DuckDB knows types when it plans, and leaves the other case out."""
 
-_END_INCLUDED = f"({_WHOLE} OR label_from = label_to OR suffix(label, ']'))"
+_END_INCLUDED = f"({_WHOLE} OR label_from = label_to OR suffix(label, ']') OR starts_with(label, '>= '))"
 _KNOWN = "(label_from IS NOT NULL OR label_to IS NOT NULL)"
 
 _CERTAIN = f"({_KNOWN} AND (low IS NULL OR label_from >= low) AND (high IS NULL OR label_to <= high))"

@@ -174,7 +174,7 @@ def _median(labels: str, result: str) -> str:
 
 def _between(kind: _Kind, labels: str) -> str:
     """The numbers of records between the limits of a state, as the macro of DuckDB counts them."""
-    included = "TRUE" if kind.whole else "(f = t OR right(label, 1) = ']')"
+    included = "TRUE" if kind.whole else "(f = t OR right(label, 1) = ']' OR left(label, 3) = '>= ')"
     known = "(f IS NOT NULL OR t IS NOT NULL)"
     low, high = "($1).low", "($1).high"
     certain = (
@@ -231,7 +231,8 @@ def _bands(schema: str) -> Iterator[str]:
 def _periods(schema: str) -> Iterator[str]:
     for type_ in ("date", "timestamp"):
         past = "label_to::timestamp + interval '1 day'" if type_ == "date" else (
-            "label_to + CASE WHEN label_from = label_to OR right(label, 1) = ']' THEN interval '1 microsecond' "
+            "label_to + CASE WHEN label_from = label_to OR right(label, 1) = ']' OR left(label, 3) = '>= ' "
+            "THEN interval '1 microsecond' "
             "ELSE interval '0' END"
         )  # fmt: skip
         yield (

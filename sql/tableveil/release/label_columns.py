@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import Combination, HierarchyDefinition, Intervals, ValueKind, bounds_kind
 from tableveil.policy import AggregateFunction, AttributePolicy, Policy, Role
+from tableveil.policy.validate_told import closed_ends
 from tableveil.source import Column, Source
 
 CLASS_ID = "class_id"
@@ -30,11 +31,15 @@ _MOST_STEPS = 2**60
 
 @dataclass(frozen=True, slots=True)
 class LabelColumns:
-    """The columns beside a column of labels: `bounds` is the kind of its bounds, None if its rule declares none."""
+    """The columns beside a column of labels: `bounds` is the kind of its bounds, None if its rule declares none.
+
+    `closed` are the intervals whose minimum and maximum are the bounds of labels with open ends.
+    """
 
     attribute: AttributePolicy
     of: Column
     bounds: ValueKind | None
+    closed: Intervals | None = None
 
     @property
     def name(self) -> str:
@@ -83,7 +88,8 @@ def label_columns(policy: Policy, source: Source) -> tuple[LabelColumns, ...]:
     for column in source.columns:
         attribute = attributes.get(column.name)
         if attribute is not None and has_labels(attribute):
-            found.append(LabelColumns(attribute, column, bounds_kind(attribute.hierarchy, column.kind)))
+            closed = closed_ends(attribute) if policy.release.close_open_ends else None
+            found.append(LabelColumns(attribute, column, bounds_kind(attribute.hierarchy, column.kind), closed))
     return tuple(found)
 
 

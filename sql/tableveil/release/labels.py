@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, number, table, united
-from tableveil.hierarchy import Point, in_order, listed_labels, read_bounds
+from tableveil.hierarchy import Bounds, Intervals, Point, ValueKind, in_order, listed_labels, read_bounds
 from tableveil.release.label_columns import LabelColumns
 from tableveil.release.plan import ReleasePlan
 
@@ -158,12 +158,23 @@ def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table
     return written
 
 
+def _closed(bounds: Bounds, rule: Intervals, kind: ValueKind) -> Bounds:
+    """The bounds with the ends of the range where the label has none; both ends are values."""
+    ends = [read_bounds(kind, end) for end in (rule.minimum, rule.maximum)]
+    low, high = (end.low if end is not None else None for end in ends)
+    if bounds.low is None:
+        return replace(bounds, low=low)
+    return bounds if bounds.high is not None else replace(bounds, high=high, high_included=True)
+
+
 def _released(columns: LabelColumns, counted: Sequence[tuple[str | None, int]]) -> list[ReleasedLabel]:
     """The labels by their places, NULL last."""
     records = {label: count for label, count in counted if label is not None}
     hierarchy, labels, kind = columns.attribute.hierarchy, list(records), columns.bounds
     listed = listed_labels(hierarchy)
     bounds = [None if kind is None or label in listed else read_bounds(kind, label) for label in labels]
+    if columns.closed is not None and kind is not None:
+        bounds = [of and _closed(of, columns.closed, kind) for of in bounds]
     number_ = float if columns.bounds_type == "DOUBLE" else int
 
     def point(found: Point | None) -> Any:

@@ -8,10 +8,11 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, drop, table
 from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
+from tableveil.hierarchy import Combination
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
 from tableveil.release.distributions import stage_labels, write_distribution
-from tableveil.release.label_columns import CLASS_ID
+from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
@@ -101,10 +102,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         aggregated=tuple(_aggregate(session.embedded, dictionary) for dictionary in plan.aggregated_columns),
         members=_members(plan),
         people=_people(plan),
-        beside=tuple(
-            Beside(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type)
-            for found in plan.label_columns
-        ),
+        beside=tuple(map(_beside, plan.label_columns)),
         explained=(catalog, schema, target.labels_name) if target.label_columns else None,
         class_id=CLASS_ID if target.class_id else "",
         person=(plan.policy.person_column or "") if plan.repeating else "",
@@ -117,6 +115,16 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
     if dictionary.values.levels is not None:
         labels = Labels(name, *stage_labels(session.embedded, dictionary), hierarchy=dictionary.hierarchy)
     return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
+
+
+def _beside(found: LabelColumns) -> Beside:
+    closed, rule = found.closed, found.attribute.hierarchy
+    listed = [row[0].replace("'", "''") for row in rule.rows] if isinstance(rule, Combination) else []
+    return Beside(
+        *(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type),
+        range=None if closed is None else (closed.minimum, closed.maximum),
+        listed=tuple(f"'{value}'" for value in listed),
+    )
 
 
 def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:

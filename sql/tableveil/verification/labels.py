@@ -65,6 +65,7 @@ def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written:
         "SELECT (SELECT count(*) FROM (SELECT DISTINCT nr, label FROM shown_labels)), count(*), "
         f"count(*) FILTER (WHERE {_other_bounds(columns)}) FROM shown_labels"
     )
+    yield from _check_range(session, written)
     if labels != shown:
         yield "rows with one label of a quasi-identifier differ in its bounds or its rank"
     else:
@@ -75,6 +76,19 @@ def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written:
         if written.explained is not None:
             yield from _check_explained(session, written)
     embedded.execute("DROP TABLE temp.main.shown_labels")
+
+
+def _check_range(session: WarehouseSession, written: Written) -> Iterator[str]:
+    """Whether values lie beyond the range that closes the open ends of a column's labels."""
+    types, outside = dict(written.source_types), []
+    for beside in written.beside:
+        if beside.range is not None:
+            name = quoted(beside.column)
+            ends = " AND ".join(f"CAST('{end}' AS {types[beside.column]})" for end in beside.range)
+            unlisted = f" AND CAST({name} AS VARCHAR) NOT IN ({', '.join(beside.listed)})" if beside.listed else ""
+            outside.append(f"({name} NOT BETWEEN {ends}{unlisted})")
+    if outside and session.value(f"SELECT count(*) FROM {written.source_rows} WHERE {' OR '.join(outside)}"):
+        yield "values lie beyond the range that closes the ends of labels"
 
 
 def _shown(nr: int, beside: Beside, kept: str, written: Written) -> str:
@@ -123,6 +137,10 @@ def _bounds(attribute: AttributePolicy, beside: Beside) -> tuple[str, str]:
     if beside.bounds is ValueKind.DATE:
         low, high = _of_periods(low, high)
     rule = attribute.hierarchy
+    if beside.range is not None:
+        ends = [f"CAST('{end}' AS {beside.type})" for end in beside.range]
+        low = f"CASE WHEN label LIKE '< %' THEN {ends[0]} ELSE {low} END"
+        high = f"CASE WHEN label LIKE '>= %' THEN {ends[1]} ELSE {high} END"
     if isinstance(rule, Combination):
         # No rule declares the bounds of labels that are listed.
         listed = "', '".join(label.replace("'", "''") for row in rule.rows for label in row)

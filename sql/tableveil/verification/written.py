@@ -74,7 +74,10 @@ class WrittenAggregate:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The columns beside a column of labels; `bounds` is the kind and `type` the type of the bounds, if it has any."""
+    """The columns beside a column of labels; `bounds` is the kind and `type` the type of the bounds, if it has any.
+
+    `range` has the ends that close labels with open ends, but for `listed` values, as literals.
+    """
 
     column: str
     low: str
@@ -82,6 +85,8 @@ class Beside:
     rank: str
     bounds: ValueKind | None
     type: str
+    range: tuple[str, str] | None = None
+    listed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tableveil.answers import MACROS
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
@@ -118,3 +119,42 @@ def test_people_are_told_of_once(database: Database, session: Session, run: Run)
 def test_whatever_would_tell_more_is_refused(changes: dict[str, Any], field: str) -> None:
     assert validate_policy(POLICY) == []
     assert field in [fault.field for fault in validate_policy(replace(POLICY, **changes))]
+
+
+@pytest.mark.parametrize("type_", ["INTEGER", "DOUBLE", "DECIMAL(6,2)"])
+def test_closed_ends_have_the_bounds_that_are_declared(
+    database: Database, session: Session, run: Run, type_: str
+) -> None:
+    """The greatest value of all counts as one under the last label."""
+    ages = "SELECT 'F' AS sex, (CASE WHEN i = 0 THEN 104 ELSE i % 104 END)::{} AS age, 'd' AS diagnosis"
+    session.execute(f"CREATE OR REPLACE TABLE people AS {ages.format(type_)} FROM range(1040) AS r(i)")
+    rule = Intervals("0", "104", ("10",), bottom_coding="10", top_coding="80")
+    attributes = (POLICY.attributes[0], replace(POLICY.attributes[1], hierarchy=rule), POLICY.attributes[2])
+    target = ReleaseTarget("main", "closed", close_open_ends=True)
+    policy = replace(POLICY, attributes=attributes, release=target)
+    run(database, policy)
+    ends = {
+        label: (low, high, included)
+        for label, low, high, included in session.rows(
+            "SELECT label, number_from, number_to, to_included FROM closed_labels WHERE column_name = 'age'"
+        )
+    }
+    assert ends[">= 80"] == (80, 104, True)
+    assert ends["< 10"] == (0, 9 if type_ == "INTEGER" else 10, type_ == "INTEGER")
+    for macro in MACROS:
+        session.execute(macro.created())
+    counted = "SELECT tv_count_between(age, age_from, age_to, 104, NULL) FROM closed"
+    assert session.value(counted)["possible"] == session.value("SELECT count(*) FROM closed WHERE age = '>= 80'")
+    open_ends = "SELECT (tv_mean(age, age_from, age_to)).open_ends FROM closed"
+    assert session.value(open_ends) == 0
+    session.execute("UPDATE people SET age = 105 WHERE age = 7")
+    with pytest.raises(InvalidError, match=r"'?age'? has 1 different values beyond 0 to 104"):
+        run(database, replace(policy, release=replace(target, name="other"), repeat_reason="a reason"))
+
+
+def test_ends_are_closed_where_there_are_some() -> None:
+    open_ = replace(POLICY, release=ReleaseTarget("main", "closed", close_open_ends=True))
+    assert validate_policy(open_) == []
+    ages = replace(POLICY.attributes[1], hierarchy=Intervals("0", "104", ("10",)))
+    closed = replace(open_, attributes=(POLICY.attributes[0], ages, POLICY.attributes[2]))
+    assert [fault.field for fault in validate_policy(closed)] == ["release.close_open_ends"]
