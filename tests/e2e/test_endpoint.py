@@ -130,7 +130,7 @@ def test_a_release_from_its_policy_to_an_analyst(serve: Serve, tmp_path: Path) -
         assert ask(uri, about, **ann) == [("2",)]
         done("withdraw", "releases/2", "--reason", "a mistake")
         done("publish", "releases/2", "--to", "shelf", "--withdraw")
-        with pytest.raises(Error, match="TABLE_NOT_FOUND"):
+        with pytest.raises(Error, match="RELEASE_WITHDRAWN"):
             ask(uri, about, **ann)
     assert list((tmp_path / "published").iterdir()) == []
 

@@ -24,10 +24,11 @@ _sym_db = _symbol_database.Default()
 
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/reader_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x19tableveil/v1/access.proto\"f\n\x1bListReadableReleasesRequest\x12\x13\n\x06\x62\x65\x61rer\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x11\x63\x65rtificate_names\x18\x02 \x03(\t\x12\x0c\n\x04peer\x18\x03 \x01(\tB\t\n\x07_bearer\"|\n\x1cListReadableReleasesResponse\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x18\n\x10\x61uthenticated_by\x18\x02 \x01(\t\x12/\n\x08releases\x18\x03 \x03(\x0b\x32\x1d.tableveil.v1.ReadableRelease\"Z\n\x0fReadableRelease\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x08\xfa\x41\x13\n\x11tableveil/Release\x12\x0e\n\x06schema\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t2\x89\x01\n\rReaderService\x12x\n\x14ListReadableReleases\x12).tableveil.v1.ListReadableReleasesRequest\x1a*.tableveil.v1.ListReadableReleasesResponse\"\t\xda\xdd\x18\x05\n\x01\x07\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/reader_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"f\n\x1bListReadableReleasesRequest\x12\x13\n\x06\x62\x65\x61rer\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x11\x63\x65rtificate_names\x18\x02 \x03(\t\x12\x0c\n\x04peer\x18\x03 \x01(\tB\t\n\x07_bearer\"\xaf\x01\n\x1cListReadableReleasesResponse\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x18\n\x10\x61uthenticated_by\x18\x02 \x01(\t\x12/\n\x08releases\x18\x03 \x03(\x0b\x32\x1d.tableveil.v1.ReadableRelease\x12\x31\n\twithdrawn\x18\x04 \x03(\x0b\x32\x1e.tableveil.v1.WithdrawnRelease\"Z\n\x0fReadableRelease\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x08\xfa\x41\x13\n\x11tableveil/Release\x12\x0e\n\x06schema\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t\"\x8e\x01\n\x10WithdrawnRelease\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x08\xfa\x41\x13\n\x11tableveil/Release\x12\x0e\n\x06schema\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t\x12\x31\n\rwithdraw_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\x89\x01\n\rReaderService\x12x\n\x14ListReadableReleases\x12).tableveil.v1.ListReadableReleasesRequest\x1a*.tableveil.v1.ListReadableReleasesResponse\"\t\xda\xdd\x18\x05\n\x01\x07\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,14 +38,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_READABLERELEASE'].fields_by_name['name']._loaded_options = None
   _globals['_READABLERELEASE'].fields_by_name['name']._serialized_options = b'\342A\001\010\372A\023\n\021tableveil/Release'
+  _globals['_WITHDRAWNRELEASE'].fields_by_name['name']._loaded_options = None
+  _globals['_WITHDRAWNRELEASE'].fields_by_name['name']._serialized_options = b'\342A\001\010\372A\023\n\021tableveil/Release'
   _globals['_READERSERVICE'].methods_by_name['ListReadableReleases']._loaded_options = None
   _globals['_READERSERVICE'].methods_by_name['ListReadableReleases']._serialized_options = b'\332\335\030\005\n\001\007\030\001'
-  _globals['_LISTREADABLERELEASESREQUEST']._serialized_start=138
-  _globals['_LISTREADABLERELEASESREQUEST']._serialized_end=240
-  _globals['_LISTREADABLERELEASESRESPONSE']._serialized_start=242
-  _globals['_LISTREADABLERELEASESRESPONSE']._serialized_end=366
-  _globals['_READABLERELEASE']._serialized_start=368
-  _globals['_READABLERELEASE']._serialized_end=458
-  _globals['_READERSERVICE']._serialized_start=461
-  _globals['_READERSERVICE']._serialized_end=598
+  _globals['_LISTREADABLERELEASESREQUEST']._serialized_start=171
+  _globals['_LISTREADABLERELEASESREQUEST']._serialized_end=273
+  _globals['_LISTREADABLERELEASESRESPONSE']._serialized_start=276
+  _globals['_LISTREADABLERELEASESRESPONSE']._serialized_end=451
+  _globals['_READABLERELEASE']._serialized_start=453
+  _globals['_READABLERELEASE']._serialized_end=543
+  _globals['_WITHDRAWNRELEASE']._serialized_start=546
+  _globals['_WITHDRAWNRELEASE']._serialized_end=688
+  _globals['_READERSERVICE']._serialized_start=691
+  _globals['_READERSERVICE']._serialized_end=828
 # @@protoc_insertion_point(module_scope)

@@ -6,6 +6,7 @@ The readers of releases, for endpoints: other processes that serve published rel
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 import builtins as _builtins
 import sys
@@ -57,22 +58,28 @@ class ListReadableReleasesResponse(_message.Message):
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     AUTHENTICATED_BY_FIELD_NUMBER: _builtins.int
     RELEASES_FIELD_NUMBER: _builtins.int
+    WITHDRAWN_FIELD_NUMBER: _builtins.int
     principal: _builtins.str
     """Empty: the credential proves nobody."""
     authenticated_by: _builtins.str
     """TOKEN, JWT or CERTIFICATE."""
     @_builtins.property
     def releases(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReadableRelease]: ...
+    @_builtins.property
+    def withdrawn(self) -> _containers.RepeatedCompositeFieldContainer[Global___WithdrawnRelease]:
+        """Releases that it could read if they had not been withdrawn, unless another release has taken their place."""
+
     def __init__(
         self,
         *,
         principal: _builtins.str = ...,
         authenticated_by: _builtins.str = ...,
         releases: _abc.Iterable[Global___ReadableRelease] | None = ...,
+        withdrawn: _abc.Iterable[Global___WithdrawnRelease] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authenticated_by", b"authenticated_by", "principal", b"principal", "releases", b"releases"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authenticated_by", b"authenticated_by", "principal", b"principal", "releases", b"releases", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -103,3 +110,33 @@ class ReadableRelease(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReadableRelease: _TypeAlias = ReadableRelease  # noqa: Y015
+
+@_typing.final
+class WithdrawnRelease(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SCHEMA_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    WITHDRAW_TIME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    schema: _builtins.str
+    table: _builtins.str
+    @_builtins.property
+    def withdraw_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        schema: _builtins.str = ...,
+        table: _builtins.str = ...,
+        withdraw_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["withdraw_time", b"withdraw_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "schema", b"schema", "table", b"table", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawnRelease: _TypeAlias = WithdrawnRelease  # noqa: Y015

@@ -50,6 +50,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
         "utility": Listed("utility", "Measure what a release keeps of the source."),
         "classify": Listed("classify", "Train classifiers on a release and on its source."),
         "export": Listed("releases", "Write a release's public objects to files."),
+        "query": Listed("query", "Ask an endpoint about published releases."),
         "publish": Listed("publish", "Publish a release to a target of the server."),
         "promote": Listed("releases", "Make a release of a trial."),
         "withdraw": Listed("releases", "Drop what a release wrote, and note why."),

@@ -27,6 +27,7 @@ from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import Places
 from tableveil.endpoint.published import Published, PublishedTable
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
+from tableveil.endpoint.readers import Reader
 from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing, Watched
@@ -279,18 +280,21 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         ):
             control.limit(time.monotonic() + self._limits.seconds)
             tables = self._published.tables(call.reader.releases)
-            process = self._processes.open(self._request(statement, tables, rows=rows), control)
+            process = self._processes.open(self._request(statement, tables, call.reader, rows=rows), control)
             try:
                 yield _Asked(process, control, watched)
             finally:
                 self._processes.release(process)
 
-    def _request(self, statement: Statement, tables: list[PublishedTable], *, rows: bool) -> dict[str, Any]:
+    def _request(
+        self, statement: Statement, tables: list[PublishedTable], reader: Reader, *, rows: bool
+    ) -> dict[str, Any]:
         return {
             "statement": statement.query,
             "parameters": statement.parameters,
             "tables": [(folded(table.schema), folded(table.name), table.release) for table in tables],
             "files": {table.release: str(self._published.file(table.release)) for table in tables},
+            "withdrawn": reader.withdrawn,
             "lenient": self._lenient,
             "information": _information(tables) if tells_of_tables(statement.query) else {},
             "rows": rows,

@@ -188,7 +188,8 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
     look = LookInFiles(connection, attach)
-    checked = check(request["statement"], tables, look, lenient=request["lenient"])
+    withdrawn = {(schema, name): day for schema, name, day in request["withdrawn"]}
+    checked = check(request["statement"], tables, look, withdrawn, lenient=request["lenient"])
     for number in sorted(checked.releases):
         look.attach(number)
     if checked.informed:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from tableveil.backend import folded
 from tableveil.client.connection import Connection
 from tableveil.client.failures import UnreachableError
 from tableveil.errors import BusyError, TableveilError, UnauthenticatedError
@@ -36,11 +37,15 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A principal, and the numbers of the releases that it may read. Nobody has the name ''."""
+    """A principal, and the numbers of the releases that it may read. Nobody has the name ''.
+
+    `withdrawn` has the schema and name of each release that it could read, and the day on which it was withdrawn.
+    """
 
     principal: str
     authenticated_by: str
     releases: frozenset[int]
+    withdrawn: tuple[tuple[str, str, str], ...] = ()
 
 
 class Service(Protocol):
@@ -65,7 +70,11 @@ class RemoteService(Connection):
         with self._failures():
             answer = self._stub.ListReadableReleases(request, timeout=SECONDS_TO_ANSWER)
         releases = frozenset(int(release.name.rpartition("/")[2]) for release in answer.releases)
-        return Reader(answer.principal, answer.authenticated_by, releases)
+        withdrawn = tuple(
+            (folded(gone.schema), folded(gone.table), gone.withdraw_time.ToDatetime().date().isoformat())
+            for gone in answer.withdrawn
+        )
+        return Reader(answer.principal, answer.authenticated_by, releases, withdrawn)
 
 
 @dataclass(frozen=True, slots=True)

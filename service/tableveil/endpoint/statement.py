@@ -38,6 +38,9 @@ MOST_TOKENS = 20_000
 
 _EXPECTED = "one SELECT, PIVOT or UNPIVOT, which may have EXPLAIN, DESCRIBE or SUMMARIZE before it, or SHOW TABLES"
 _ANALYZE = re.compile(r"\s*ANALYZE\b", re.IGNORECASE)
+_SUFFIXES = ("_about", "_classes", "_classification", "_columns", "_labels", "_risk", "_risk_histogram")
+"""The ends of the names of a release's tables."""
+
 _SUMMARIZED = ("min", "max", "avg", "std", "q25", "q50", "q75")
 """The columns in which SUMMARIZE tells of values, and of labels as if they were values."""
 
@@ -86,10 +89,18 @@ def alias_of(release: int) -> str:
     return f"releases_{release}"
 
 
-def check(text: str, tables: Tables, look: Look | None = None, *, lenient: bool = False) -> Checked:
+def check(
+    text: str,
+    tables: Tables,
+    look: Look | None = None,
+    withdrawn: Mapping[tuple[str, str], str] | None = None,
+    *,
+    lenient: bool = False,
+) -> Checked:
     """Reads a statement, and names in full the tables that it reads.
 
-    Without `look` it knows no labels. `lenient` lets statements pass that take labels for values.
+    Without `look` it knows no labels. `withdrawn` has the days on which releases were withdrawn, by schema and name.
+    `lenient` lets statements pass that take labels for values.
 
     Raises:
         InvalidError: it is no single SELECT, has a part that is not allowed, or takes labels for values.
@@ -104,9 +115,9 @@ def check(text: str, tables: Tables, look: Look | None = None, *, lenient: bool 
         raise _too_deep()
     try:
         described, written = _without_description(text)
-        tree, resolver = _read(written, tables)
+        tree, resolver = _read(written, tables, withdrawn or {})
         if look is not None and (whole := with_values(tree, resolver.read, look, written)) != written:
-            tree, resolver = _read(whole, tables)
+            tree, resolver = _read(whole, tables, withdrawn or {})
         hint, unordered = _with_bounds(tree, resolver, look, lenient=lenient) if look is not None else ("", ())
     except RecursionError:
         raise _too_deep() from None
@@ -129,10 +140,12 @@ def check(text: str, tables: Tables, look: Look | None = None, *, lenient: bool 
     )
 
 
-def _read(written: str, tables: Tables) -> tuple[exp.Query | exp.Pivot, _Resolver]:
+def _read(
+    written: str, tables: Tables, withdrawn: Mapping[tuple[str, str], str]
+) -> tuple[exp.Query | exp.Pivot, _Resolver]:
     """The tree of a statement that has only allowed parts, and the tables that it names."""
     tree = _parsed(written)
-    resolver = _Resolver(tables, written)
+    resolver = _Resolver(tables, written, withdrawn)
     resolver.resolve(tree, {})
     require_allowed(tree)
     return tree, resolver
@@ -212,6 +225,7 @@ class _Resolver:
 
     tables: Tables
     written: str
+    withdrawn: Mapping[tuple[str, str], str]
     releases: set[int] = field(default_factory=set)
     read: dict[int, ReleaseTable] = field(default_factory=dict)
     edits: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -280,6 +294,11 @@ class _Resolver:
         if self.edits.setdefault(start, (end, name + alias)) != (end, name + alias):
             raise refused("a name that can be read in two ways", _EXPECTED)
 
+    def _withdrawn_on(self, schema: str, name: str) -> str | None:
+        """The day on which the release of that table was withdrawn; its other tables have its name as prefix."""
+        names = [name, *(name.removesuffix(suffix) for suffix in _SUFFIXES)]
+        return next((self.withdrawn[schema, one] for one in names if (schema, one) in self.withdrawn), None)
+
     @staticmethod
     def _is_information(catalog: exp.Expr | None, schema: exp.Expr | None, name: exp.Expr) -> bool:
         known_catalog = catalog is None or folded(catalog.name) == CATALOG
@@ -298,9 +317,14 @@ class _Resolver:
         wanted = (folded(schema.name) if schema is not None else DEFAULT_SCHEMA, folded(name.name))
         number = self.tables.get(wanted)
         if number is None or (catalog is not None and folded(catalog.name) != CATALOG):
+            found = shortened(".".join(path))
+            if (day := self._withdrawn_on(*wanted)) is not None:
+                gone = f"{found}, of a release that was withdrawn on {day}"
+                raise NotFoundError.of(
+                    "RELEASE_WITHDRAWN", FIELD, gone, "a release that stands", "Ask its steward why."
+                )
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
-            found = shortened(".".join(path))
             raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, found, "a table of a release that you may read", hint)
         return number
 

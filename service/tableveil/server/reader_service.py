@@ -5,6 +5,7 @@ from __future__ import annotations
 import grpc
 
 from tableveil.convert import release_name
+from tableveil.convert.times import timestamp
 from tableveil.identity import Credentials, Unauthenticated
 from tableveil.server.readers import Readers
 from tableveil.v1 import reader_service_pb2 as v1
@@ -34,5 +35,16 @@ class ReaderService(reader_service_pb2_grpc.ReaderServiceServicer):
             releases=[
                 v1.ReadableRelease(name=release_name(found.number), schema=found.schema, table=found.name)
                 for found in releases
+                if found.withdrawn_at is None
+            ],
+            withdrawn=[
+                v1.WithdrawnRelease(
+                    name=release_name(found.number),
+                    schema=found.schema,
+                    table=found.name,
+                    withdraw_time=timestamp(found.withdrawn_at),
+                )
+                for found in releases
+                if found.withdrawn_at is not None
             ],
         )

@@ -20,7 +20,10 @@ class Readers:
         self._database = database
 
     def readable(self, credentials: Credentials) -> tuple[Principal, list[PublicRelease]]:
-        """The principal of the credentials, and the releases that it may read now; raises `Unauthenticated`."""
+        """The principal of the credentials, and the releases that it may read, withdrawn ones included.
+
+        Raises `Unauthenticated`.
+        """
         principal = self._authenticator.authenticate(credentials)
         seen = sight(self._access.grants, principal, READING_ROLES)
         with looking(lambda: seen), self._database.ledger() as ledger:

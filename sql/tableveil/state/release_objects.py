@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from tableveil.backend import Ledger
@@ -45,19 +46,24 @@ LATEST = (
 
 @dataclass(frozen=True, slots=True)
 class PublicRelease:
-    """A release whose objects are public, and its target."""
+    """A release whose objects are public, or were until it was `withdrawn_at` a time; and its target."""
 
     number: int
     schema: str
     name: str
+    withdrawn_at: datetime | None = None
 
 
 def public_releases(ledger: Ledger) -> list[PublicRelease]:
-    """The releases that the ledger shows and whose objects stand in the database, by their numbers."""
+    """The latest releases of targets that the ledger shows, by their numbers; those that are withdrawn have a time.
+
+    The objects of the others stand in the database.
+    """
     seen, parameters = seen_releases(ledger.sight)
     rows = ledger.rows(
-        f"SELECT number, target_schema, target_name FROM tableveil.releases WHERE number IN ({LATEST}) "
-        f"AND number NOT IN (SELECT release FROM tableveil.withdrawals) AND warehouse = '' AND {seen} ORDER BY number",
+        "SELECT number, target_schema, target_name, withdrawn_at FROM tableveil.releases "
+        "LEFT JOIN tableveil.withdrawals ON release = number "
+        f"WHERE number IN ({LATEST}) AND warehouse = '' AND {seen} ORDER BY number",
         parameters,
     )
     return [PublicRelease(*row) for row in rows]

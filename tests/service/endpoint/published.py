@@ -44,6 +44,7 @@ class KnownReaders:
 
     def __init__(self, **releases: set[int]) -> None:
         self.releases = releases
+        self.withdrawn: dict[str, tuple[tuple[str, str, str], ...]] = {}
         self.asked: list[Credentials] = []
 
     def reader(self, credentials: Credentials) -> Reader:
@@ -51,7 +52,7 @@ class KnownReaders:
         name = credentials.bearer or next((n.partition(":")[2] for n in credentials.certificate_names), "")
         if name not in self.releases:
             return Reader("", "", frozenset())
-        return Reader(name, "TOKEN", frozenset(self.releases[name]))
+        return Reader(name, "TOKEN", frozenset(self.releases[name]), self.withdrawn.get(name, ()))
 
 
 @contextmanager

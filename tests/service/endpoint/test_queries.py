@@ -366,6 +366,17 @@ def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
         assert rows(ann, "FROM t") == [("new",)]
         new.unlink()
         assert "TABLE_NOT_FOUND" in refused(ann, "FROM t")
+        service.withdrawn["ann"] = (("main", "t", "2026-11-20"),)
+        service.withdrawn["bob"] = (("main", "other", "2026-11-20"),)
+        # Another file, and the service is asked again.
+        publish(published, 5, "main", {"other": "SELECT 1 AS x"})
+        for table in ("t", "main.T", "releases.main.t_about"):
+            assert "RELEASE_WITHDRAWN" in (told := refused(ann, f"FROM {table}"))
+            assert "withdrawn on 2026-11-20" in told
+        assert "TABLE_NOT_FOUND" in refused(ann, "FROM t_other")
+        with connected(endpoint, "bob") as bob:
+            assert "TABLE_NOT_FOUND" in refused(bob, "FROM t"), "nobody else is told"
+        del service.withdrawn["ann"]
         publish(published, 3, "main", {"t": "SELECT 'third' AS x"})
         assert "TABLE_NOT_FOUND" in refused(ann, "FROM t"), "a file is no right to read it"
         # The query that ran goes on.
