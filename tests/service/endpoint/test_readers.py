@@ -163,9 +163,12 @@ def test_the_service_says_who_reads_what(house: House) -> None:
                 cursor.execute("FROM ward_a.other")
             with pytest.raises(Error, match="RELEASE_WITHDRAWN"):
                 cursor.execute("FROM ward_a.released")
-        with connected(endpoint, house.token_file("bob").read_text()) as connection, connection.cursor() as cursor:
-            with pytest.raises(Error, match="TABLE_NOT_FOUND"):
-                cursor.execute("FROM ward_a.released")
+        with (
+            connected(endpoint, house.token_file("bob").read_text()) as connection,
+            connection.cursor() as cursor,
+            pytest.raises(Error, match="TABLE_NOT_FOUND"),
+        ):
+            cursor.execute("FROM ward_a.released")
 
 
 def test_an_endpoint_without_the_role_serves_nobody(house: House) -> None:

@@ -1,4 +1,4 @@
-"""The questions of docs/analysts.md have right answers in a published file, at an endpoint, and in PostgreSQL."""
+"""The questions of docs/analysts.md have right answers in files, at an endpoint, in Parquet, and in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from tableveil.backend import Database, Settings
 from tableveil.policy import LocalRecoding, Policy
 from tableveil.publishing import DirectoryTarget, Target, read_edition
+from tableveil.publishing.parquet import ParquetTarget
 from tableveil.publishing.postgresql import PostgresqlTarget
 from tableveil.state.releases import Release
 from tests.migrated import opened
@@ -67,6 +68,20 @@ def file(released: Database) -> Iterator[Ask]:
 
 
 @pytest.fixture(scope="module")
+def parquet(released: Database) -> Iterator[Ask]:
+    """DuckDB on the Parquet files, with the functions of the file beside them."""
+    directory = released.path.parent / "published" / "parquet"
+    directory.mkdir(exist_ok=True)
+    publish(released, ParquetTarget(directory))
+    (link,) = [path for path in directory.iterdir() if path.is_symlink()]
+    with duckdb.connect() as connection:
+        connection.execute((link / "functions.sql").read_text(encoding="utf-8"))
+        for path in link.glob("*.parquet"):
+            connection.execute(f"CREATE VIEW {path.stem} AS FROM '{path}'")
+        yield lambda statement: connection.execute(statement).fetchall()
+
+
+@pytest.fixture(scope="module")
 def endpoint(released: Database, file: Ask) -> Iterator[Ask]:
     with serving(released.path.parent, KnownReaders(ann={1})) as served, connected(served) as connection:
 
@@ -99,7 +114,7 @@ def test_the_guide_has_ten_questions() -> None:
     assert len(QUESTIONS) == 10
 
 
-@pytest.mark.parametrize("place", ["endpoint", "warehouse"])
+@pytest.mark.parametrize("place", ["endpoint", "parquet", "warehouse"])
 @pytest.mark.parametrize("number", range(1, 11))
 def test_questions_have_the_same_answers_everywhere(
     file: Ask, request: pytest.FixtureRequest, place: str, number: int
