@@ -17,6 +17,7 @@ from tableveil.backend import Session, alias, column, is_finite, table
 from tableveil.errors import BusyError, ConflictError, Fault, InternalError, InvalidError, TableveilError, shortened
 from tableveil.loading import check_url
 from tableveil.publishing.edition import Edition, Item
+from tableveil.publishing.postgresql_ranges import RANGES, range_columns, stale
 from tableveil.publishing.postgresql_tables import COLUMNS, READERS, UNUSED_TYPES, Standing, differing
 from tableveil.publishing.postgresql_types import MOST_BYTES, Arriving, arriving
 
@@ -146,10 +147,12 @@ class PostgresqlTarget:
         columns = [made for one, type_ in item.columns if (made := arriving(one, type_)) is not None]
         _check_finite(session, edition, item, columns)
         target, types = self._named(item.name), f"tableveil_{secrets.token_hex(8)}_"
+        ranges = range_columns(item)
         there = None if granted is None else self._columns(cursor, item.name)
         if there is None:
             self._check_free(cursor, item.name)
             defined = [f"{_quoted(one.name)} {self._type(cursor, one, types)}" for one in columns]
+            defined += [one.definition for one in ranges]
             cursor.execute(f"CREATE TABLE {target} ({', '.join(defined)})")
         else:
             # Others read the old rows until the commit, which TRUNCATE would not let them.
@@ -158,8 +161,15 @@ class PostgresqlTarget:
             if cursor.fetchone() is not None:
                 found, hint = "rows that a trigger or rule of others keeps", "Drop the trigger or rule."
                 raise ConflictError.of("TARGET_IN_USE", shortened(item.name), found, "rows that are replaced", hint)
+            cursor.execute(RANGES, (self._schema, item.name))
+            generated = dict(cursor.fetchall())
+            for name in (gone := stale(generated, ranges)):
+                cursor.execute(f"ALTER TABLE {target} DROP COLUMN {_quoted(name)}")
             for change in self._changes(cursor, item.name, there, columns, types):
                 cursor.execute(f"ALTER TABLE {target} {change}")
+            for one in ranges:
+                if one.name not in generated or one.name in gone:
+                    cursor.execute(f"ALTER TABLE {target} ADD COLUMN {one.definition}")
         sent = exp.select(*(alias(one.sent, one.name) for one in columns))
         rows = sent.from_(edition.rows(session, item).subquery("released"))
         with session.batches(rows, _ROWS_PER_BATCH) as reader:
@@ -237,6 +247,8 @@ class PostgresqlTarget:
         for name, _ in item.columns:
             comment = item.column_comments.get(name)
             cursor.execute(f"COMMENT ON COLUMN {target}.{_quoted(name)} IS {_literal(comment) if comment else 'NULL'}")
+        for one in range_columns(item):
+            cursor.execute(f"COMMENT ON COLUMN {target}.{_quoted(one.name)} IS {_literal(one.comment)}")
 
     def _grant(self, cursor: Any, target: str, granted: Sequence[str]) -> None:
         """Gives the roles SELECT, and takes it from those that the operator no longer names; grants of others stay."""

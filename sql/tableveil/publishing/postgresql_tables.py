@@ -11,7 +11,8 @@ COLUMNS = """
 SELECT attname::text, format_type(atttypid, atttypmod), coalesce(array_agg(enumlabel::text ORDER BY enumsortorder)
     FILTER (WHERE enumlabel IS NOT NULL), '{}')
 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-LEFT JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped LEFT JOIN pg_enum ON enumtypid = atttypid
+LEFT JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+    AND attgenerated = '' LEFT JOIN pg_enum ON enumtypid = atttypid
 WHERE nspname::text = $1 AND relname::text = $2 AND relkind = 'r' GROUP BY attname, atttypid, atttypmod, attnum
 ORDER BY attnum"""
 """Name, type and labels of the columns of a table, by schema and name; one row of NULLs for a table without any."""
