@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from tableveil.answers import MACROS
 from tableveil.backend import folded
 from tableveil.endpoint.meanings import Meaning, Part, Scope
-from tableveil.endpoint.misuses import Edit
+from tableveil.endpoint.misuses import ANSWERED_BY, Edit
 from tableveil.endpoint.written_columns import place_of, quoted
 from tableveil.errors import InvalidError
 
@@ -37,6 +39,18 @@ def completed(node: exp.Anonymous, meanings: list[Meaning | None], scope: Scope)
         )
     prefix = f"{quoted(column.table)}." if column.table else ""
     return place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)
+
+
+def answered(node: exp.Anonymous, name: str, meaning: Meaning, written: str) -> tuple[Edit, ...]:
+    """The edit by which a function of labels answers in place of a plain one, if there is one that does."""
+    answer = ANSWERED_BY.get(name)
+    alone = node.expressions[0] if len(node.expressions) == 1 else None
+    place = place_of(alone) if isinstance(alone, exp.Column) else None
+    plain = meaning.exact and meaning.part is Part.LABEL and not isinstance(node.parent, exp.Window)
+    if not (answer and place and plain):
+        return ()
+    called = re.search(r"(\w+)\s*\(\s*\Z", written[: place[0]])
+    return ((called.start(1), called.end(1), answer),) if called and folded(called[1]) == name else ()
 
 
 def _unfit(found: str, expected: str, hint: str = "") -> InvalidError:

@@ -13,6 +13,10 @@ avg mean favg sum fsum sumkahan geometric_mean product stddev stddev_pop stddev_
 kurtosis sem
 """
 
+_CORRELATIONS = """
+corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+"""
+
 _TRUNCATING = """
 floor ceil ceiling round trunc even date_trunc datetrunc date_part datepart time_bucket strftime century day dayname
 dayofmonth dayofweek dayofyear decade era hour isodow isoyear last_day millennium minute month monthname quarter second
@@ -36,8 +40,11 @@ _OTHER_AGGREGATES = (
     f"count any_value first last list array_agg mode count_if count_star bool_and bool_or {_TEXTS_OF_GROUPS}"
 )
 
-EXTREMES, AVERAGES, TRUNCATING = (frozenset(names.split()) for names in (_EXTREMES, _AVERAGES, _TRUNCATING))
-"""Functions that order, add up, or truncate their arguments."""
+EXTREMES, AVERAGES, CORRELATIONS, TRUNCATING, SHARES = (
+    frozenset(names.split())
+    for names in (_EXTREMES, _AVERAGES, _CORRELATIONS, _TRUNCATING, "histogram mode entropy approx_count_distinct")
+)
+"""Functions that order, add up, relate, truncate, or group by their arguments."""
 
 BY_SECOND = frozenset(_BY_SECOND.split())
 """Functions that order by their second argument."""
@@ -51,5 +58,5 @@ HARMLESS = frozenset(_HARMLESS.split())
 IN_ROWS = frozenset({"greatest", "least", "list_sort"})
 """Functions that order the values of one row."""
 
-AGGREGATES = ANSWERS.union(_OTHER_AGGREGATES.split(), AVERAGES, BY_SECOND, EXTREMES - IN_ROWS)
+AGGREGATES = ANSWERS.union(_OTHER_AGGREGATES.split(), AVERAGES, CORRELATIONS, BY_SECOND, EXTREMES - IN_ROWS)
 """Functions whose result is one of a group."""

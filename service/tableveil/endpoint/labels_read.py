@@ -13,16 +13,18 @@ from sqlglot import exp
 
 from tableveil.backend import folded
 from tableveil.endpoint import misuses
-from tableveil.endpoint.completed_calls import FUNCTIONS_OF_LABELS, completed
+from tableveil.endpoint.completed_calls import FUNCTIONS_OF_LABELS, answered, completed
 from tableveil.endpoint.grammar import COLUMNS
 from tableveil.endpoint.label_functions import (
     AGGREGATES,
     AVERAGES,
     BY_SECOND,
+    CORRELATIONS,
     EXTREMES,
     HARMLESS,
     IN_ROWS,
     SAME,
+    SHARES,
     TRUNCATING,
 )
 from tableveil.endpoint.meanings import (
@@ -234,13 +236,21 @@ class LabelsRead:
                 i for i in node.expressions if not any(folded(c.name) in AGGREGATES for c in i.find_all(exp.Anonymous))
             ]
         named = {folded(item.alias): item.this for item in node.expressions if isinstance(item, exp.Alias)}
-        found = []
+        found, cut = list[Meaning | None](), list[Meaning | None]()
         for item in items:
             of = ordinal(item, node.expressions)
             if isinstance(of, exp.Column) and not of.table and not scope.resolve(folded(of.name), None)[0]:
                 of = named.get(folded(of.name), of)
             found.append(self._meaning(of, scope, common))
-        return self._whole(found)
+            if not isinstance(of, exp.Column):
+                cut += [self._meaning(column, scope, common) for column in of.find_all(exp.Column)]
+        whole = self._whole(found)
+        bounds = [meaning for meaning in cut if meaning is not None and meaning.is_bound]
+        for meaning in bounds:
+            # With both bounds, labels that lie on both sides can have a group of their own.
+            if meaning.key not in whole and len({other.part for other in bounds if other.key == meaning.key}) == 1:
+                self._misused(misuses.grouped_by_bound(meaning))
+        return whole
 
     def _whole(self, found: list[Meaning | None]) -> frozenset[tuple[object, ...]]:
         keys: dict[tuple[object, ...], set[Part]] = {}
@@ -385,9 +395,9 @@ class LabelsRead:
                 self._misused(misuses.extreme(by, name, by.label, ()))
             return derived(meanings[0])
         for meaning in meanings:
-            if meaning is None or meaning.part is Part.RANK:
+            if meaning is None or (meaning.part is Part.RANK and name not in AVERAGES):
                 continue
-            if name in EXTREMES or name in AVERAGES:
+            if name in EXTREMES or name in AVERAGES or (name in CORRELATIONS and meaning.part is not Part.RANK):
                 in_row = name in IN_ROWS
                 wrong = self._ordered_values(meaning) if meaning.part is Part.LABEL else not in_row
                 if wrong and (in_row or meaning.key not in scope.grouped):
@@ -395,6 +405,9 @@ class LabelsRead:
                     return None
             elif meaning.part is Part.LABEL and meaning.bounds and name not in SAME | HARMLESS:
                 self._misused(misuses.as_text(meaning, name))
+                return None
+            elif meaning.is_bound and name in SHARES and meaning.key not in scope.grouped:
+                self._misused(misuses.grouped_by_bound(meaning))
                 return None
             elif meaning.is_bound and name in TRUNCATING:
                 literal = next((part for part in node.expressions if isinstance(part, exp.Literal)), None)
@@ -404,22 +417,7 @@ class LabelsRead:
         return first.derived() if name in SAME or (first.is_bound and name not in HARMLESS) else None
 
     def _extreme(self, node: exp.Anonymous, name: str, meaning: Meaning, scope: Scope) -> Misuse:
-        argument = name_of(meaning.label)
-        edits: tuple[Edit, ...] = ()
-        answer = misuses.ANSWERED_BY.get(name)
-        alone = node.expressions[0] if len(node.expressions) == 1 else None
-        place = place_of(alone) if isinstance(alone, exp.Column) else None
-        if (
-            answer
-            and place
-            and meaning.exact
-            and meaning.part is Part.LABEL
-            and not isinstance(node.parent, exp.Window)
-        ):
-            called = re.search(r"(\w+)\s*\(\s*\Z", self.written[: place[0]])
-            if called and folded(called[1]) == name:
-                edits = ((called.start(1), called.end(1), answer),)
-        return misuses.extreme(meaning, name, argument, edits)
+        return misuses.extreme(meaning, name, name_of(meaning.label), answered(node, name, meaning, self.written))
 
     def _window(self, node: exp.Window, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
         found = self._meaning(node.this, scope, common)

@@ -79,7 +79,7 @@ def compared(meaning: Meaning, operator: str, bounds: tuple[str, str] | None, va
 
 def extreme(meaning: Meaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:
     """The least, greatest or middle one of labels, or of their bounds, is asked for."""
-    what = "labels" if meaning.part is Part.LABEL else "bounds of the labels"
+    what = {Part.LABEL: "labels", Part.RANK: "ranks of the labels"}.get(meaning.part, "bounds of the labels")
     found = f"{function} of the {what} in {shortened(meaning.label)}"
     if not meaning.bounds:
         return Misuse(found, "an order by rank", f"Write arg_{'min' if function == 'min' else 'max'}"
