@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.datasets import Dataset
 from benchmarks.search.in_memory import records_of
-from tableveil.classification import ClassifiedRecords, Feature, Values
+from tableveil.classification import ClassifiedRecords, Feature, FeatureValues
 from tableveil.classification.cross_validation import Version
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -48,10 +48,10 @@ class Adult:
         codes = tuple(group[places].astype(np.int32) for group in groups)
         return cls(levels, codes, classes.astype(np.int32), tuple(map(str, labels)))
 
-    def values(self, at: Transformation) -> tuple[Values, ...]:
+    def values(self, at: Transformation) -> tuple[FeatureValues, ...]:
         """All records' labels at a transformation."""
         return tuple(
-            Values(levels.groups[level][codes], len(levels.leaves[level]))
+            FeatureValues(levels.groups[level][codes], len(levels.leaves[level]))
             for levels, codes, level in zip(self.levels, self.codes, at, strict=True)
         )
 

@@ -15,7 +15,7 @@ from benchmarks.section import Section
 from tableveil.classes import Check, EquivalenceClasses
 from tableveil.control import Control
 from tableveil.lattice import Transformation
-from tableveil.quality import Assessment, Evidence, QualityModel, Score
+from tableveil.quality import AssessedTransformation, BoundEvidence, QualityModel, Score
 from tableveil.search import Problem, SearchOutcome, exact
 from tableveil.search.best_first import best_first
 
@@ -64,10 +64,10 @@ class _FromTheMoreGeneralEnd:
     def __init__(self, quality: QualityModel) -> None:
         self._quality = quality
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: object) -> Assessment:
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: object) -> AssessedTransformation:
         return self._quality.assess(at, classes, kept)  # type: ignore[arg-type]
 
-    def evidence(self, check: Check) -> Evidence:
+    def evidence(self, check: Check) -> BoundEvidence:
         return self._quality.evidence(check)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:

@@ -8,7 +8,7 @@ from benchmarks.comparators.looking import Found, Looking
 from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
 from tableveil.search import Problem
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.search.antichain import Antichain, Inheritance
 
 Priority = tuple[float, Transformation]
 
@@ -25,7 +25,7 @@ def flash(problem: Problem, control: Control, time_limit: float | None = None) -
     levels decides, then the levels.
     """
     looking = Looking(problem, control)
-    invalid, valid = Antichain(Inherited.DOWNWARDS), Antichain(Inherited.UPWARDS)
+    invalid, valid = Antichain(Inheritance.DOWNWARDS), Antichain(Inheritance.UPWARDS)
     lattice = problem.lattice
 
     def tagged(x: Transformation) -> bool:

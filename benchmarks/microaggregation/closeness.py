@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.markdown import seconds, table
 from benchmarks.microaggregation.generated import SEED, generated
 from benchmarks.section import Section, verdict
-from tableveil.aggregation import Clusters, Points, coordinates
+from tableveil.aggregation import Points, SparseClusters, coordinates
 from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
 from tableveil.microaggregation import squared_error
@@ -51,7 +51,7 @@ class Run:
     """The result of an algorithm: SSE / SST, the clusters, and CPU seconds."""
 
     error: float
-    clusters: Clusters
+    clusters: SparseClusters
     seconds: float
 
     @property
@@ -141,7 +141,7 @@ def _model(t: Decimal) -> TCloseness:
     return TCloseness("sensitive", t, Distance.ORDERED)
 
 
-def _private(points: Points, clusters: Clusters, k: int, t: Decimal) -> bool:
+def _private(points: Points, clusters: SparseClusters, k: int, t: Decimal) -> bool:
     """Whether the clusters hold all records, with k in each, within t by cumulated shares: without the engine."""
     ranks, records = points.sensitive[0], len(points.counts)
     everybody = np.arange(1, records + 1)

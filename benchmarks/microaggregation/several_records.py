@@ -13,7 +13,7 @@ from benchmarks.markdown import seconds, table
 from benchmarks.microaggregation.methods import K
 from benchmarks.section import Section, verdict
 from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.aggregation.points import Clusters, Points
+from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
 from tableveil.microaggregation import squared_error
@@ -81,14 +81,14 @@ def visits(people: int) -> Points:
 
 def _solved(
     points: Points, columns: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]
-) -> tuple[list[str], Clusters]:
+) -> tuple[list[str], SparseClusters]:
     started = time.process_time()
     found = solve(points, K, Microaggregation(), columns, models, Control()).clusters
     taken = time.process_time() - started
     return [seconds(taken), f"{squared_error(points, found).total:.4f}", f"{found.number:,}"], found
 
 
-def _fewest(points: Points, clusters: Clusters) -> int:
+def _fewest(points: Points, clusters: SparseClusters) -> int:
     assert points.people is not None
     pairs = np.unique(np.stack([clusters.clusters, points.people[clusters.points]]), axis=1)
     return int(np.bincount(pairs[0]).min())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tableveil.policy import TCloseness
 from tableveil.privacy import Facts
 from tableveil.privacy.closeness import TClosenessRule
-from tableveil.privacy.distances import Compared, Distributions, OrderedDistance
+from tableveil.privacy.distances import ComparedClasses, Distributions, OrderedDistance
 
 Keys = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class OverAllValues(OrderedDistance):
         cumulative = np.cumsum(counts)
         self._sums = _Sums(int(cumulative[-1]), cumulative, np.append(0, np.cumsum(cumulative)))
 
-    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+    def within(self, compared: ComparedClasses, t: Fraction) -> NDArray[np.bool_]:
         """The classes whose sum is not above the threshold."""
         if len(self.column.counts) <= FEW:
             return np.asarray(self._by_all_values(compared) <= self.most(compared, t), np.bool_)
@@ -58,7 +58,11 @@ class OverAllValues(OrderedDistance):
         return self._summed(ordered, np.arange(len(ordered.sizes)), self.most(compared, t), None)
 
     def _summed(
-        self, compared: Compared, order: NDArray[np.intp], most: NDArray[np.int64], first: NDArray[np.intp] | None
+        self,
+        compared: ComparedClasses,
+        order: NDArray[np.intp],
+        most: NDArray[np.int64],
+        first: NDArray[np.intp] | None,
     ) -> NDArray[np.bool_]:
         """Sums in blocks of classes of this order; if `first` has their first values, from the block's first on."""
         values, sums, width = compared.values, self._sums, len(self.column.counts) - 1
@@ -97,7 +101,7 @@ class OverAllValues(OrderedDistance):
 class CheckPruning(OverAllValues):
     """Rejects a class whose first value is past the one at which the missing sum exceeds the threshold."""
 
-    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+    def within(self, compared: ComparedClasses, t: Fraction) -> NDArray[np.bool_]:
         """The sum for the remaining classes."""
         ordered, cutoff = _in_order(self, compared), self._cutoff(t)
         possible = ordered.values.values[ordered.starts] <= cutoff
@@ -115,7 +119,7 @@ class CheckPruning(OverAllValues):
 class SummandPruning(CheckPruning):
     """Also starts at the first value of a class, from the partial sum before it, and stops past the threshold."""
 
-    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+    def within(self, compared: ComparedClasses, t: Fraction) -> NDArray[np.bool_]:
         """Classes that start at about the same value are summed together."""
         if len(self.column.counts) <= FEW:
             return super().within(compared, t)
@@ -125,9 +129,9 @@ class SummandPruning(CheckPruning):
         return self._summed(ordered, chosen[np.argsort(first[chosen], kind="stable")], most, first)
 
 
-def _in_order(distance: OrderedDistance, compared: Compared) -> Compared:
+def _in_order(distance: OrderedDistance, compared: ComparedClasses) -> ComparedClasses:
     values = distance._in_order(compared.values, compared.starts)
-    return Compared(values, compared.starts, compared.sizes, compared.of, compared.records)
+    return ComparedClasses(values, compared.starts, compared.sizes, compared.of, compared.records)
 
 
 def _blocks(order: NDArray[np.intp], width: int, first: NDArray[np.intp] | None) -> Iterator[tuple[int, int, int]]:

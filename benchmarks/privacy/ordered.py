@@ -16,7 +16,7 @@ from benchmarks.markdown import table, times
 from benchmarks.privacy.alternatives import ALL_PAIRS, GROUPINGS, CheckPruning, OverAllValues, SummandPruning
 from benchmarks.section import Section, verdict
 from tableveil.classes import ClassValues, SensitiveColumn
-from tableveil.privacy.distances import Compared, Distributions, OrderedDistance
+from tableveil.privacy.distances import ComparedClasses, Distributions, OrderedDistance
 
 TITLE = "Privacy models: the check of ordered t-closeness"
 
@@ -70,7 +70,7 @@ class Generated:
         whole = np.maximum(np.bincount(codes, minlength=values), 1)
         return cls(whole, ClassValues(*np.divmod(pairs, values), counts), sizes)
 
-    def compared(self, distance: OrderedDistance) -> Compared:
+    def compared(self, distance: OrderedDistance) -> ComparedClasses:
         """The classes held against the whole."""
         return distance.against(self.values, self.sizes)
 

@@ -15,8 +15,8 @@ from benchmarks.section import Section
 from tableveil.classes import Check, Marginals
 from tableveil.control import Control
 from tableveil.lattice import Transformation
-from tableveil.quality import Evidence, QualityModel, Score
-from tableveil.quality.model import Assessment
+from tableveil.quality import BoundEvidence, QualityModel, Score
+from tableveil.quality.model import AssessedTransformation
 from tableveil.search import Problem, SearchOutcome, branching
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
@@ -54,10 +54,10 @@ class _NoInheritedSuppression:
 
     bounds_by_classes = False
 
-    def assess(self, at: Transformation, classes: object, kept: object) -> Assessment:
+    def assess(self, at: Transformation, classes: object, kept: object) -> AssessedTransformation:
         return self._quality.assess(at, classes, kept)  # type: ignore[arg-type]
 
-    def evidence(self, check: Check) -> Evidence:
+    def evidence(self, check: Check) -> BoundEvidence:
         nothing = Marginals(check.marginals.at, tuple(np.zeros_like(counts) for counts in check.marginals.counts))
         check._marginals = nothing
         return self._quality.evidence(check)

@@ -20,7 +20,7 @@ from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attrib
 from tableveil.lattice import Lattice
 from tableveil.policy import ClassificationModel, Distance, OrderBy
 from tableveil.privacy import privacy_of
-from tableveil.quality import Features, Told, quality_of
+from tableveil.quality import ClassColumn, Features, quality_of
 from tableveil.search import Problem
 
 Codes = NDArray[np.integer[Any]]
@@ -103,7 +103,7 @@ def _classified(
     told = []
     for position, of_records in enumerate(codes, start=first):
         values = np.arange(int(of_records.max()) + 1)
-        told.append(Told(position, np.zeros_like(values), values))
+        told.append(ClassColumn(position, np.zeros_like(values), values))
     return Features(tuple(range(len(quasi_identifiers))), tuple(told)), codes
 
 

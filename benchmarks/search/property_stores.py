@@ -16,14 +16,14 @@ from benchmarks.section import Section
 from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.search import Problem
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.search.antichain import Antichain, Inheritance
 from tableveil.search.best_first import best_first
 
 IDS = ("a-adult-k5-s0.05-loss-gm", "a-fars-k5-s0.05-loss-gm", "a-mach201910-k5-s0.05-loss-gm")
 
 PROPERTIES = {
-    Inherited.DOWNWARDS: "too many records in small classes (inherited downwards)",
-    Inherited.UPWARDS: "few enough of them (inherited upwards)",
+    Inheritance.DOWNWARDS: "too many records in small classes (inherited downwards)",
+    Inheritance.UPWARDS: "few enough of them (inherited upwards)",
 }
 
 ROUNDS = 3
@@ -36,7 +36,7 @@ MODULE = importlib.import_module("tableveil.search.best_first")
 class Recording:
     """The queries to one store, in order: the transformation, whether it was added, and the answer."""
 
-    inherited: Inherited
+    inherited: Inheritance
     asked: list[tuple[Transformation, bool, bool]] = field(default_factory=list)
 
 
@@ -107,7 +107,7 @@ def record(problem: Problem) -> list[Recording]:
 
         __slots__ = ("recording",)
 
-        def __init__(self, inherited: Inherited) -> None:
+        def __init__(self, inherited: Inheritance) -> None:
             super().__init__(inherited)
             self.recording = Recording(inherited)
             recordings.append(self.recording)
@@ -127,7 +127,7 @@ def record(problem: Problem) -> list[Recording]:
     return [recording for recording in recordings if recording.asked]
 
 
-def replay(recording: Recording, make: Callable[[Inherited], PropertyStore]) -> Replayed:
+def replay(recording: Recording, make: Callable[[Inheritance], PropertyStore]) -> Replayed:
     """Sends the queries to new stores; the fastest of them counts."""
     runs = [_replay_once(recording, make(recording.inherited)) for _ in range(ROUNDS)]
     return min(runs, key=lambda run: run.seconds)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeAlias
 
 from tableveil.lattice import Transformation
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.search.antichain import Antichain, Inheritance
 
 
 class PropertyStore(Protocol):
@@ -33,8 +33,8 @@ class PropertyStore(Protocol):
 class PlainList:
     """A list of all that was added and not known by then."""
 
-    def __init__(self, inherited: Inherited) -> None:
-        self._compare = operator.ge if inherited is Inherited.DOWNWARDS else operator.le
+    def __init__(self, inherited: Inheritance) -> None:
+        self._compare = operator.ge if inherited is Inheritance.DOWNWARDS else operator.le
         self._elements: list[Transformation] = []
 
     def add(self, x: Transformation) -> bool:
@@ -75,8 +75,8 @@ class AntichainList(PlainList):
 class TreeWithoutRanks:
     """The prefix tree of the antichain, but without bounds of ranks below a node."""
 
-    def __init__(self, inherited: Inherited) -> None:
-        self._sign = 1 if inherited is Inherited.DOWNWARDS else -1
+    def __init__(self, inherited: Inheritance) -> None:
+        self._sign = 1 if inherited is Inheritance.DOWNWARDS else -1
         self._root: _Branches = {}
         self._size = 0
 
@@ -118,7 +118,7 @@ class TreeWithoutRanks:
 
 _Branches: TypeAlias = dict[int, "_Branches"]
 
-STORES: Mapping[str, Callable[[Inherited], PropertyStore]] = {
+STORES: Mapping[str, Callable[[Inheritance], PropertyStore]] = {
     "plain list": PlainList,
     "list, antichain": AntichainList,
     "tree": TreeWithoutRanks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tableveil.classification.model import Assessment, ClassMeasures, Comparison, Measures
+from tableveil.classification.model import Assessment, ClassifierComparison, ClassMeasures, Measures
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
 from tableveil.state.classifications import Classification
@@ -51,8 +51,8 @@ def classification(number: int = 2, job: int = 4) -> Classification:
                 folds=5,
                 baseline=measures(0.5),
                 comparisons=(
-                    Comparison(Classifier.NAIVE_BAYES, measures(0.75), measures(0.625), 0.5),
-                    Comparison(Classifier.RANDOM_FOREST, measures(0.5), measures(0.25), None),
+                    ClassifierComparison(Classifier.NAIVE_BAYES, measures(0.75), measures(0.625), 0.5),
+                    ClassifierComparison(Classifier.RANDOM_FOREST, measures(0.5), measures(0.25), None),
                 ),
             ),
             Assessment("other", ("age",), ("no", "ye\x1bs"), 50_000, 5, measures(0.25), ()),

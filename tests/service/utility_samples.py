@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tableveil.state.utility_reports import Stored
-from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, UtilityReport
+from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
 
 AGE = ColumnUtility(
     column='age <"&>',
@@ -14,10 +14,10 @@ AGE = ColumnUtility(
     treatment="level 1 of 3",
     loss=0.25,
     squared_error=False,
-    before=Spread(
+    before=ColumnSpread(
         1000, 0, 60, 30.5, 4.0, (0.0, 3.0, 15.0, 30.0, 45.0, 57.0, 59.0), (Bin("[0, 50)", 900), Bin("[50, 100)", 100))
     ),
-    after=Spread(
+    after=ColumnSpread(
         900, 10, 2, 31.0, 9.0, (24.5, 24.5, 24.5, 24.5, 24.5, 74.5, 74.5),
         (Bin("[0, 49]", 800), Bin("[50, 99]", 90), Bin(None, 10)),
     ),
@@ -30,8 +30,8 @@ CITY = ColumnUtility(
     treatment="as it is",
     loss=None,
     squared_error=False,
-    before=Spread(1000, 100, 2, None, None, (), (Bin("é\x00", 600), Bin("", 300), Bin(None, 100))),
-    after=Spread(900, 0, 1, None, None, (), (Bin("é\x00", 900),)),
+    before=ColumnSpread(1000, 100, 2, None, None, (), (Bin("é\x00", 600), Bin("", 300), Bin(None, 100))),
+    after=ColumnSpread(900, 0, 1, None, None, (), (Bin("é\x00", 900),)),
 )
 
 BORN = ColumnUtility(
@@ -41,10 +41,10 @@ BORN = ColumnUtility(
     treatment="mean of its class",
     loss=0.0625,
     squared_error=True,
-    before=Spread(
+    before=ColumnSpread(
         1000, 0, 365, 0.0, 1.0, (-10.0, -5.0, -1.0, 0.0, 1.0, 5.0, 10.0), (Bin("[1970-01-01, 1971-01-01)", 1000),)
     ),
-    after=Spread(0, 0, 0, None, None, (), ()),
+    after=ColumnSpread(0, 0, 0, None, None, (), ()),
 )
 
 

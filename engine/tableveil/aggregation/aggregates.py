@@ -23,7 +23,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Members:
+class MemberValues:
     """For `MODE` and an ordinal `MEDIAN`: per class the code of one of its values; the first if positions are equal."""
 
     codes: NDArray[np.int32]
@@ -48,7 +48,7 @@ class CommonLabels:
     groups: NDArray[np.int32]
 
 
-Aggregates = Numbers | Members | Ranges | CommonLabels
+Aggregates = Numbers | MemberValues | Ranges | CommonLabels
 
 
 def all_same(aggregates: Aggregates, among: NDArray[np.bool_]) -> bool:
@@ -69,12 +69,12 @@ def aggregate(column: AggregatedColumn, values: ClassValues) -> Aggregates:
         case AggregateFunction.GEOMETRIC_MEAN:
             return Numbers(_geometric_means(column.positions[values.values], values))
         case AggregateFunction.MEDIAN if column.aggregation.scale is Scale.ORDINAL:
-            return Members(_middle(values, upper=False).astype(np.int32))
+            return MemberValues(_middle(values, upper=False).astype(np.int32))
         case AggregateFunction.MEDIAN:
             lower, upper = (column.positions[_middle(values, upper)] for upper in (False, True))
             return Numbers(_between(lower, upper))
         case AggregateFunction.MODE:
-            return Members(_modes(column.positions[values.values], values))
+            return MemberValues(_modes(column.positions[values.values], values))
         case AggregateFunction.INTERVAL:
             return _ranges(column, values)
         case AggregateFunction.COMMON_LABEL:

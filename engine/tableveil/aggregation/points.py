@@ -32,7 +32,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clusters:
+class SparseClusters:
     """Which records are in which cluster, sparse: `counts[i]` > 0 records of point `points[i]` are in `clusters[i]`.
 
     Entries are in the order of cluster, then point, each pair once; clusters are numbered from 0 without gaps. Records
@@ -46,7 +46,7 @@ class Clusters:
     @classmethod
     def of(
         cls, points: NDArray[np.integer[Any]], clusters: NDArray[np.integer[Any]], counts: NDArray[np.int64]
-    ) -> Clusters:
+    ) -> SparseClusters:
         """Makes clusters from entries in any order, several of which may name one pair.
 
         Clusters are numbered without gaps.
@@ -83,7 +83,7 @@ class Clustered:
         merged: How many times clusters were merged to meet privacy models.
     """
 
-    clusters: Clusters
+    clusters: SparseClusters
     account: str
     optimal: bool = False
     merged: int = 0

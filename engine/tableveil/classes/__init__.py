@@ -21,7 +21,7 @@ from tableveil.classes.nested import NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter
 from tableveil.classes.parts import PartCount, count_parts
 from tableveil.classes.remembering import RememberingCounter
-from tableveil.classes.sensitive import Owned, SensitiveColumn, SensitiveRows
+from tableveil.classes.sensitive import PersonValues, SensitiveColumn, SensitiveRows
 
 __all__ = [
     "WITHOUT_ROW",
@@ -38,9 +38,9 @@ __all__ = [
     "Marginals",
     "NestedClasses",
     "NumpyCounter",
-    "Owned",
     "Owners",
     "PartCount",
+    "PersonValues",
     "RememberingCounter",
     "SensitiveColumn",
     "SensitiveRows",

@@ -12,7 +12,7 @@ from tableveil.hierarchy import AttributeLevels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Owned:
+class PersonValues:
     """The pairs of a person and a value that the person has, in some record.
 
     Attributes:
@@ -49,7 +49,7 @@ class SensitiveColumn:
     protected: bool = True
     spellings: NDArray[np.int64] | None = None
     people: bool = False
-    owned: Owned | None = None
+    owned: PersonValues | None = None
 
     @property
     def respelled(self) -> int:

@@ -8,11 +8,11 @@ from tableveil.classification.model import (
     ChooseInside,
     Chosen,
     ClassifiedRecords,
+    ClassifierComparison,
     ClassMeasures,
-    Comparison,
     Feature,
+    FeatureValues,
     Measures,
-    Values,
 )
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "Chosen",
     "ClassMeasures",
     "ClassifiedRecords",
-    "Comparison",
+    "ClassifierComparison",
     "Feature",
+    "FeatureValues",
     "Measures",
-    "Values",
 ]

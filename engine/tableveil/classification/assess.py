@@ -18,7 +18,7 @@ from tableveil.classification.model import (
     Assessment,
     ChooseInside,
     ClassifiedRecords,
-    Comparison,
+    ClassifierComparison,
     Measures,
 )
 from tableveil.control import Control
@@ -97,10 +97,12 @@ def assess(
     )
 
 
-def _compared(classifier: Classifier, original: Measures, anonymized: Measures, baseline: Measures) -> Comparison:
+def _compared(
+    classifier: Classifier, original: Measures, anonymized: Measures, baseline: Measures
+) -> ClassifierComparison:
     possible = original.accuracy - baseline.accuracy
     relative = (anonymized.accuracy - baseline.accuracy) / possible if possible > 0 else None
-    return Comparison(classifier, original, anonymized, relative)
+    return ClassifierComparison(classifier, original, anonymized, relative)
 
 
 def _require(records: ClassifiedRecords, classifiers: Sequence[Classifier], folds: int) -> None:

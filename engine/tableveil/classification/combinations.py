@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classification.model import Values
+from tableveil.classification.model import FeatureValues
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Combinations:
+class FeatureCombinations:
     """`codes` has a row per combination and a column per feature, `of` is the combination of each record."""
 
     codes: NDArray[np.int32]
     of: NDArray[np.intp]
 
     @classmethod
-    def among(cls, features: Sequence[Values], records: int) -> Combinations:
+    def among(cls, features: Sequence[FeatureValues], records: int) -> FeatureCombinations:
         """The combinations that occur; a single empty one if there are no features."""
         of, space = np.zeros(records, np.int64), 1
         for values in features:

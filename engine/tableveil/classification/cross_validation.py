@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classification.classifiers import Examples, train, zero_r
-from tableveil.classification.combinations import Combinations
+from tableveil.classification.combinations import FeatureCombinations
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.folds import Folds
-from tableveil.classification.model import Values
+from tableveil.classification.model import FeatureValues
 from tableveil.numeric.threads import one_core
 from tableveil.requests.classification import Classifier
 
@@ -21,14 +21,14 @@ from tableveil.requests.classification import Classifier
 class Version:
     """The features of all records, as in the input or as in the release; and which records are kept."""
 
-    features: Sequence[Values]
-    combinations: Combinations
+    features: Sequence[FeatureValues]
+    combinations: FeatureCombinations
     kept: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, features: Sequence[Values], kept: NDArray[np.bool_]) -> Version:
+    def of(cls, features: Sequence[FeatureValues], kept: NDArray[np.bool_]) -> Version:
         """A code per record and feature, and whether it is kept."""
-        return cls(features, Combinations.among(features, len(kept)), kept)
+        return cls(features, FeatureCombinations.among(features, len(kept)), kept)
 
 
 def predicted(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from tableveil.classification.model import Values
+from tableveil.classification.model import FeatureValues
 
 MOST_CATEGORIES = 100
 """Indicators per feature, for its most frequent categories; the others set none, like a category that no record had."""
@@ -60,7 +60,7 @@ class Encoding:
     features: tuple[Columns, ...]
 
     @classmethod
-    def of(cls, features: Sequence[Values], codes: NDArray[np.int32], records: NDArray[np.int64]) -> Encoding:
+    def of(cls, features: Sequence[FeatureValues], codes: NDArray[np.int32], records: NDArray[np.int64]) -> Encoding:
         """Learns the encoding from combinations of codes and the number of training records of each."""
         learned: list[Columns] = []
         for position, values in enumerate(features):
@@ -98,7 +98,7 @@ class Encoding:
         return csr_array((np.concatenate(entries), places), shape=shape)
 
 
-def _categories(values: Values, counts: NDArray[np.float64], first: int) -> Columns:
+def _categories(values: FeatureValues, counts: NDArray[np.float64], first: int) -> Columns:
     indicator = np.full(values.categories, -1, np.intp)
     occurring = np.flatnonzero(counts)
     if len(occurring) < 2:

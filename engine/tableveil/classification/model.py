@@ -12,7 +12,7 @@ from tableveil.requests.classification import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class FeatureValues:
     """The values of one feature: a code per record, from 0.
 
     `numbers`, for numeric features, has per code the number that stands for it: the number itself, the middle of the
@@ -31,8 +31,8 @@ class Feature:
     """A column that classifiers learn from: as in the input, and as every record is or would be released."""
 
     column: str
-    original: Values
-    released: Values
+    original: FeatureValues
+    released: FeatureValues
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class ClassifiedRecords:
     kept: NDArray[np.bool_]
 
 
-Chosen = tuple[tuple[Values, ...], NDArray[np.bool_]]
+Chosen = tuple[tuple[FeatureValues, ...], NDArray[np.bool_]]
 """Per feature how every record would be released, and which of the chosen-for records are kept."""
 
 ChooseInside = Callable[[NDArray[np.bool_]], Chosen]
@@ -82,7 +82,7 @@ class Measures:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ClassifierComparison:
     """One classifier, trained on the input and on the release.
 
     `relative_accuracy` = (anonymized - baseline) / (original - baseline); None where the original is no better than the
@@ -105,4 +105,4 @@ class Assessment:
     records: int
     folds: int
     baseline: Measures
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ClassifierComparison, ...]

@@ -17,7 +17,7 @@ from tableveil.lattice import Axis, Lattice, Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class CountedClasses:
     """The classes of followed combinations at a transformation.
 
     Attributes:
@@ -35,7 +35,7 @@ class Counted:
     people: NDArray[np.int64]
 
 
-def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool = False) -> Iterator[Counted]:
+def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool = False) -> Iterator[CountedClasses]:
     """The classes at every transformation of the lattice, each transformation once, in no particular order.
 
     Followed are the combinations of the source, in their order, and the classes that hold them; with `everyone`, the
@@ -51,7 +51,7 @@ def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool 
     axes = sorted(lattice.axes, key=lambda axis: -sum(maps.size(j, lattice.bottom[j]) for j in axis))
     for crowds in _along(finest.rolled_up(lattice.bottom), lattice, axes):
         people = crowds.people
-        yield Counted(crowds.at, crowds.of, crowds.groups, sums_at(crowds.of, records, len(people)), people)
+        yield CountedClasses(crowds.at, crowds.of, crowds.groups, sums_at(crowds.of, records, len(people)), people)
 
 
 def _along(crowds: _Crowds, lattice: Lattice, axes: Sequence[Axis]) -> Iterator[_Crowds]:
@@ -71,7 +71,7 @@ def _along(crowds: _Crowds, lattice: Lattice, axes: Sequence[Axis]) -> Iterator[
 
 @dataclass(frozen=True, eq=False)
 class _Crowds:
-    """Combinations that share all labels: as in `Counted`, but with or without a followed combination among them."""
+    """Combinations that share all labels: as in `CountedClasses`, but a followed one need not be among them."""
 
     maps: LevelMaps
     at: Transformation

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.game.counting import Counted
+from tableveil.game.counting import CountedClasses
 from tableveil.game.payout import Stakes
 from tableveil.game.record_level import Choice
 from tableveil.lattice import Transformation
@@ -16,7 +16,7 @@ from tableveil.numeric.rounding import SLACK, rounded
 
 
 @dataclass(frozen=True, slots=True)
-class FullDomain:
+class FullDomainPayout:
     """A transformation, the payout of releasing at it, and how many records are released and attacked.
 
     `key` orders transformations: first by the part of all records' benefit that is not paid, then by the sum of levels,
@@ -39,9 +39,9 @@ class BestFullDomain:
     def __init__(self, stakes: Sequence[Stakes], choice: Choice) -> None:
         self._stakes = tuple(stakes)
         self._choice = choice
-        self._best: list[FullDomain | None] = [None] * len(self._stakes)
+        self._best: list[FullDomainPayout | None] = [None] * len(self._stakes)
 
-    def consider(self, counted: Counted, loss: NDArray[np.float64]) -> None:
+    def consider(self, counted: CountedClasses, loss: NDArray[np.float64]) -> None:
         """Considers one more transformation: its classes, and the information loss of each one's records."""
         lost = float(counted.records @ loss)
         for i, stakes in enumerate(self._stakes):
@@ -53,15 +53,15 @@ class BestFullDomain:
             if best is None or found.key < best.key:
                 self._best[i] = found
 
-    def best(self) -> list[FullDomain]:
+    def best(self) -> list[FullDomainPayout]:
         """The best transformation per stakes; at least one was considered."""
         return [best for best in self._best if best is not None]
 
-    def _at(self, stakes: Stakes, counted: Counted, loss: NDArray[np.float64]) -> FullDomain:
+    def _at(self, stakes: Stakes, counted: CountedClasses, loss: NDArray[np.float64]) -> FullDomainPayout:
         attacked = stakes.attacked(counted.people)
         kept = self._choice.releasable(stakes, loss, counted.people)
         records = counted.records[kept]
         payout = float(records @ stakes.payouts(loss, counted.people)[kept])
         unpaid = rounded(stakes.benefit * int(counted.records.sum()) - payout)
         key = (unpaid, sum(counted.at), counted.at)
-        return FullDomain(counted.at, payout, int(records.sum()), int(records[attacked[kept]].sum()), key)
+        return FullDomainPayout(counted.at, payout, int(records.sum()), int(records[attacked[kept]].sum()), key)

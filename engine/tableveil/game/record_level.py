@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.game.combinations import Combinations
-from tableveil.game.counting import Counted, counted_at_all
+from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
@@ -143,7 +143,7 @@ class BestOfAll:
         self._choice = choice
         self._found: list[_Found] = []
 
-    def consider(self, counted: Counted) -> None:
+    def consider(self, counted: CountedClasses) -> None:
         """Considers one more transformation; each call counts the same followed combinations."""
         if not self._found:
             self._found = [_Found.nothing(len(counted.of)) for _ in self._stakes]
@@ -182,7 +182,9 @@ class _Found:
             np.full(many, SUPPRESSED, np.int32), np.zeros(many, np.int64), np.zeros(many), np.full(many, -np.inf)
         )
 
-    def improve(self, number: int, keys: NDArray[np.float64], payouts: NDArray[np.float64], counted: Counted) -> None:
+    def improve(
+        self, number: int, keys: NDArray[np.float64], payouts: NDArray[np.float64], counted: CountedClasses
+    ) -> None:
         """Takes the transformation where it is better; keys and payouts are per class."""
         of_each = keys[counted.of]
         better = np.flatnonzero(of_each >= self.keys)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps
 from tableveil.game.combinations import Combinations
-from tableveil.game.counting import Counted, counted_at_all
+from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.inversion import crowds, groups_at, payouts_against, pre_image_sizes, released_at
 from tableveil.game.payout import Stakes
 from tableveil.game.record_level import SUPPRESSED, Assignment, BestOfAll, Choice
@@ -71,7 +71,9 @@ def _selected(combinations: Combinations, rows: NDArray[np.intp]) -> Combination
     )
 
 
-def _joined(counted: Counted, combinations: Combinations, maps: LevelMaps, rows: NDArray[np.intp]) -> Counted:
+def _joined(
+    counted: CountedClasses, combinations: Combinations, maps: LevelMaps, rows: NDArray[np.intp]
+) -> CountedClasses:
     """The classes, with the people of these combinations added, which are released at the classes' transformation."""
     if not len(rows):
         return counted

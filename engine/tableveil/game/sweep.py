@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tableveil.classes.blocks import sums_at
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
 from tableveil.game.combinations import Combinations
-from tableveil.game.counting import Counted, counted_at_all
+from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.full_domain import BestFullDomain
 from tableveil.game.inversion import payouts_against, pre_image_sizes
 from tableveil.game.payout import InformationLoss, Stakes
@@ -229,7 +229,7 @@ class _Against:
             if method in RECORD_LEVEL
         }
 
-    def consider(self, counted: Counted) -> None:
+    def consider(self, counted: CountedClasses) -> None:
         """Considers one more transformation of the lattice."""
         seen = counted if self.among is Among.POPULATION else replace(counted, people=counted.records)
         seen = self._merged(seen)
@@ -239,7 +239,7 @@ class _Against:
         for record_level in self._record_level.values():
             record_level.consider(seen)
 
-    def _merged(self, counted: Counted) -> Counted:
+    def _merged(self, counted: CountedClasses) -> CountedClasses:
         """Merges classes that pay equally at all stakes: few are left, so that many gains take little longer than one.
 
         The merged classes lose the same information; an attack on them succeeds among equally many people, or pays at
@@ -250,7 +250,9 @@ class _Against:
         loss = np.unique(self._loss.at(counted.at, counted.groups), return_inverse=True)[1]
         kinds, first, kind = np.unique(loss * (safe + 1) + people, return_index=True, return_inverse=True)
         groups = tuple(group[first] for group in counted.groups)
-        return Counted(counted.at, kind[counted.of], groups, sums_at(kind, counted.records, len(kinds)), people[first])
+        return CountedClasses(
+            counted.at, kind[counted.of], groups, sums_at(kind, counted.records, len(kinds)), people[first]
+        )
 
     def paid(
         self, safe_harbor: Transformation | None, control: Control, if_method_known: bool

@@ -1,7 +1,7 @@
 """Local recoding: a partition of the records into classes, each with levels of its own, and a bound for all of them."""
 
 from tableveil.local_recoding.costs import label_costs
-from tableveil.local_recoding.explain import Part, parts
+from tableveil.local_recoding.explain import CostShare, parts
 from tableveil.local_recoding.judge import labels_of, released_classes
 from tableveil.local_recoding.problem import (
     SUPPRESSED,
@@ -16,12 +16,12 @@ from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle
 __all__ = [
     "LARGEST_BY_CELL",
     "SUPPRESSED",
+    "CostShare",
     "KnownClasses",
     "LabelCosts",
     "LocalProblem",
     "LocalProgress",
     "LocalRecoding",
-    "Part",
     "Reused",
     "label_costs",
     "labels_of",

@@ -13,7 +13,7 @@ MOST_LABELS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CostShare:
     """The `share` of the cost that records have, from 0 to 1, and their number.
 
     Attributes:
@@ -29,7 +29,7 @@ class Part:
     share: float
 
 
-def parts(problem: LocalProblem, found: LocalRecoding) -> Iterator[Part]:
+def parts(problem: LocalProblem, found: LocalRecoding) -> Iterator[CostShare]:
     """The columns, the dearest first; suppressed records; and the labels whose records cost most beyond the average.
 
     Labels of level 0 are no part: they are values.
@@ -54,9 +54,9 @@ def parts(problem: LocalProblem, found: LocalRecoding) -> Iterator[Part]:
     if whole <= 0:
         return
     for j in np.argsort(-of_columns, kind="stable").tolist():
-        yield Part(j, None, int(counts[levels[:, j] > 0].sum()), float(of_columns[j]) / whole)
+        yield CostShare(j, None, int(counts[levels[:, j] > 0].sum()), float(of_columns[j]) / whole)
     if out.any():
-        yield Part(None, None, int(out.sum()), suppressed / whole)
+        yield CostShare(None, None, int(out.sum()), suppressed / whole)
     average = of_records.sum() / max(int(counts.sum()), 1)
     labels = []
     for j in range(levels.shape[1]):
@@ -66,7 +66,7 @@ def parts(problem: LocalProblem, found: LocalRecoding) -> Iterator[Part]:
             cost = np.bincount(groups[at, j], of_records[at])
             beyond = cost - average * records
             for group in np.flatnonzero(beyond > 0).tolist():
-                part = Part(j, (level, group), int(records[group]), float(cost[group]) / whole)
+                part = CostShare(j, (level, group), int(records[group]), float(cost[group]) / whole)
                 labels.append((float(beyond[group]), part))
     labels.sort(key=lambda one: -one[0])
     yield from (part for _, part in labels[:MOST_LABELS])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import Clusters, Points
+from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveColumn
 from tableveil.privacy.distances.merging import merged
 
@@ -46,7 +46,9 @@ class ClusterDetails:
         return ClusterDetails(tuple(chosen))
 
 
-def cluster_classes(points: Points, clusters: Clusters, sensitive: Sequence[SensitiveColumn]) -> EquivalenceClasses:
+def cluster_classes(
+    points: Points, clusters: SparseClusters, sensitive: Sequence[SensitiveColumn]
+) -> EquivalenceClasses:
     """The clusters as classes whose key is their number.
 
     `sensitive` has the columns of `points.sensitive`, in that order: their positions lead to the classes' values.
@@ -57,16 +59,16 @@ def cluster_classes(points: Points, clusters: Clusters, sensitive: Sequence[Sens
     return classes_of(clusters.sizes, by_column)
 
 
-def before_clustering(points: Points) -> Clusters:
+def before_clustering(points: Points) -> SparseClusters:
     """One cluster for all records that agree in all aggregated columns: the state before clusters are formed."""
     order = np.lexsort(points.codes[::-1])
     differs = np.zeros(len(order), np.bool_)
     for codes in points.codes:
         differs[1:] |= np.diff(codes[order]) != 0
-    return Clusters(order, np.cumsum(differs), points.counts[order])
+    return SparseClusters(order, np.cumsum(differs), points.counts[order])
 
 
-def column_values(points: Points, clusters: Clusters, column: int) -> ClassValues:
+def column_values(points: Points, clusters: SparseClusters, column: int) -> ClassValues:
     """How the clusters spread over the values of an aggregated column, given by its position."""
     return _values(clusters, points.codes[column], len(points.columns[column].counts))
 
@@ -78,6 +80,6 @@ def classes_of(sizes: NDArray[np.int64], by_column: tuple[ClassValues, ...]) -> 
     return EquivalenceClasses(KeyLayout.of([number]), words, sizes, (0,), ClusterDetails(by_column))
 
 
-def _values(clusters: Clusters, codes: NDArray[np.int32], width: int) -> ClassValues:
+def _values(clusters: SparseClusters, codes: NDArray[np.int32], width: int) -> ClassValues:
     of_entries = codes[clusters.points].astype(np.intp)
     return merged(clusters.clusters, of_entries, clusters.counts, (clusters.number, width))

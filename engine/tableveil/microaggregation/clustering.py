@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tableveil.aggregation.coordinates import Space, unit_range
-from tableveil.aggregation.points import Clustered, Clusters, Points
+from tableveil.aggregation.points import Clustered, Points, SparseClusters
 from tableveil.errors import InfeasibleError
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.partition import partition
@@ -87,7 +87,7 @@ def _clusters(
     control: Control,
     on_progress: Callable[[int, int], None],
     singly: bool,
-) -> Clusters:
+) -> SparseClusters:
     if method is Clustering.UNIVARIATE:
         ((column,), (codes,)) = points.columns, points.codes
         records_of = np.bincount(codes, points.counts, len(column.counts)).astype(np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import unit_range
-from tableveil.aggregation.points import Clusters, Points
+from tableveil.aggregation.points import Points, SparseClusters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class SquaredError:
     total: float
 
 
-def squared_error(points: Points, clusters: Clusters) -> SquaredError:
+def squared_error(points: Points, clusters: SparseClusters) -> SquaredError:
     """The squared error of clusters of all records, by the distances that `Space` defines, without any projection."""
     shares, weights = [], []
     largest = max((column.weight for column in points.columns), default=0.0) or 1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import Clusters
+from tableveil.aggregation.points import SparseClusters
 
 if TYPE_CHECKING:
     # The search builds on quality models, which build on aggregation.
@@ -43,10 +43,10 @@ class Forming:
         self._points[cluster] = np.append(self._points[cluster], points)
         self._counts[cluster] = np.append(self._counts[cluster], counts)
 
-    def clusters(self) -> Clusters:
+    def clusters(self) -> SparseClusters:
         """All clusters, in the order in which they were formed."""
         sizes = [len(points) for points in self._points]
-        return Clusters.of(
+        return SparseClusters.of(
             np.concatenate(self._points), np.repeat(np.arange(len(sizes)), sizes), np.concatenate(self._counts)
         )
 

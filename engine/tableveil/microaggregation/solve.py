@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, Clusters, Points
+from tableveil.aggregation.points import Clustered, Points, SparseClusters
 from tableveil.classes import ClassCounter, EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
@@ -20,7 +20,7 @@ from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_f
 from tableveil.microaggregation.closeness.merge import merge_until_close, merge_until_released
 from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_first
-from tableveil.microaggregation.closeness.targets import Target, targets_of
+from tableveil.microaggregation.closeness.targets import ClosenessTarget, targets_of
 from tableveil.microaggregation.clustering import cluster
 from tableveil.policy import Dominance, PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
@@ -87,7 +87,7 @@ def join(
         Stopped: `control` says so.
     """
     before = found.clusters
-    joined = Clusters.of(before.points, into[before.clusters], before.counts)
+    joined = SparseClusters.of(before.points, into[before.clusters], before.counts)
     formed = Clustered(joined, found.account, merged=found.merged + before.number - joined.number)
     return _merged(points, k, formed, sensitive, models, control)
 
@@ -117,7 +117,7 @@ def _formed(
     points: Points,
     k: int,
     options: Microaggregation,
-    targets: Sequence[Target],
+    targets: Sequence[ClosenessTarget],
     models: Sequence[PrivacyModel],
     control: Control,
     on_progress: Callable[[int, int], None],
@@ -199,4 +199,4 @@ def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models:
 def _together(points: Points, sensitive: Sequence[SensitiveColumn]) -> EquivalenceClasses:
     """A single cluster of all records."""
     rows = np.arange(len(points.counts))
-    return cluster_classes(points, Clusters(rows, np.zeros_like(rows), points.counts), sensitive)
+    return cluster_classes(points, SparseClusters(rows, np.zeros_like(rows), points.counts), sensitive)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from tableveil.aggregation.points import Clusters
+from tableveil.aggregation.points import SparseClusters
 
 if TYPE_CHECKING:
     from tableveil.control import Control
@@ -24,7 +24,7 @@ def univariate(
     k: int,
     control: Control,
     on_progress: Callable[[int, int], None] = lambda done, records: None,
-) -> Clusters:
+) -> SparseClusters:
     """Forms clusters of k to 2k - 1 records with the least squared error among all clusters of at least k records.
 
     Some optimal clusters consist of consecutive values, and none has 2k records, as it could be split. So they are the
@@ -107,8 +107,10 @@ def _errors(values: NDArray[np.float64], start: int, stop: int, k: int) -> NDArr
     return found
 
 
-def _consecutive(points: NDArray[np.intp], counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Clusters:
+def _consecutive(points: NDArray[np.intp], counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> SparseClusters:
     """Clusters of so many records each, in the order of these points."""
     point_ends, cluster_ends = counts.cumsum(), sizes.cumsum()
     ends = np.union1d(point_ends, cluster_ends)
-    return Clusters.of(points[point_ends.searchsorted(ends)], cluster_ends.searchsorted(ends), np.diff(ends, prepend=0))
+    return SparseClusters.of(
+        points[point_ends.searchsorted(ends)], cluster_ends.searchsorted(ends), np.diff(ends, prepend=0)
+    )

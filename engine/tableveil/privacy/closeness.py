@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import TCloseness
 from tableveil.privacy.column_rule import ColumnRule, spelled
-from tableveil.privacy.distances import EARTH_MOVERS, Compared, Distributions, EarthMover, Shares
+from tableveil.privacy.distances import EARTH_MOVERS, ComparedClasses, Distributions, EarthMover, Shares
 from tableveil.privacy.nearest import lowest_for
 
 
@@ -68,5 +68,5 @@ class TClosenessRule(ColumnRule[TCloseness]):
         t = self.offered("t", reached, 1, classes, suppressible)
         return spelled("t", t) if t is not None and t < 1 else None
 
-    def _compared(self, classes: EquivalenceClasses) -> Compared:
+    def _compared(self, classes: EquivalenceClasses) -> ComparedClasses:
         return self.distance.against(self.values(classes), classes.counts)

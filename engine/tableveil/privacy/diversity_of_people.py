@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassValues, EquivalenceClasses, Owned
+from tableveil.classes import ClassValues, EquivalenceClasses, PersonValues
 from tableveil.policy import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity
 from tableveil.privacy.column_rule import ColumnRule, spelled
 from tableveil.privacy.diversity import (
@@ -51,7 +51,7 @@ def probabilistic_rule(model: ProbabilisticLDiversity, facts: Facts) -> ReleaseR
 class PeopleOfValues:
     """Per class, how many people have a value in it, and how many of them the value that most of them have."""
 
-    def __init__(self, pairs: ClassValues, owned: Owned) -> None:
+    def __init__(self, pairs: ClassValues, owned: PersonValues) -> None:
         classes = int(pairs.classes.max(initial=-1)) + 1
         values, people = owned.values[pairs.values], owned.people[pairs.values]
         has = values >= 0
@@ -64,13 +64,13 @@ class PeopleOfValues:
         np.maximum.at(self.most, keys // span, having)
 
 
-def distinct_of_people(pairs: ClassValues, owned: Owned) -> NDArray[np.int64]:
+def distinct_of_people(pairs: ClassValues, owned: PersonValues) -> NDArray[np.int64]:
     """Per class, the largest l such that every value is missing for at least l - 1 people; 0 without values."""
     owners = PeopleOfValues(pairs, owned)
     return np.where(owners.people > 0, owners.people - owners.most + 1, 0)
 
 
-def probabilistic_of_people(pairs: ClassValues, owned: Owned) -> NDArray[np.float64]:
+def probabilistic_of_people(pairs: ClassValues, owned: PersonValues) -> NDArray[np.float64]:
     """Per class, 1 / the largest share of its people who have one value; 0 without values."""
     owners = PeopleOfValues(pairs, owned)
     reached: NDArray[np.float64] = owners.people / np.maximum(owners.most, 1)
@@ -108,7 +108,7 @@ class _OfPeopleRule(ColumnRule[Diversity]):
     def _enough(self) -> KPeopleRule:
         return KPeopleRule(self.facts, KAnonymity(self.of_records.fewest_values))
 
-    def pairs(self, classes: EquivalenceClasses) -> tuple[ClassValues, Owned]:
+    def pairs(self, classes: EquivalenceClasses) -> tuple[ClassValues, PersonValues]:
         """The pairs of people and values in the classes."""
         found = self.facts.owned(self.model.column)
         assert found is not None, "every record is another person"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, ClassValues, EquivalenceClasses, Owned, SensitiveColumn
+from tableveil.classes import ClassCounter, ClassValues, EquivalenceClasses, PersonValues, SensitiveColumn
 from tableveil.game import Stakes
 from tableveil.lattice import Transformation
 from tableveil.policy import Game
@@ -73,7 +73,7 @@ class Facts:
         assert self.people is not None, "every record is another person"
         return self._latest.of(classes, mask, self.people[0])
 
-    def owned(self, column: str) -> tuple[int, Owned] | None:
+    def owned(self, column: str) -> tuple[int, PersonValues] | None:
         """The owners of a sensitive column's values, and their position; None if every record is another person."""
         for position, found in enumerate(self.counter.sensitive):
             if found.owned is not None and found.column == column:

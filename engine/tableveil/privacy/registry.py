@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, ClassValues, Owned, SensitiveColumn
+from tableveil.classes import ClassCounter, ClassValues, PersonValues, SensitiveColumn
 from tableveil.policy import (
     AbsentValues,
     AverageRisk,
@@ -58,7 +58,7 @@ from tableveil.privacy.people import dominance_rule, k_anonymity_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule
 from tableveil.privacy.profitability import profitability_rule
 from tableveil.privacy.safe_harbor import SafeHarborRule
-from tableveil.privacy.steps import UNIT, Grid, down, fewer, up
+from tableveil.privacy.steps import UNIT, UnitSteps, down, fewer, up
 from tableveil.privacy.uniqueness import PopulationUniquenessRule, SampleUniquenessRule
 
 RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
@@ -109,14 +109,14 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, Sen
 )
 """For each sensitive column: model, parameter, which class decides, and the parameter that each class meets."""
 
-OF_PEOPLE: tuple[tuple[str, str, Callable[[ClassValues, Owned], PerClass]], ...] = (
+OF_PEOPLE: tuple[tuple[str, str, Callable[[ClassValues, PersonValues], PerClass]], ...] = (
     ("distinct_l_diversity (people)", "l", distinct_of_people),
     ("probabilistic_l_diversity (people)", "l", probabilistic_of_people),
 )
 """For each sensitive column whose people were counted: model, parameter, and the parameter that each class meets."""
 
 
-def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
+def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
     """The model's parameters that a policy may set, with their values from the model's own to more lenient ones."""
     match model:
         case KAnonymity(k) | KMap(k) | EstimatedKMap(k):

@@ -16,7 +16,7 @@ Number = int | Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class UnitSteps:
     """The multiples of a unit beyond `own` up to `end`, upwards or, if it `falls`, downwards."""
 
     own: Number
@@ -41,24 +41,24 @@ class Grid:
         return math.ceil(units) - 1 if self.falls else math.floor(units) + 1
 
 
-def up(own: Decimal, end: Decimal) -> Grid:
+def up(own: Decimal, end: Decimal) -> UnitSteps:
     """Decimals above `own`."""
-    return Grid(own, end, False)
+    return UnitSteps(own, end, False)
 
 
-def down(own: Decimal, end: Decimal) -> Grid:
+def down(own: Decimal, end: Decimal) -> UnitSteps:
     """Decimals below `own`."""
-    return Grid(own, end, True)
+    return UnitSteps(own, end, True)
 
 
-def levels(own: int, end: int) -> Grid:
+def levels(own: int, end: int) -> UnitSteps:
     """Whole numbers from `own` to `end`."""
-    return Grid(own, end, end < own, 1)
+    return UnitSteps(own, end, end < own, 1)
 
 
-def fewer(own: int, end: int) -> Grid:
+def fewer(own: int, end: int) -> UnitSteps:
     """Whole numbers below `own`."""
-    return Grid(own, end, True, 1)
+    return UnitSteps(own, end, True, 1)
 
 
 def spell(number: Number) -> str:

@@ -2,20 +2,20 @@
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of
-from tableveil.quality.classification import Classification, Features, Told
+from tableveil.quality.classification import ClassColumn, ClassificationQuality, Features
 from tableveil.quality.loss import Loss
-from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
+from tableveil.quality.model import AssessedTransformation, BoundEvidence, QualityModel, Table
 
 __all__ = [
     "Aggregation",
-    "Assessment",
-    "Classification",
-    "Evidence",
+    "AssessedTransformation",
+    "BoundEvidence",
+    "ClassColumn",
+    "ClassificationQuality",
     "Features",
     "Loss",
     "QualityModel",
     "Score",
     "Table",
-    "Told",
     "quality_of",
 ]

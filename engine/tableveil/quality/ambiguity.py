@@ -13,7 +13,7 @@ from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import AmbiguityModel
 from tableveil.quality.aggregate import Score
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.quality.record_costs import RecordCosts
 
 
@@ -41,14 +41,16 @@ class Ambiguity:
         self._nobody = Marginals(marginals.at, tuple(np.zeros_like(counts) for counts in marginals.counts))
         self._logarithms = RecordCosts(counter.levels, marginals, log_leaves)
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The sum if exactly the classes of the mask are kept."""
         kept = np.ones_like(kept) if self._monotone else kept
         combinations = classes.counts[kept].astype(np.float64)
         suppressed = self._records - int(combinations.sum())
         for j, level in enumerate(at):
             combinations *= self._levels[j].leaves[level][classes.groups(j)[kept]]
-        return Assessment((rounded(float(combinations.sum()) + suppressed * self._all),))
+        return AssessedTransformation((rounded(float(combinations.sum()) + suppressed * self._all),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the geometric mean of the numbers of combinations of the other records."""

@@ -23,7 +23,7 @@ from tableveil.policy import (
 from tableveil.policy import QualityModel as Named
 from tableveil.quality.ambiguity import Ambiguity
 from tableveil.quality.class_size import AverageClassSize
-from tableveil.quality.classification import Classification, Features
+from tableveil.quality.classification import ClassificationQuality, Features
 from tableveil.quality.discernibility import Discernibility
 from tableveil.quality.entropy import Entropy
 from tableveil.quality.height import Height
@@ -79,4 +79,4 @@ def quality_of(
             return PublisherPayout(model, counter, game)
         case ClassificationModel():
             assert features is not None, "a policy that asks for it has its classes counted"
-            return Classification(model, counter, features, suppressible)
+            return ClassificationQuality(model, counter, features, suppressible)

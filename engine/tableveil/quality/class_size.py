@@ -14,7 +14,7 @@ from tableveil.lattice import Transformation
 from tableveil.policy import AverageClassSizeModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.factors import Factors
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.quality.sizes import Groups, Subclasses
 
 
@@ -37,10 +37,12 @@ class AverageClassSize:
         self._may_suppress = counter.withheld > 0 or (suppressible > 0 and not model.monotone)
         self._groups = Groups(counter)
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The average if exactly the classes of the mask are kept."""
         counts = classes.counts if self._monotone else classes.counts[kept]
-        return Assessment(self._average(len(counts), int(counts.sum()) < self._records))
+        return AssessedTransformation(self._average(len(counts), int(counts.sum()) < self._records))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the number of records that can be kept, and the number of possible classes."""

@@ -17,11 +17,11 @@ from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import ClassificationModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class ClassColumn:
     """A class column: the counter counts its values together with those of features that are released unchanged.
 
     `position` is its position in the counter's `sensitive`. Per code there, `features` numbers the combination of the
@@ -38,10 +38,10 @@ class Features:
     """The features that predict classes: `attributes` are positions of quasi-identifiers; `told` has every class."""
 
     attributes: tuple[int, ...]
-    told: tuple[Told, ...]
+    told: tuple[ClassColumn, ...]
 
 
-class Classification:
+class ClassificationQuality:
     """Penalties of all records, as a share of the penalties if each record had the highest; the mean over the classes.
 
     Kept records with the same features vote for the value of their class. Records without the most frequent value have
@@ -73,10 +73,12 @@ class Classification:
         self._number: Any = np.int64 if highest * self._records < 2**62 else object
         self._counter = counter
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The share if exactly the classes of the mask are kept."""
         released = classes.selected(kept)
-        return Assessment((self.share(released, self._groups(released)),))
+        return AssessedTransformation((self.share(released, self._groups(released)),))
 
     def share(self, released: EquivalenceClasses, groups: NDArray[np.intp] | None) -> float:
         """The share if exactly these classes are released, each with the combination of features that `groups` number.
@@ -109,7 +111,7 @@ class Classification:
         """The share."""
         return score[0]
 
-    def _least(self, values: ClassValues, told: Told, groups: NDArray[np.intp] | None, suppressible: int) -> int:
+    def _least(self, values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None, suppressible: int) -> int:
         """The least penalties of the records if at most so many of them, as whole classes, are suppressed."""
         penalty = min(self._minority, self._no_majority)
         votes = _votes(values, told, groups)
@@ -178,7 +180,7 @@ class _Votes:
     tied: NDArray[np.bool_]
 
 
-def _votes(values: ClassValues, told: Told, groups: NDArray[np.intp] | None = None) -> _Votes:
+def _votes(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None = None) -> _Votes:
     """The votes of each class, or of all classes of a group together."""
     starts, counts = _ballots(values, told, groups)
     if not len(counts):
@@ -191,7 +193,7 @@ def _votes(values: ClassValues, told: Told, groups: NDArray[np.intp] | None = No
     return _Votes(sizes, sizes - most, tied)
 
 
-def _bits(values: ClassValues, told: Told, groups: NDArray[np.intp] | None) -> float:
+def _bits(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None) -> float:
     """Sum over records of log2(those with the same features / those of the same class among them)."""
     starts, counts = _ballots(values, told, groups)
     if not len(counts):
@@ -201,7 +203,7 @@ def _bits(values: ClassValues, told: Told, groups: NDArray[np.intp] | None) -> f
 
 
 def _ballots(
-    values: ClassValues, told: Told, groups: NDArray[np.intp] | None
+    values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Records by group, features and class, in this order; and the begin of each combination of group and features."""
     numbers, codes, counts = values.classes, values.values, values.counts

@@ -11,7 +11,7 @@ from tableveil.classes import Check, ClassCounter, EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.policy import DiscernibilityModel
 from tableveil.quality.aggregate import Score
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.quality.sizes import Groups, Subclasses
 
 
@@ -29,10 +29,12 @@ class Discernibility:
         self._withheld = counter.withheld
         self._groups = Groups(counter)
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The sum if exactly the classes of the mask are kept."""
         counts = classes.counts if self._monotone else classes.counts[kept]
-        return Assessment((float(_squares(counts) + self._records * (self._records - int(counts.sum()))),))
+        return AssessedTransformation((float(_squares(counts) + self._records * (self._records - int(counts.sum()))),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the number of records in small classes and the number of possible classes."""

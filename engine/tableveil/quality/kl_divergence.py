@@ -17,7 +17,7 @@ from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
 from tableveil.quality.crowding import crowding
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.quality.sizes import Subclasses
 
 ROOM = 1e-9
@@ -59,13 +59,15 @@ class KLDivergence:
         input_bits = weighted_sum(combinations, log_ratio(combinations, self._records))
         self._entropy = rounded((input_bits + self._withheld * math.log2(self._records)) / self._records)
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The cross entropy if exactly the classes of the mask are kept."""
         kept = np.ones_like(kept) if self._monotone else kept
         counts = classes.counts
         suppressed = int(counts[~kept].sum()) + self._withheld
         bits = weighted_sum(counts[kept], self._expectation.if_kept(at, classes)[kept]) + self._pool(suppressed)
-        return Assessment((rounded(bits / self._records),))
+        return AssessedTransformation((rounded(bits / self._records),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the leaves at lo, and the class sizes at hi in place of those at lo."""

@@ -15,7 +15,7 @@ from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 
 
 class KLPerRecord:
@@ -55,7 +55,9 @@ class KLPerRecord:
         heaviest = np.sort(counts)[::-1]
         self._heaviest = np.append(0.0, np.cumsum(heaviest)), np.append(0.0, np.cumsum(heaviest * heaviest))
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The part of the divergence that depends on q, if exactly the classes of the mask are kept."""
         kept = np.ones_like(kept) if self._monotone else kept
         weights = self._weights_of(classes, nest(self._combinations, self._bottom, at, self._maps))
@@ -64,7 +66,7 @@ class KLPerRecord:
         if suppressed:
             weight = float(weights[~kept].sum()) + self._withheld
             bits += weight * self._expectation.if_suppressed(suppressed)
-        return Assessment((rounded(bits / self._records),))
+        return AssessedTransformation((rounded(bits / self._records),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the leaves at lo, the class sizes at hi, and the q of as many suppressed records as allowed."""

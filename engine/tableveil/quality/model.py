@@ -17,14 +17,14 @@ Table = tuple[NDArray[np.float64], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class AssessedTransformation:
     """The score of a transformation, which is compared, and its parts per quasi-identifier if it has any."""
 
     score: Score
     values: tuple[float, ...] = ()
 
 
-class Evidence(Protocol):
+class BoundEvidence(Protocol):
     """Evidence from one checked transformation `hi` about all x <= hi."""
 
     @property
@@ -46,14 +46,16 @@ class QualityModel(Protocol):
 
     @property
     def bounds_by_classes(self) -> bool:
-        """Whether `bound_between` offers more than `Evidence.bound`; it costs a count."""
+        """Whether `bound_between` offers more than `BoundEvidence.bound`; it costs a count."""
         ...
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The score at a transformation if exactly the classes of the mask are kept."""
         ...
 
-    def evidence(self, check: Check) -> Evidence:
+    def evidence(self, check: Check) -> BoundEvidence:
         """The evidence from a checked transformation about those below."""
         ...
 

@@ -15,7 +15,7 @@ from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import Game, PublisherPayoutModel, Success
 from tableveil.quality.aggregate import Score
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.quality.record_costs import RecordCosts
 
 
@@ -38,13 +38,15 @@ class PublisherPayout:
         self._bits = RecordCosts(counter.levels, counter.marginals(), log_leaves)
         self._per_bit = self._stakes.benefit / self._loss.bits if self._loss.bits else 0.0
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The sum if exactly the classes of the mask are kept."""
         released = classes.selected(kept)
         counts = released.counts
         costs = self._stakes.benefit * self._loss.of(released) + self._attacks(released)
         suppressed = self._counter.records - int(counts.sum())
-        return Assessment((rounded(weighted_sum(counts, costs) + suppressed * self._stakes.benefit),))
+        return AssessedTransformation((rounded(weighted_sum(counts, costs) + suppressed * self._stakes.benefit),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the records that are lost, and by the cost of attacks on classes of these sizes."""

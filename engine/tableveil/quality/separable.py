@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.quality.aggregate import Aggregation, Score
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality.model import AssessedTransformation, Table
 
 
 class TableEvidence:
@@ -57,10 +57,12 @@ class Separable(ABC):
         Entries above the level in `check.at` mean nothing.
         """
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         """The aggregate of the values."""
         values = self.values(at, classes, kept)
-        return Assessment(self.aggregation.score(values), values)
+        return AssessedTransformation(self.aggregation.score(values), values)
 
     def evidence(self, check: Check) -> TableEvidence:
         """The table of bounds."""

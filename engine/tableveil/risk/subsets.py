@@ -31,7 +31,7 @@ PIECE = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class CountedSubset:
     """One subset, counted.
 
     Attributes:
@@ -45,7 +45,7 @@ class Counted:
     unique: NDArray[np.int64]
 
 
-def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[Counted]:
+def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[CountedSubset]:
     """All subsets of 1 to `size` attributes, each after all of its own subsets with one attribute less.
 
     Subsets whose values have few combinations are counted in tables with a cell per combination. One pass over the
@@ -65,7 +65,7 @@ def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[Counted]:
             yield _sorted(frequencies, subset)
 
 
-def _in_tables(frequencies: Frequencies, wanted: Sequence[Subset]) -> Iterator[Counted]:
+def _in_tables(frequencies: Frequencies, wanted: Sequence[Subset]) -> Iterator[CountedSubset]:
     """Counts those of the wanted subsets that have few combinations."""
     number = len(frequencies.records)
     most = min(max(number, FEWEST_CELLS), MOST_CELLS) if number <= MOST_ROWS else 0
@@ -157,13 +157,13 @@ class _Table:
         # Sums of records stay below 2^shift; sums of rows' numbers above it may wrap around without harm.
         self._shift = shift
 
-    def counted(self, subset: Subset) -> Counted:
+    def counted(self, subset: Subset) -> CountedSubset:
         """Counts a subset of the table's attributes."""
         cells = self._summed(subset)
         cells = cells[cells != 0]
         counts = (cells & np.uint64((1 << self._shift) - 1)).view(np.int64)
         unique = (cells[counts == 1] >> np.uint64(self._shift)).view(np.int64)
-        return Counted(subset, counts, unique)
+        return CountedSubset(subset, counts, unique)
 
     def _summed(self, subset: Subset) -> NDArray[np.uint64]:
         """The cells of a subset, summed from those with one attribute more: the smallest, preferably present ones."""
@@ -180,7 +180,7 @@ class _Table:
         return self._cells[subset]
 
 
-def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
+def _sorted(frequencies: Frequencies, subset: Subset) -> CountedSubset:
     """Counts a subset by sorting keys together with the rows' numbers, in one 64-bit integer each."""
     rows = len(frequencies.records)
     bits = rows.bit_length()
@@ -192,7 +192,7 @@ def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
     keys >>= bits
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     counts = np.add.reduceat(frequencies.records[row], starts)
-    return Counted(subset, counts, row[starts[counts == 1]])
+    return CountedSubset(subset, counts, row[starts[counts == 1]])
 
 
 def records_by_values(frequencies: Frequencies, subset: Subset) -> NDArray[np.int64]:

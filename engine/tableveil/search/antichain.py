@@ -8,7 +8,7 @@ from enum import Enum
 from tableveil.lattice import Transformation
 
 
-class Inherited(Enum):
+class Inheritance(Enum):
     """The direction in which a property is inherited."""
 
     DOWNWARDS = "to all x <= it"
@@ -32,9 +32,9 @@ class Antichain:
 
     __slots__ = ("_root", "_sign", "_size", "nodes")
 
-    def __init__(self, inherited: Inherited) -> None:
+    def __init__(self, inherited: Inheritance) -> None:
         # Upwards is downwards with negated levels, so that the rest needs only one direction.
-        self._sign = 1 if inherited is Inherited.DOWNWARDS else -1
+        self._sign = 1 if inherited is Inheritance.DOWNWARDS else -1
         self._root: _Node | None = None
         self._size = 0
         self.nodes = 0

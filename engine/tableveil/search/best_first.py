@@ -37,8 +37,8 @@ import numpy as np
 
 from tableveil.control import Control, Progress, Stopped
 from tableveil.lattice import Lattice, Transformation
-from tableveil.quality import Evidence, Score
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.quality import BoundEvidence, Score
+from tableveil.search.antichain import Antichain, Inheritance
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import BY_QUALITY, BY_SUPPRESSION
 from tableveil.search.outcome import Key, SearchOutcome
@@ -89,9 +89,9 @@ class _BestFirst:
         self.findings = Findings(problem, control, report)
         self.open: list[_Open] = []
         self.checked: set[Transformation] = set()
-        self.too_many = Antichain(Inherited.DOWNWARDS)
-        self.few_enough = Antichain(Inherited.UPWARDS)
-        self.not_good_enough = Antichain(Inherited.UPWARDS)
+        self.too_many = Antichain(Inheritance.DOWNWARDS)
+        self.few_enough = Antichain(Inheritance.UPWARDS)
+        self.not_good_enough = Antichain(Inheritance.UPWARDS)
         self.witnesses = _Witnesses(len(self.lattice.top))
         # Unchecked transformations known to have too many records in small classes.
         self.by_suppression = 0
@@ -191,7 +191,7 @@ class _BestFirst:
                 heapq.heappop(steps)
         return path
 
-    def check(self, y: Transformation) -> Evidence | None:
+    def check(self, y: Transformation) -> BoundEvidence | None:
         """Checks y and keeps the findings for others; returns its evidence, or None if it has too many."""
         check = None if self.findings.ruled_out(y) else self.findings.check(y)
         self.checked.add(y)
@@ -247,10 +247,10 @@ class _Witnesses:
     def __init__(self, attributes: int) -> None:
         self._at = np.zeros((WITNESSES, attributes), np.int16)
         self._below = np.zeros(WITNESSES, np.int64)
-        self._evidence: list[Evidence] = []
+        self._evidence: list[BoundEvidence] = []
         self._next = 0
 
-    def add(self, y: Transformation, below: int, evidence: Evidence) -> None:
+    def add(self, y: Transformation, below: int, evidence: BoundEvidence) -> None:
         """Keeps a checked transformation, with `below` records in small classes, in place of the oldest."""
         if len(self._evidence) < WITNESSES:
             self._evidence.append(evidence)
@@ -272,7 +272,7 @@ class _Witnesses:
         return beaten((strongest.bound(x), sum(x), x))
 
 
-def _rises(lattice: Lattice, evidence: Evidence) -> list[list[float]]:
+def _rises(lattice: Lattice, evidence: BoundEvidence) -> list[list[float]]:
     """Per axis and level, the next level's contribution to the score, by the evidence's guide."""
     steps = [np.diff(column).tolist() for column in evidence.guide]
     return [[sum(levels) for levels in zip(*(steps[j] for j in axis), strict=False)] for axis in lattice.axes]

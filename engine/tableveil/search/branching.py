@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tableveil.lattice import Axis, Lattice, Transformation
-from tableveil.quality import Evidence
+from tableveil.quality import BoundEvidence
 
 
 class Split(NamedTuple):
@@ -37,11 +37,11 @@ class Branching:
         self._all = (0.5, 1)
         self._best_cost: float | None = None
 
-    def found_best(self, evidence: Evidence, at: Transformation) -> None:
+    def found_best(self, evidence: BoundEvidence, at: Transformation) -> None:
         """The best transformation so far is at the end of the evidence's intervals."""
         self._best_cost = _cost(_rows(evidence), at)
 
-    def split(self, evidence: Evidence, lo: Transformation, hi: Transformation) -> Split:
+    def split(self, evidence: BoundEvidence, lo: Transformation, hi: Transformation) -> Split:
         """The place at which to split [lo, hi], which the evidence is about; the first of equally good places."""
         rows = _rows(evidence)
         cost = _cost(rows, lo)
@@ -61,7 +61,7 @@ class Branching:
                     best, found = gained, Split(axis, level, cost)
         return found
 
-    def learn(self, split: Split, lo: Transformation, evidence: Evidence | None) -> None:
+    def learn(self, split: Split, lo: Transformation, evidence: BoundEvidence | None) -> None:
         """Learns from checking the lower part of a split: its evidence, or None if it was excluded."""
         share = 1.0
         if evidence is not None:
@@ -74,7 +74,7 @@ class Branching:
         return 1.0 if self._best_cost is None else self._best_cost - cost
 
 
-def _rows(evidence: Evidence) -> list[list[float]]:
+def _rows(evidence: BoundEvidence) -> list[list[float]]:
     return [column.tolist() for column in evidence.guide]
 
 

@@ -15,7 +15,7 @@ from tableveil.search.problem import Problem, valid
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedRecords:
     """The records that one privacy rule rejects at a transformation, and those that no other rule rejects.
 
     The rule `binds` if the transformation fails, and would be valid without it.
@@ -45,7 +45,7 @@ class Neighbour:
     suppressed: int
     over: int
     score: float | None
-    rules: tuple[Rejected, ...]
+    rules: tuple[RejectedRecords, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> N
     )
 
 
-def _rejections(problem: Problem, classes: EquivalenceClasses, is_valid: bool) -> Iterator[Rejected]:
+def _rejections(problem: Problem, classes: EquivalenceClasses, is_valid: bool) -> Iterator[RejectedRecords]:
     privacy = problem.privacy
     rules = privacy.rules if isinstance(privacy, Conjunction) else (privacy,)
     rejected = np.array([~rule.releasable(classes) for rule in rules], np.bool_)
@@ -123,7 +123,7 @@ def _rejections(problem: Problem, classes: EquivalenceClasses, is_valid: bool) -
     for rule, gone in zip(rules, rejected, strict=True):
         only = gone & alone
         others = Conjunction(tuple(other for other in rules if other is not rule))
-        yield Rejected(
+        yield RejectedRecords(
             classes=int(np.count_nonzero(gone)),
             records=int(classes.counts[gone].sum()),
             only_classes=int(np.count_nonzero(only)),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, RememberingCounter
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress
 from tableveil.lattice import Transformation
-from tableveil.quality import Evidence, Score
+from tableveil.quality import BoundEvidence, Score
 from tableveil.search.outcome import Candidate, Key, SearchOutcome
 from tableveil.search.problem import Problem, valid
 
@@ -103,7 +103,7 @@ class Findings:
         nothing_suppressible = problem.suppressible == problem.counter.withheld
         return nothing_suppressible and problem.privacy.refuses_all_below(check.classes)
 
-    def consider(self, check: Check, evidence: Evidence) -> bool:
+    def consider(self, check: Check, evidence: BoundEvidence) -> bool:
         """Keeps a checked transformation if it is valid and among the best; returns whether it is the best so far."""
         # The evidence bounds the score at the transformation itself: often that is enough.
         if len(self._found) > RUNNERS_UP and (evidence.bound(check.at), sum(check.at), check.at) >= self._found[-1].key:

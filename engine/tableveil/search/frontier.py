@@ -29,7 +29,7 @@ from tableveil.classes import Check, ClassCounter, Marginals, RememberingCounter
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.privacy import ReleaseRule
-from tableveil.quality import Evidence, QualityModel, Score
+from tableveil.quality import BoundEvidence, QualityModel, Score
 from tableveil.search.branching import Branching
 from tableveil.search.findings import MEMORY_FOR_CLASSES
 from tableveil.search.intervals import MEMORY, bytes_of_interval
@@ -108,7 +108,7 @@ class _Row:
 
     rule: int
     limit: int
-    evidence: Evidence
+    evidence: BoundEvidence
     score: Score
 
 
@@ -244,7 +244,7 @@ class _Frontier:
 
     def enter(
         self, lo: Transformation, hi: Transformation, inherited: Sequence[tuple[int, Score | None]]
-    ) -> dict[int, Evidence]:
+    ) -> dict[int, BoundEvidence]:
         """Checks hi for these rules, and opens the interval for those that hi does not exclude.
 
         `inherited` has the known bounds of the scores for each rule.

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.control import Stopped
 from tableveil.lattice import Transformation
-from tableveil.quality import Evidence, Score
+from tableveil.quality import BoundEvidence, Score
 from tableveil.search.branching import Branching
 from tableveil.search.findings import Findings
 from tableveil.search.outcome import Key
@@ -46,7 +46,7 @@ class _Interval:
     number: int
     lo: Transformation
     hi: Transformation
-    evidence: Evidence
+    evidence: BoundEvidence
     sharpened: bool = False
 
 
@@ -103,7 +103,7 @@ class IntervalSearch:
         bounds = [interval.bound[0] for interval in (*self._heap[:1], *self._deep)]
         return min(bounds, default=None)
 
-    def found_elsewhere(self, evidence: Evidence, at: Transformation) -> None:
+    def found_elsewhere(self, evidence: BoundEvidence, at: Transformation) -> None:
         """Another search found the best transformation so far, and this is its evidence."""
         self._branching.found_best(evidence, at)
 
@@ -148,7 +148,7 @@ class IntervalSearch:
         self._branching.learn(split, lo, found)
         self._open(self._lattice.moved(lo, split.axis, split.level + 1), hi, interval.evidence, known)
 
-    def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> Evidence | None:
+    def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> BoundEvidence | None:
         """Checks hi, and opens the interval unless hi excludes it; `known` bounds its scores already."""
         check = None if self._findings.ruled_out(hi) else self._findings.check(hi)
         if check is None or self._findings.excluded(check):
@@ -160,7 +160,7 @@ class IntervalSearch:
         self._open(lo, hi, evidence, known)
         return evidence
 
-    def _open(self, lo: Transformation, hi: Transformation, evidence: Evidence, known: Score | None) -> None:
+    def _open(self, lo: Transformation, hi: Transformation, evidence: BoundEvidence, known: Score | None) -> None:
         """Opens an interval whose hi was checked."""
         score = evidence.bound(lo)
         if known is not None:

@@ -1,14 +1,14 @@
 """Usefulness of a release: distributions, statistics and associations, before and after."""
 
 from tableveil.usefulness.association import contingency, cramers_v
-from tableveil.usefulness.report import QUANTILES, Association, Bin, ColumnUtility, Spread, UtilityReport
+from tableveil.usefulness.report import QUANTILES, Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
 
 __all__ = [
     "QUANTILES",
     "Association",
     "Bin",
+    "ColumnSpread",
     "ColumnUtility",
-    "Spread",
     "UtilityReport",
     "contingency",
     "cramers_v",

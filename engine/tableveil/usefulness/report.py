@@ -17,7 +17,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ColumnSpread:
     """How a column spreads over its values, before or after.
 
     Attributes:
@@ -55,8 +55,8 @@ class ColumnUtility:
     treatment: str
     loss: float | None
     squared_error: bool
-    before: Spread
-    after: Spread
+    before: ColumnSpread
+    after: ColumnSpread
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import (
     MOST_COLUMNS,
     CsvFormat,
+    LoadRows,
     RejectedLine,
-    Rows,
     csv_rows,
     guess_csv,
     parquet_rows,
@@ -183,7 +183,7 @@ def _found(path: Path) -> list[Path]:
 
 
 @contextmanager
-def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile, most_columns: int) -> Iterator[Rows]:
+def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile, most_columns: int) -> Iterator[LoadRows]:
     if not file.HasField("csv"):
         yield parquet_rows(session, paths, most_columns)
         return

@@ -6,7 +6,7 @@ import itertools
 
 from google.protobuf import json_format
 
-from tableveil.classification.model import Assessment, Comparison, Measures
+from tableveil.classification.model import Assessment, ClassifierComparison, Measures
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
@@ -89,7 +89,7 @@ def _assessment(assessment: Assessment) -> v1.ClassAssessment:
     )
 
 
-def _comparison(comparison: Comparison) -> v1.ClassifierComparison:
+def _comparison(comparison: ClassifierComparison) -> v1.ClassifierComparison:
     original, anonymized = _measures(comparison.original), _measures(comparison.anonymized)
     return copied(comparison, v1.ClassifierComparison, original=original, anonymized=anonymized)
 

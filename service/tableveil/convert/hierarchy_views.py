@@ -10,7 +10,7 @@ from tableveil.convert.tables import table_from_proto
 from tableveil.dictionary import Coverage, Preview, PreviewRequest
 from tableveil.errors import InvalidError
 from tableveil.hierarchy import HierarchyDefinition, InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
-from tableveil.state.compare_hierarchies import Comparison, LevelDifference
+from tableveil.state.compare_hierarchies import HierarchyComparison, LevelDifference
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import policy_pb2
 
@@ -105,7 +105,7 @@ def _coverage(coverage: Coverage) -> v1.Coverage:
     )
 
 
-def comparison_to_proto(comparison: Comparison) -> v1.CompareHierarchiesResponse:
+def comparison_to_proto(comparison: HierarchyComparison) -> v1.CompareHierarchiesResponse:
     """The message for a comparison."""
     return v1.CompareHierarchiesResponse(
         earlier=stored_hierarchy_to_proto(comparison.earlier),

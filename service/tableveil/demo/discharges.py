@@ -58,14 +58,14 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WeightedChoice:
     """A weighted choice among the columns of a matrix, given a row: the rows' cumulative shares, end to end."""
 
     cumulative: NDArray[np.float64]
     columns: int
 
     @classmethod
-    def of(cls, weights: ArrayLike) -> Choice:
+    def of(cls, weights: ArrayLike) -> WeightedChoice:
         """The choice by `weights`, which need not sum to 1; a vector is a matrix of one row."""
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         shares = matrix.cumsum(axis=1)
@@ -122,16 +122,16 @@ _DAYS = np.array([diagnosis.days for diagnosis in DIAGNOSES], dtype=np.float64)
 _RATE = np.array([diagnosis.rate for diagnosis in DIAGNOSES], dtype=np.float64)
 _WINTER = np.array([diagnosis.winter for diagnosis in DIAGNOSES], dtype=np.int64)
 
-_DIAGNOSIS = Choice.of([diagnosis.frequency for diagnosis in DIAGNOSES])
-_ZIP_CODE = Choice.of([zip_code.population for zip_code in ZIP_CODES])
-_ETHNICITY = Choice.of(
+_DIAGNOSIS = WeightedChoice.of([diagnosis.frequency for diagnosis in DIAGNOSES])
+_ZIP_CODE = WeightedChoice.of([zip_code.population for zip_code in ZIP_CODES])
+_ETHNICITY = WeightedChoice.of(
     (1 - _DIVERSITY) * [e.rural for e in ETHNICITIES] + _DIVERSITY * [e.metropolitan for e in ETHNICITIES]
 )
 _MIXED = SEX_X * ((_FEMALE > 0) & (_FEMALE < 1))
-_SEX = Choice.of(np.stack([_FEMALE * (1 - _MIXED), (1 - _FEMALE) * (1 - _MIXED), _MIXED], axis=1))
-_DAY = Choice.of(_calendar())
-_FIRST_NAME = Choice.of(_first_names())
-_SURNAME = Choice.of(_surnames())
+_SEX = WeightedChoice.of(np.stack([_FEMALE * (1 - _MIXED), (1 - _FEMALE) * (1 - _MIXED), _MIXED], axis=1))
+_DAY = WeightedChoice.of(_calendar())
+_FIRST_NAME = WeightedChoice.of(_first_names())
+_SURNAME = WeightedChoice.of(_surnames())
 
 
 def batches(rows: int, seed: int) -> Iterator[pa.RecordBatch]:

@@ -21,7 +21,7 @@ class Mapping:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedNode:
     """A piece of the document that no field of a policy may hold."""
 
     found: str
@@ -29,7 +29,7 @@ class Refused:
     hint: str = ""
 
 
-Node = str | None | list["Node"] | Mapping | Refused
+Node = str | None | list["Node"] | Mapping | RefusedNode
 """A scalar is its source text; None is a missing value (`null`, `~`, nothing)."""
 
 

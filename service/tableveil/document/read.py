@@ -19,7 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from tableveil.document.json_text import parse_json
-from tableveil.document.nodes import DOCUMENT, Mapping, Node, Refused, UnreadableError, line_and_column
+from tableveil.document.nodes import DOCUMENT, Mapping, Node, RefusedNode, UnreadableError, line_and_column
 from tableveil.document.scalars import convert_scalar
 from tableveil.document.yaml_text import parse_yaml
 from tableveil.errors import Fault, nearest, shortened
@@ -95,7 +95,7 @@ def parse_document(text: bytes | str, syntax: Syntax, whose: str) -> Mapping:
     root = _PARSERS[syntax](_decoded(text))
     if isinstance(root, Mapping):
         return root
-    if isinstance(root, Refused):
+    if isinstance(root, RefusedNode):
         raise UnreadableError(root.found, root.expected, root.hint)
     # Such a file may be anything: not even its first words are quoted.
     raise UnreadableError("only a text" if isinstance(root, str) else _kind(root), f"a mapping of {whose} fields")
@@ -145,7 +145,7 @@ class _Walk:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def refuse(self, path: str, why: Refused) -> None:
+    def refuse(self, path: str, why: RefusedNode) -> None:
         self.faults.append(Fault(path, why.found, why.expected, why.hint))
 
     def message(self, message: Message, node: Mapping, path: str) -> None:
@@ -154,12 +154,12 @@ class _Walk:
         for name, child in node.entries:
             field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
             below = _below(path, field.name if field is not None else name)
-            if isinstance(child, Refused):
+            if isinstance(child, RefusedNode):
                 self.refuse(below, child)
             elif field is None:
                 self.refuse(below, _unknown(name, descriptor))
             elif field.name in seen:
-                self.refuse(below, Refused("the field more than once", "each field once"))
+                self.refuse(below, RefusedNode("the field more than once", "each field once"))
             elif child is not None:
                 self._field(message, field, child, below)
             seen.add(field.name if field is not None else name)
@@ -169,7 +169,7 @@ class _Walk:
             other = message.WhichOneof(field.containing_oneof.name)
             if other is not None:
                 names = " or ".join(member.name for member in field.containing_oneof.fields)
-                self.refuse(path, Refused(f"{field.name} beside {other}", f"only one of {names}"))
+                self.refuse(path, RefusedNode(f"{field.name} beside {other}", f"only one of {names}"))
                 return
         if _is_map(field):
             self._map(getattr(message, field.name), field, node, path)
@@ -186,7 +186,7 @@ class _Walk:
 
     def _repeated(self, values: Any, field: FieldDescriptor, node: Node, path: str) -> None:
         if not isinstance(node, list):
-            self.refuse(path, Refused(_kind(node), "a list"))
+            self.refuse(path, RefusedNode(_kind(node), "a list"))
             return
         for index, item in enumerate(node):
             below = f"{path}[{index}]"
@@ -201,7 +201,7 @@ class _Walk:
     def _map(self, values: Any, field: FieldDescriptor, node: Node, path: str) -> None:
         """A map of texts to scalars."""
         if not isinstance(node, Mapping):
-            self.refuse(path, Refused(_kind(node), "a mapping"))
+            self.refuse(path, RefusedNode(_kind(node), "a mapping"))
             return
         key_field, value_field = (_entry(field).fields_by_name[name] for name in ("key", "value"))
         for name, child in node.entries:
@@ -209,7 +209,7 @@ class _Walk:
             key = self._scalar(key_field, name, below)
             value = self._scalar(value_field, child, below)
             if key is not None and key in values:
-                self.refuse(below, Refused("the name more than once", "each name once"))
+                self.refuse(below, RefusedNode("the name more than once", "each name once"))
             elif key is not None:
                 # A placeholder for an unreadable value, so that its name does not count as missing.
                 values[key] = 0 if value is None else value
@@ -220,21 +220,21 @@ class _Walk:
             self.message(message, node, path)
         elif form is not None and isinstance(node, list):
             self._field(message, _descriptor(message).fields_by_name[form], node, f"{path}.{form}")
-        elif isinstance(node, Refused):
+        elif isinstance(node, RefusedNode):
             self.refuse(path, node)
         else:
             names = ", ".join(message.DESCRIPTOR.fields_by_name) or "none"
             expected = f"a mapping with the fields {names}{' or a list' if form else ''}"
-            self.refuse(path, Refused(_kind(node), expected, _in_parts(message, node)))
+            self.refuse(path, RefusedNode(_kind(node), expected, _in_parts(message, node)))
 
     def _scalar(self, field: FieldDescriptor, node: Node, path: str) -> str | int | float | bool | None:
         if isinstance(node, str):
             value = convert_scalar(field, node)
         elif node is None:
-            value = Refused("nothing", "a value", """Quote it if this text is meant: "null".""")
+            value = RefusedNode("nothing", "a value", """Quote it if this text is meant: "null".""")
         else:
-            value = node if isinstance(node, Refused) else Refused(_kind(node), "a single value")
-        if not isinstance(value, Refused):
+            value = node if isinstance(node, RefusedNode) else RefusedNode(_kind(node), "a single value")
+        if not isinstance(value, RefusedNode):
             return value
         self.refuse(path, value)
         return None
@@ -273,10 +273,10 @@ def _cut(name: str) -> str:
     return name if len(name) <= 120 else f"{name[:120]}…"
 
 
-def _unknown(name: str, descriptor: Descriptor) -> Refused:
+def _unknown(name: str, descriptor: Descriptor) -> RefusedNode:
     names = list(descriptor.fields_by_name)
     expected = f"one of the fields {', '.join(names)}" if names else "no fields"
-    return Refused("an unknown field", expected, nearest(name, names))
+    return RefusedNode("an unknown field", expected, nearest(name, names))
 
 
 def _kind(node: Node) -> str:

@@ -11,7 +11,7 @@ from tableveil.document.nodes import (
     DEEPEST,
     Mapping,
     Node,
-    Refused,
+    RefusedNode,
     UnreadableError,
     line_and_column,
     place,
@@ -24,7 +24,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # Replaces the value of a null key, a list or a mapping.
-_NAMELESS = Refused("a key that is no text", "the name of a field")
+_NAMELESS = RefusedNode("a key that is no text", "the name of a field")
 
 # The parser in C is ten times faster; wheels have it, some builds from source do not.
 _LOADER = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
@@ -74,7 +74,7 @@ class _Open:
     def __init__(self, container: list[Node] | Mapping) -> None:
         self._container = container
         self._key: str | None = None
-        self._refused: Refused | None = None
+        self._refused: RefusedNode | None = None
 
     def add(self, node: Node) -> None:
         if isinstance(self._container, list):
@@ -83,23 +83,25 @@ class _Open:
             if isinstance(node, str):
                 self._key, self._refused = node, None
             else:
-                self._key, self._refused = "?", node if isinstance(node, Refused) else _NAMELESS
+                self._key, self._refused = "?", node if isinstance(node, RefusedNode) else _NAMELESS
         else:
             self._container.entries.append((self._key, self._refused or node))
             self._key = None
 
 
-def _refusal(event: yaml.NodeEvent) -> Refused | None:
+def _refusal(event: yaml.NodeEvent) -> RefusedNode | None:
     if event.anchor is not None:
         return _without_anchors("an anchor")
     if getattr(event, "tag", None) is not None:
-        return Refused("a YAML tag", "no tags", "The field decides the type; a text that begins with ! needs quotes.")
+        return RefusedNode(
+            "a YAML tag", "no tags", "The field decides the type; a text that begins with ! needs quotes."
+        )
     return None
 
 
-def _without_anchors(found: str) -> Refused:
+def _without_anchors(found: str) -> RefusedNode:
     hint = "Write the value out wherever it is needed; a text that begins with * or & needs quotes."
-    return Refused(found, "a document without anchors and aliases", hint)
+    return RefusedNode(found, "a document without anchors and aliases", hint)
 
 
 def _line(event: yaml.Event) -> str:

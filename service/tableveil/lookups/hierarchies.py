@@ -13,7 +13,7 @@ from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shorte
 from tableveil.hierarchy import StoredLevels, check_levels, schema_of
 from tableveil.source.tables import owned_schemas
 from tableveil.state import hierarchies
-from tableveil.state.compare_hierarchies import Comparison, compare
+from tableveil.state.compare_hierarchies import HierarchyComparison, compare
 from tableveil.state.hierarchies import Stored
 
 LONGEST_ORIGIN = 1000
@@ -68,7 +68,7 @@ class Hierarchies:
 
     def compare(
         self, earlier: StoredLevels, later: StoredLevels, examples: int, control: Control | None = None
-    ) -> Comparison:
+    ) -> HierarchyComparison:
         """The differences between two versions, with up to `examples` values of each kind.
 
         Raises:

@@ -15,7 +15,7 @@ from tableveil.control import Progress
 from tableveil.errors import ConflictError, Fault, shortened
 from tableveil.features.figures import check_figures, write_figures
 from tableveil.features.paired import Paired, pair
-from tableveil.features.sampled import NULL_NAME, Labels, Sample, draw_sample, labels_of
+from tableveil.features.sampled import NULL_NAME, Sample, SampledLabels, draw_sample, labels_of
 from tableveil.features.unpaired import set_beside
 from tableveil.lifecycle import writing
 from tableveil.pipelines.assessed_release import (
@@ -51,7 +51,7 @@ class _Looked:
     """
 
     sample: Sample
-    classes: tuple[Labels, ...]
+    classes: tuple[SampledLabels, ...]
     records: tuple[ClassifiedRecords, ...]
     paired: Paired | None = None
 
@@ -142,7 +142,9 @@ def _check_approval(job: JobContext, schema: str) -> None:
         )
 
 
-def _check_records(request: ClassificationRequest, sample: Sample, classes: tuple[Labels, ...]) -> Iterator[Fault]:
+def _check_records(
+    request: ClassificationRequest, sample: Sample, classes: tuple[SampledLabels, ...]
+) -> Iterator[Fault]:
     if sample.records < request.folds:
         found = f"{request.folds}, of {sample.records} records"
         yield Fault("folds", found, f"at most {sample.records}" if sample.records > 1 else "a release of more records")
@@ -154,7 +156,12 @@ def _check_records(request: ClassificationRequest, sample: Sample, classes: tupl
 
 
 def _beside(
-    session: Session, assessed: Assessed, sample: Sample, classes: tuple[Labels, ...], read: Dictionaries, seed: int
+    session: Session,
+    assessed: Assessed,
+    sample: Sample,
+    classes: tuple[SampledLabels, ...],
+    read: Dictionaries,
+    seed: int,
 ) -> _Looked:
     rows, by_column = written_rows(session, assessed), dict(zip(assessed.classes, classes, strict=True))
     bounds = zip(read.generalized, read.lattice.bottom, read.lattice.top, strict=True)
@@ -163,7 +170,7 @@ def _beside(
     return _Looked(sample, classes, tuple(records))
 
 
-def _paired(assessed: Assessed, sample: Sample, classes: tuple[Labels, ...], paired: Paired) -> _Looked:
+def _paired(assessed: Assessed, sample: Sample, classes: tuple[SampledLabels, ...], paired: Paired) -> _Looked:
     features = tuple(paired.feature(name) for name in assessed.features)
     records = (
         ClassifiedRecords(features, name, labels.codes, labels.names, paired.kept)
@@ -229,7 +236,7 @@ def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tupl
             )
 
 
-def _without_class(classes: tuple[Labels, ...], assessments: tuple[Assessment, ...]) -> Iterator[str]:
+def _without_class(classes: tuple[SampledLabels, ...], assessments: tuple[Assessment, ...]) -> Iterator[str]:
     for labels, assessment in zip(classes, assessments, strict=True):
         if None in labels.texts:
             without = _count(labels.codes, labels.texts.index(None))

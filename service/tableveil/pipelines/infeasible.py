@@ -14,7 +14,7 @@ from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role, S
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.search import Candidate, Infeasible, Problem
-from tableveil.search.relaxing import Found, Relaxed, Requirement, Unmet, refusal, ways_of
+from tableveil.search.relaxing import Relaxed, RelaxedOutcome, Requirement, Unmet, refusal, ways_of
 
 LIMIT = "suppression_limit"
 TIME_LIMIT = "search.time_limit_seconds"
@@ -275,7 +275,9 @@ def _refused(rule: ReleaseRule, released: EquivalenceClasses, pool: EquivalenceC
     return " and ".join(filter(None, [classes, kept]))
 
 
-def values_unprotected(policy: Policy, unmet: Sequence[Unmet], by_all: Found, complete: bool) -> InfeasibleError:
+def values_unprotected(
+    policy: Policy, unmet: Sequence[Unmet], by_all: RelaxedOutcome, complete: bool
+) -> InfeasibleError:
     """The error for values that a choice made without looking at them does not protect.
 
     `by_all` says whether all models together could choose something. If the search was not `complete`, another run may

@@ -7,7 +7,7 @@ from tableveil.counting import BaseHistogram
 from tableveil.dictionary import JointDictionary, build_joint
 from tableveil.errors import Fault
 from tableveil.policy import ClassificationModel, Policy
-from tableveil.quality import Features, Told
+from tableveil.quality import ClassColumn, Features
 from tableveil.source import Source
 
 
@@ -40,5 +40,5 @@ def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
         if not model.features or attribute.column in model.features
     ]
     first = len(base.sensitive) + len(base.aggregated)
-    told = [Told(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
+    told = [ClassColumn(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
     return Features(tuple(attributes), tuple(told))

@@ -35,7 +35,7 @@ from tableveil.policy import (
     described,
 )
 from tableveil.privacy import ReleaseRule
-from tableveil.quality import Classification
+from tableveil.quality import ClassificationQuality
 from tableveil.quality.aggregate import Aggregation
 from tableveil.release.by_combination import ByCombination
 from tableveil.search import may_be_kept
@@ -174,5 +174,5 @@ def penalties(
     # Without a quasi-identifier among the features, all classes have the same labels.
     labels = np.column_stack([np.zeros(len(of_features), np.int64), of_features])
     groups = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
-    scored = Classification(model, counter, features, problem.suppressible)
+    scored = ClassificationQuality(model, counter, features, problem.suppressible)
     return scored.share(released_classes(problem, found), groups)

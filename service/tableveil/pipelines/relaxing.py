@@ -21,7 +21,7 @@ from tableveil.pipelines.read import Counted
 from tableveil.policy import Choose, Policy, SuppressedRecords
 from tableveil.release import check_one_meaning
 from tableveil.search import Problem
-from tableveil.search.relaxing import Found, LatticeQuestions, ProblemOf, Relaxed, relax, relax_judged
+from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Relaxed, RelaxedOutcome, relax, relax_judged
 
 MOST_SECONDS = 5.0
 """People wait for an answer that is no release."""
@@ -43,7 +43,7 @@ def relaxed(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogr
     return relax(policy, asked, tops, problem.counter.records, job.control, seconds_for(policy), proven)
 
 
-def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram) -> Found:
+def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram) -> RelaxedOutcome:
     """Whether anything meets a policy whose models all take part in choosing, if that can be found out in time.
 
     Raises:

@@ -33,8 +33,8 @@ from tableveil.loading import (
     CsvFormat,
     FileFormat,
     LoadDirectory,
+    LoadRows,
     RejectedLine,
-    Rows,
     allowed_file,
     append,
     check_names,
@@ -229,7 +229,7 @@ class Loads:
         return number, rejected
 
     @contextmanager
-    def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[Rows]:
+    def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[LoadRows]:
         if stream is not None:
             with _incoming(session, stream, self._most_columns) as rows:
                 yield rows
@@ -326,7 +326,7 @@ def _known(ledger: Ledger, request: LoadRequest, target: TableReference, digest:
 
 
 @contextmanager
-def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[Rows]:
+def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[LoadRows]:
     """The stream as rows. The stream's own error replaces the database's account of it."""
     # The database silently renames columns that differ from another only in case.
     check_names(stream.reader.schema.names, most_columns)
@@ -336,7 +336,7 @@ def _incoming(session: Session, stream: Stream, most_columns: int) -> Iterator[R
         columns = check_types(session, query)
     try:
         with session.relation(_INCOMING, stream.reader):
-            yield Rows(query, columns, lambda _: stream.end()[1])
+            yield LoadRows(query, columns, lambda _: stream.end()[1])
     except InternalError as error:
         if error.code == "DATABASE_ERROR":
             stream.end()

@@ -15,7 +15,7 @@ from tableveil.state.jobs import Event, JobPhase
 SECONDS_BETWEEN_STORED_PROGRESS = 1.0
 
 
-class Change(Protocol):
+class StateChange(Protocol):
     """See `__call__`."""
 
     def __call__(self, **changes: object) -> None:
@@ -26,7 +26,7 @@ class Change(Protocol):
 class Recorder:
     """Records the reports of one job. The session is its own: the job's may be in the middle of a transaction."""
 
-    def __init__(self, ledger: Ledger, number: int, change: Change) -> None:
+    def __init__(self, ledger: Ledger, number: int, change: StateChange) -> None:
         self._ledger = ledger
         self._number = number
         self._change = change

@@ -33,7 +33,7 @@ Request = TypeVar("Request", bound=Message)
 Answer = TypeVar("Answer", bound=Message)
 
 
-class Meter(Protocol):
+class CallMeter(Protocol):
     """Counts calls."""
 
     def began(self, call: Call) -> None:
@@ -43,7 +43,7 @@ class Meter(Protocol):
         """It has its code."""
 
 
-class FairUse(Protocol):
+class CallLimits(Protocol):
     """Limits the calls of each principal."""
 
     def admitted(self, call: Call) -> AbstractContextManager[None]:
@@ -57,7 +57,7 @@ class Authorizer(Protocol):
         """Raises `DeniedError`, or `NotFoundError` if the caller may not even know that something is there."""
 
 
-class Audit(Protocol):
+class CallAudit(Protocol):
     """Records calls."""
 
     def begin(self, call: Call) -> None:
@@ -75,9 +75,9 @@ class Doors:
         methods: Mapping[str, MethodAccess],
         authenticator: Authenticator,
         authorizer: Authorizer,
-        audit: Audit | None = None,
-        fair_use: FairUse | None = None,
-        meter: Meter | None = None,
+        audit: CallAudit | None = None,
+        fair_use: CallLimits | None = None,
+        meter: CallMeter | None = None,
     ) -> None:
         self._methods = methods
         self._authenticator = authenticator

@@ -14,7 +14,7 @@ from tableveil.fair_use import Places
 from tableveil.runtime.model import Failure
 from tableveil.server.call import Call
 from tableveil.server.doors import Doors
-from tableveil.server.idle import IdleStreams, Stream
+from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.requests import receive
 from tableveil.server.status import status_of
 from tableveil.serving.settings import (
@@ -95,7 +95,7 @@ class HealthCalls:
         context: grpc.ServicerContext,
     ) -> Any:
         with self._messages.taken(context.cancel):
-            return receive(call, handler, requests, Stream(self._idle, context))
+            return receive(call, handler, requests, CallStream(self._idle, context))
 
 
 class _Threads(ThreadPoolExecutor):

@@ -22,16 +22,16 @@ class IdleStreams:
         """`seconds` is how long a stream may wait for its client."""
         self.seconds = seconds
         self._lock = threading.Lock()
-        self._waiting: dict[Stream, float] = {}
+        self._waiting: dict[CallStream, float] = {}
         self._closed = threading.Event()
         threading.Thread(target=self._look_after, name="tableveil-idle", daemon=True).start()
 
-    def began(self, stream: Stream) -> None:
+    def began(self, stream: CallStream) -> None:
         """A stream begins to wait."""
         with self._lock:
             self._waiting[stream] = time.monotonic()
 
-    def ended(self, stream: Stream) -> float:
+    def ended(self, stream: CallStream) -> float:
         """A stream has its client again; returns the seconds that it waited."""
         with self._lock:
             return time.monotonic() - self._waiting.pop(stream)
@@ -52,7 +52,7 @@ class IdleStreams:
             context.cancel()
 
 
-class Stream:
+class CallStream:
     """One direction of a call, with the seconds that are `left` to wait for its client."""
 
     def __init__(self, streams: IdleStreams, context: grpc.ServicerContext) -> None:

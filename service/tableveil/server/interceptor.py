@@ -11,7 +11,7 @@ import grpc
 from tableveil.server.call import Call
 from tableveil.server.doors import Doors
 from tableveil.server.health_calls import HealthCalls
-from tableveil.server.idle import IdleStreams, Stream
+from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.methods import HEALTH
 from tableveil.server.requests import read, receive
 from tableveil.server.slots import Slots
@@ -62,7 +62,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
             with self._doors.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
-                request = receive(call, handler, requests, Stream(self._idle, context))
+                request = receive(call, handler, requests, CallStream(self._idle, context))
                 call.response = handler.unary_unary(self._doors.enter(call, request), context)
                 return call.response
 
@@ -81,7 +81,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
             with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.unary_stream is not None
-                request = receive(call, handler, requests, Stream(self._idle, context))
+                request = receive(call, handler, requests, CallStream(self._idle, context))
                 asked = self._doors.enter(call, request)
                 yield from self._sent(call, handler.unary_stream(asked, context), context)
 
@@ -104,7 +104,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         context: grpc.ServicerContext,
     ) -> Iterator[Any]:
         """The requests of a stream, once the first one, which says what it is about, was let in."""
-        stream = Stream(self._idle, context)
+        stream = CallStream(self._idle, context)
 
         def following() -> Iterator[Any]:
             while True:
@@ -124,7 +124,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         return received if first is None else chain([first], received)
 
     def _sent(self, call: Call, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-        stream = Stream(self._idle, context)
+        stream = CallStream(self._idle, context)
         for response in responses:
             call.check_caller()
             # gRPC asks for the next one when this one is on its way, which flow control may delay.

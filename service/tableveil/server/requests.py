@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError
 
 from tableveil.errors import InvalidError
 from tableveil.server.call import Call
-from tableveil.server.idle import Stream
+from tableveil.server.idle import CallStream
 
 
-def receive(call: Call, handler: grpc.RpcMethodHandler[Any, Any], requests: Iterator[bytes], stream: Stream) -> Any:
+def receive(call: Call, handler: grpc.RpcMethodHandler[Any, Any], requests: Iterator[bytes], stream: CallStream) -> Any:
     """The request of a method that takes one; gRPC receives its message only now.
 
     Raises:

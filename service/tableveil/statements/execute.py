@@ -16,7 +16,7 @@ from tableveil.statements.statement import (
     CreateAnonymized,
     CreateSchema,
     Decide,
-    Grant,
+    GrantStatement,
     Promote,
     Refresh,
     SetPrivacy,
@@ -25,10 +25,10 @@ from tableveil.statements.statement import (
     ShowPrivacy,
     ShowReleases,
     ShowRisk,
-    Target,
+    StatementTarget,
     Withdraw,
 )
-from tableveil.statements.values import Places
+from tableveil.statements.values import FieldPlaces
 from tableveil.v1.access_service_pb2 import (
     AddGrantRequest,
     GrantRule,
@@ -97,9 +97,9 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case Decide(name, approved, note):
             decision = ApproveReleaseRequest if approved else RejectReleaseRequest
             return ExecuteStatementResponse(release=call(decision(name=name, note=note)))
-        case Grant(rule, taken=False):
+        case GrantStatement(rule, taken=False):
             return ExecuteStatementResponse(grant=call(AddGrantRequest(rule=rule)))
-        case Grant(rule):
+        case GrantStatement(rule):
             return ExecuteStatementResponse(removed_grant=_removed(rule, call))
         case CreateSchema(name):
             return ExecuteStatementResponse(schema=call(CreateSchemaRequest(schema=name)))
@@ -119,7 +119,7 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             return ExecuteStatementResponse(job=job)
 
 
-def _standing(target: Target, call: Call) -> str:
+def _standing(target: StatementTarget, call: Call) -> str:
     """The name of the release whose objects stand in a table or view."""
     for release in call(ListReleasesRequest(target=target.reference)).releases:
         return str(release.name)
@@ -175,7 +175,7 @@ def _same(one: GrantRule, other: GrantRule) -> bool:
 
 
 @contextmanager
-def _placed(places: Places) -> Iterator[None]:
+def _placed(places: FieldPlaces) -> Iterator[None]:
     """Puts the places of a policy's faults into the error that has them."""
     try:
         yield

@@ -17,7 +17,7 @@ from tableveil.statements.statement import (
     CreateAnonymized,
     CreateSchema,
     Decide,
-    Grant,
+    GrantStatement,
     Promote,
     Refresh,
     SetPrivacy,
@@ -27,11 +27,11 @@ from tableveil.statements.statement import (
     ShowReleases,
     ShowRisk,
     Statement,
-    Target,
+    StatementTarget,
     Withdraw,
 )
-from tableveil.statements.tokens import Tokens
-from tableveil.statements.values import Places, Values
+from tableveil.statements.tokens import StatementTokens
+from tableveil.statements.values import FieldPlaces, Values
 from tableveil.v1 import access_pb2, policy_pb2
 from tableveil.v1.access_service_pb2 import GrantRule
 from tableveil.v1.privacy_service_pb2 import Privacy
@@ -54,7 +54,7 @@ def parse(text: str) -> Statement:
         InvalidError: it is none; the faults' fields are lines and columns. A policy is not judged yet, but has the
             fields that the statement gives it.
     """
-    tokens = Tokens(text)
+    tokens = StatementTokens(text)
     for word, read in _STATEMENTS.items():
         if tokens.accept(word):
             statement = read(tokens)
@@ -65,12 +65,12 @@ def parse(text: str) -> Statement:
     tokens.refuse_next()
 
 
-def _explain(tokens: Tokens) -> Statement:
+def _explain(tokens: StatementTokens) -> Statement:
     tokens.expect("CREATE")
     return _create(tokens, dry_run=True)
 
 
-def _alter(tokens: Tokens) -> Statement:
+def _alter(tokens: StatementTokens) -> Statement:
     if tokens.accept("SCHEMA"):
         schema = tokens.name("a name")
         tokens.expect("SET", "JOINT_K", "=")
@@ -79,7 +79,7 @@ def _alter(tokens: Tokens) -> Statement:
             tokens.expect("FALSE")
         return SetSchemaRule(schema, joint_k)
     tokens.expect("TABLE")
-    places = Places(tokens)
+    places = FieldPlaces(tokens)
     places.note("source")
     table = _table(tokens)
     tokens.expect("SET", "PRIVACY")
@@ -89,28 +89,28 @@ def _alter(tokens: Tokens) -> Statement:
     return SetPrivacy(table, privacy, places)
 
 
-def _refresh(tokens: Tokens) -> Statement:
+def _refresh(tokens: StatementTokens) -> Statement:
     target = _target(tokens)
     return Refresh(target, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
 
 
-def _drop(tokens: Tokens) -> Statement:
+def _drop(tokens: StatementTokens) -> Statement:
     return Withdraw(_target(tokens), _reason(tokens))
 
 
-def _promote(tokens: Tokens) -> Statement:
+def _promote(tokens: StatementTokens) -> Statement:
     tokens.expect("RELEASE")
     name = f"releases/{tokens.whole_number()}"
     return Promote(name, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
 
 
-def _decide(tokens: Tokens, *, approved: bool) -> Statement:
+def _decide(tokens: StatementTokens, *, approved: bool) -> Statement:
     tokens.expect("RELEASE")
     name = f"releases/{tokens.whole_number()}"
     return Decide(name, approved, _reason(tokens))
 
 
-def _grant(tokens: Tokens, *, taken: bool) -> Statement:
+def _grant(tokens: StatementTokens, *, taken: bool) -> Statement:
     tokens.expect("SELECT", "ON")
     table = _target(tokens).reference
     tokens.expect("FROM" if taken else "TO")
@@ -119,30 +119,30 @@ def _grant(tokens: Tokens, *, taken: bool) -> Statement:
         rule.group = tokens.name("a group")
     else:
         rule.principal = tokens.name("a principal")
-    return Grant(rule, taken)
+    return GrantStatement(rule, taken)
 
 
-def _reason(tokens: Tokens) -> str:
+def _reason(tokens: StatementTokens) -> str:
     tokens.expect(_BECAUSE)
     return tokens.string("a reason in quotes")
 
 
-def _target(tokens: Tokens) -> Target:
+def _target(tokens: StatementTokens) -> StatementTarget:
     tokens.expect("ANONYMIZED")
     if not tokens.accept("TABLE"):
         tokens.expect("VIEW")
     place = tokens.place(tokens.offset)
-    return Target(_table(tokens, "schema", "table"), place)
+    return StatementTarget(_table(tokens, "schema", "table"), place)
 
 
-def _table(tokens: Tokens, *parts: str) -> policy_pb2.TableReference:
+def _table(tokens: StatementTokens, *parts: str) -> policy_pb2.TableReference:
     """The table of a name, which has as many parts as a reference unless told."""
     reference = policy_pb2.TableReference()
     fill(reference, Mapping(_named(tokens, tokens.names("a name"), *(parts or ("catalog", "schema", "table")))))
     return reference
 
 
-def _show(tokens: Tokens) -> Statement:
+def _show(tokens: StatementTokens) -> Statement:
     if tokens.accept("CREATE"):
         return ShowCreate(_target(tokens))
     for word, shown in (("PRIVACY", ShowPrivacy), ("RISK", ShowRisk)):
@@ -153,12 +153,12 @@ def _show(tokens: Tokens) -> Statement:
     return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
 
 
-def _create_any(tokens: Tokens) -> Statement:
+def _create_any(tokens: StatementTokens) -> Statement:
     return CreateSchema(tokens.name("a name")) if tokens.accept("SCHEMA") else _create(tokens)
 
 
-def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
-    places = Places(tokens)
+def _create(tokens: StatementTokens, *, dry_run: bool = False) -> Statement:
+    places = FieldPlaces(tokens)
     release = Mapping()
     if tokens.accept("OR", "REPLACE"):
         release.entries.append(("if_exists", "REPLACE"))
@@ -191,7 +191,7 @@ def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
 class _Options:
     """Reads the clause WITH into the fields of a policy."""
 
-    def __init__(self, tokens: Tokens, places: Places, policy: Mapping) -> None:
+    def __init__(self, tokens: StatementTokens, places: FieldPlaces, policy: Mapping) -> None:
         self._tokens = tokens
         self._places = places
         self._values = Values(tokens, places)
@@ -247,7 +247,7 @@ class _Options:
         self._policy.entries.append((name, node))
 
 
-def _named(tokens: Tokens, names: list[str], *fields: str) -> list[tuple[str, Node]]:
+def _named(tokens: StatementTokens, names: list[str], *fields: str) -> list[tuple[str, Node]]:
     """The names that were read last as the last of these fields."""
     if len(names) > len(fields):
         hint = "A release is written to its source's database or warehouse." if "catalog" not in fields else ""
@@ -260,7 +260,7 @@ def invalid(faults: Sequence[Fault]) -> InvalidError:
     return InvalidError.about("STATEMENT_INVALID", "the statement is invalid", faults)
 
 
-_STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
+_STATEMENTS: AnyMapping[str, Callable[[StatementTokens], Statement]] = {
     "CREATE": _create_any,
     "EXPLAIN": _explain,
     "ALTER": _alter,

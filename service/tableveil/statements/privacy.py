@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tableveil.document.nodes import Mapping, Node
-from tableveil.statements.tokens import Tokens
-from tableveil.statements.values import Places, Values
+from tableveil.statements.tokens import StatementTokens
+from tableveil.statements.values import FieldPlaces, Values
 from tableveil.v1 import policy_pb2
 
 ROLES = ("IDENTIFYING", "QUASI_IDENTIFIER", "SENSITIVE", "INSENSITIVE")
@@ -15,7 +15,7 @@ _FIELDS = policy_pb2.Attribute.DESCRIPTOR.fields_by_name
 class PrivacyClause:
     """Reads the clause into the fields of a policy; the next token opens its bracket."""
 
-    def __init__(self, tokens: Tokens, places: Places) -> None:
+    def __init__(self, tokens: StatementTokens, places: FieldPlaces) -> None:
         self._tokens = tokens
         self._places = places
         self._values = Values(tokens, places)

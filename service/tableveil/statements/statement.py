@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.statements.values import Places
+from tableveil.statements.values import FieldPlaces
 from tableveil.v1 import access_service_pb2, policy_pb2, privacy_service_pb2
 
 
@@ -13,7 +13,7 @@ class CreateAnonymized:
     """Makes a release or a trial, or tells what it would be."""
 
     policy: policy_pb2.Policy
-    places: Places
+    places: FieldPlaces
     dry_run: bool
     trial: bool
 
@@ -24,11 +24,11 @@ class SetPrivacy:
 
     table: policy_pb2.TableReference
     privacy: privacy_service_pb2.Privacy
-    places: Places
+    places: FieldPlaces
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class StatementTarget:
     """A table or view that a release made, and where the statement names it."""
 
     reference: policy_pb2.TableReference
@@ -39,7 +39,7 @@ class Target:
 class Refresh:
     """Makes a release again, of the rows that its source has now."""
 
-    target: Target
+    target: StatementTarget
     reason: str
 
 
@@ -47,7 +47,7 @@ class Refresh:
 class Withdraw:
     """Drops what a release made."""
 
-    target: Target
+    target: StatementTarget
     reason: str
 
 
@@ -69,7 +69,7 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class GrantStatement:
     """Lets a principal or a group read the releases of a target, or no longer."""
 
     rule: access_service_pb2.GrantRule
@@ -102,7 +102,7 @@ class ShowReleases:
 class ShowCreate:
     """Shows the statement that says the policy of a release."""
 
-    target: Target
+    target: StatementTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ Statement = (
     | Withdraw
     | Promote
     | Decide
-    | Grant
+    | GrantStatement
     | CreateSchema
     | SetSchemaRule
     | ShowReleases

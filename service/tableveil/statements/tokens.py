@@ -49,7 +49,7 @@ def tokenized(text: str) -> list[Token]:
         raise UnfinishedError.of("STATEMENT_INVALID", place, found, "its end") from None
 
 
-class Tokens:
+class StatementTokens:
     """A statement's tokens. Keywords are words outside of quotes, in any case."""
 
     def __init__(self, text: str) -> None:

@@ -13,16 +13,16 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from tableveil.document.nodes import DEEPEST, Mapping, Node
 from tableveil.errors import Fault
-from tableveil.statements.tokens import Tokens
+from tableveil.statements.tokens import StatementTokens
 
 KIND: Final = "kind"
 """The oneof of messages that are one of several kinds."""
 
 
-class Places:
+class FieldPlaces:
     """Where in a statement the fields of its policy stand."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: StatementTokens) -> None:
         self._tokens = tokens
         self._offsets: dict[str, int] = {}
 
@@ -45,7 +45,7 @@ class Places:
 class Values:
     """Reads values."""
 
-    def __init__(self, tokens: Tokens, places: Places) -> None:
+    def __init__(self, tokens: StatementTokens, places: FieldPlaces) -> None:
         self._tokens = tokens
         self._places = places
         self._depth = 0

@@ -40,7 +40,7 @@ MOST_COMBINATIONS = 30_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class DistinctValues:
     """The distinct values of one column: a temporary table of `value` and `code`, NULL last if it occurs."""
 
     column: Column
@@ -54,7 +54,7 @@ class CountedFrequencies:
     """The combinations, the dictionaries of their codes, and how many rows the population has, if there is one."""
 
     frequencies: Frequencies
-    values: tuple[Values, ...]
+    values: tuple[DistinctValues, ...]
     population_records: int | None
 
 
@@ -221,7 +221,7 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> Values:
+def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> DistinctValues:
     found = analyzed.quasi_identifiers[position]
     name = f"risk_values_{position}"
     value = alias(column(found.name), "value")
@@ -235,10 +235,10 @@ def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: in
     codes, present = session.embedded.row(
         exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
     )
-    return Values(found, name, codes, codes - 1 if present < codes else None)
+    return DistinctValues(found, name, codes, codes - 1 if present < codes else None)
 
 
-def _keys(rows: exp.Expr, values: Sequence[Values], layout: KeyLayout) -> exp.Select:
+def _keys(rows: exp.Expr, values: Sequence[DistinctValues], layout: KeyLayout) -> exp.Select:
     """The key of each of the rows, which have the alias `source`: words `w0`, `w1`, …; NULL for unknown values."""
     query = exp.select().from_(rows)
     words: list[list[exp.Expr]] = [[] for _ in range(layout.words)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, number, table
-from tableveil.classes import Owned, SensitiveColumn
+from tableveil.classes import PersonValues, SensitiveColumn
 from tableveil.dictionary.people import PeopleDictionary
 from tableveil.dictionary.sensitive import SensitiveDictionary
 from tableveil.source import Column, Source
@@ -68,7 +68,7 @@ def build_pairs(
     found = session.embedded.arrays(
         exp.select(*keys, total).from_(table(table_name)).group_by(*keys).order_by(column("code"))
     )
-    owned = Owned(found["person"].astype(np.int64), found["value"].astype(np.int64))
+    owned = PersonValues(found["person"].astype(np.int64), found["value"].astype(np.int64))
     values = SensitiveColumn(sensitive.attribute.column, found["n"].astype(np.int64), protected=False, owned=owned)
     return PairsDictionary(columns, table_name, values)
 

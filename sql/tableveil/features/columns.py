@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, table, text
-from tableveil.classification.model import Values
+from tableveil.classification.model import FeatureValues
 from tableveil.dictionary import Dictionary
 from tableveil.dictionary.positions import position_of
 from tableveil.features.sampled import Sample, labels_of
@@ -44,7 +44,7 @@ def _finite(numbers: NDArray[np.float64], kind: ValueKind) -> NDArray[np.float64
     return np.where(np.isfinite(in_unit), in_unit, np.nan)
 
 
-def plain(session: Session, sample: Sample, found: Column) -> Values:
+def plain(session: Session, sample: Sample, found: Column) -> FeatureValues:
     """A column that is released unchanged."""
     labels = labels_of(session, sample, found.name)
     if middle_reader(found.kind) is None:
@@ -87,14 +87,14 @@ def middles_of(
     return middles if follows else None
 
 
-def numeric(codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> Values:
+def numeric(codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> FeatureValues:
     """With one more code, for records of which nothing is known."""
     unknown = np.int32(len(numbers))
-    return Values(np.where(codes == UNKNOWN, unknown, codes), len(numbers) + 1, np.append(numbers, np.nan))
+    return FeatureValues(np.where(codes == UNKNOWN, unknown, codes), len(numbers) + 1, np.append(numbers, np.nan))
 
 
-def categories(codes: NDArray[np.int32], labels: Sequence[str | None]) -> Values:
+def categories(codes: NDArray[np.int32], labels: Sequence[str | None]) -> FeatureValues:
     """All unknown values, including labels that are None, have one code."""
     unknown = len(labels)
     kept = np.array([unknown if label is None else code for code, label in enumerate(labels)] + [unknown], np.int32)
-    return Values(kept[codes], unknown + 1, None, unknown)
+    return FeatureValues(kept[codes], unknown + 1, None, unknown)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from tableveil.aggregation import aggregates as kinds
 from tableveil.aggregation.aggregates import Aggregates
 from tableveil.backend import Session, alias, column, number, table
-from tableveil.classification.model import Feature, Values
+from tableveil.classification.model import Feature, FeatureValues
 from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.features.columns import UNKNOWN, categories, middles_of, numbers_of, numeric, plain, told_labels
 from tableveil.features.sampled import Sample
@@ -42,7 +42,7 @@ class Paired:
     aggregated: tuple[NDArray[np.int32], ...]
     members: tuple[NDArray[np.int32], ...]
     values: tuple[NDArray[np.float64] | None, ...]
-    plain: dict[str, Values]
+    plain: dict[str, FeatureValues]
     records: int
 
     @cached_property
@@ -75,7 +75,7 @@ class Paired:
         """Whether the column of that name is aggregated."""
         return name in [found.column.name for found in self.plan.aggregated_columns]
 
-    def released_at(self, name: str, transformation: Transformation) -> Values:
+    def released_at(self, name: str, transformation: Transformation) -> FeatureValues:
         """The values of a column, which must not be aggregated, as a transformation would release them."""
         if name in self.plain:
             return self.plain[name]
@@ -126,7 +126,7 @@ def _null_code(dictionary: Coded) -> int | None:
 
 def _generalized(
     dictionary: Dictionary, codes: NDArray[np.int32], values: NDArray[np.float64] | None, level: int
-) -> Values:
+) -> FeatureValues:
     levels = dictionary.levels
     if level == 0:
         if values is not None:
@@ -138,14 +138,14 @@ def _generalized(
     return categories(groups, labels) if middles is None else numeric(groups, middles)
 
 
-def _as_it_is(dictionary: AggregatedDictionary, codes: NDArray[np.int32]) -> Values:
+def _as_it_is(dictionary: AggregatedDictionary, codes: NDArray[np.int32]) -> FeatureValues:
     positions = dictionary.values.positions
     if dictionary.values.aggregation.scale is Scale.NOMINAL:
         return categories(codes, [""] * len(positions))
     return numeric(codes, positions)
 
 
-def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classes: NDArray[np.intp]) -> Values:
+def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classes: NDArray[np.intp]) -> FeatureValues:
     """The aggregate of each record's class; unknown where there is no class."""
     values = dictionary.values
     codes = classes.astype(np.int32)
@@ -158,7 +158,7 @@ def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classe
             middles = np.where(np.isfinite(aggregates.low), middles, aggregates.high)
             middles = np.where(np.isfinite(aggregates.high), middles, aggregates.low)
             return numeric(codes, np.where(np.isfinite(middles), middles, np.nan))
-        case kinds.Members():
+        case kinds.MemberValues():
             if values.aggregation.scale is not Scale.NOMINAL:
                 return numeric(codes, values.positions[aggregates.codes])
             members = np.append(aggregates.codes, np.int32(UNKNOWN))[codes]

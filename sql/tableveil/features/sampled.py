@@ -37,7 +37,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class SampledLabels:
     """The values of one column of a sample: a code per record, and per code the value as text; None is NULL."""
 
     codes: NDArray[np.int32]
@@ -80,7 +80,7 @@ def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
     return [name if name not in folded else name + "_" * longest for name in wanted]
 
 
-def labels_of(session: Session, sample: Sample, name: str) -> Labels:
+def labels_of(session: Session, sample: Sample, name: str) -> SampledLabels:
     """The values of a column, whose codes are in the order of the values, NULL last."""
     order = [exp.Ordered(this=column(name), nulls_first=False)]
     rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order))
@@ -89,7 +89,7 @@ def labels_of(session: Session, sample: Sample, name: str) -> Labels:
     codes = session.arrays(ranked.order_by(column("position")))["code"]
     values = exp.select(column(name)).distinct().from_(sample.table()).subquery("distinct_values")
     found = exp.select(label_text(sample.source.column(name))).from_(values).order_by(*(part.copy() for part in order))
-    return Labels(codes.astype(np.int32), tuple(value for (value,) in session.rows(found)))
+    return SampledLabels(codes.astype(np.int32), tuple(value for (value,) in session.rows(found)))
 
 
 def label_text(found: Column) -> exp.Expr:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, column
-from tableveil.classification.model import ClassifiedRecords, Feature, Values
+from tableveil.classification.model import ClassifiedRecords, Feature, FeatureValues
 from tableveil.dictionary import Dictionary
 from tableveil.errors import ConflictError, shortened
 from tableveil.features.class_labels import meanings
 from tableveil.features.columns import categories, middles_of, numbers_of, numeric, plain, told_labels
-from tableveil.features.sampled import SAMPLE, Labels, Sample, draw_sample, label_text, labels_of
+from tableveil.features.sampled import SAMPLE, Sample, SampledLabels, draw_sample, label_text, labels_of
 from tableveil.source import Source
 
 
@@ -28,7 +28,7 @@ def set_beside(
     rows: Source,
     generalized: Mapping[str, tuple[Dictionary, range]],
     features: Sequence[str],
-    classes: Mapping[str, Labels],
+    classes: Mapping[str, SampledLabels],
     seed: int,
 ) -> Iterator[ClassifiedRecords]:
     """Per class column the sampled records, each beside a released row of its class: not its own, a drawn one.
@@ -64,7 +64,7 @@ def _totals(session: Session, source: Source, name: str) -> Mapping[str | None, 
     return dict(session.rows(query.from_(source.table("source")).group_by(column("value"))))
 
 
-def _beside(labels: Labels, released: Labels, totals: Mapping[str | None, int]) -> NDArray[np.intp]:
+def _beside(labels: SampledLabels, released: SampledLabels, totals: Mapping[str | None, int]) -> NDArray[np.intp]:
     """Per record the position of a released row of its class, -1 if there is none left."""
     beside = np.full(len(labels.codes), -1, np.intp)
     for code, text in enumerate(labels.texts):
@@ -76,13 +76,13 @@ def _beside(labels: Labels, released: Labels, totals: Mapping[str | None, int]) 
     return beside
 
 
-def _at(values: Values, rows: NDArray[np.intp]) -> Values:
+def _at(values: FeatureValues, rows: NDArray[np.intp]) -> FeatureValues:
     """The values of these rows; the last code is that of unknown ones."""
     codes = np.append(values.codes, np.int32(values.categories - 1))[rows]
-    return Values(codes, values.categories, values.numbers, values.unknown)
+    return FeatureValues(codes, values.categories, values.numbers, values.unknown)
 
 
-def _mixed(session: Session, labels: Labels, dictionary: Dictionary, at_levels: range) -> Values:
+def _mixed(session: Session, labels: SampledLabels, dictionary: Dictionary, at_levels: range) -> FeatureValues:
     """Labels of several levels: numbers if the groups of every used level follow one another."""
     levels, kind = dictionary.levels, dictionary.column.kind
     known = meanings(session, dictionary, at_levels)

@@ -3,7 +3,7 @@
 from tableveil.loading.columns import MOST_COLUMNS, check_names, check_types
 from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.csv_guess import CsvGuess, guess_csv
-from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
+from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, LoadRows, ParquetFormat, RejectedLine
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import LoadDirectory, allowed_file
 from tableveil.loading.postgresql_url import check_url
@@ -18,9 +18,9 @@ __all__ = [
     "CsvGuess",
     "FileFormat",
     "LoadDirectory",
+    "LoadRows",
     "ParquetFormat",
     "RejectedLine",
-    "Rows",
     "allowed_file",
     "append",
     "check_bound",

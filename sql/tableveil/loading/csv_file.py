@@ -19,7 +19,7 @@ from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_c
 from tableveil.loading.csv_lines import check_longest_line
 from tableveil.loading.csv_rejected import MOST_REJECTED, Rejected, check_rejected, rejected_lines
 from tableveil.loading.csv_types import check_digits, found_types
-from tableveil.loading.model import CsvFormat, RejectedLine, Rows
+from tableveil.loading.model import CsvFormat, LoadRows, RejectedLine
 from tableveil.loading.paths import pattern
 from tableveil.loading.unpacked import unpacked
 
@@ -36,7 +36,7 @@ def csv_rows(
     directory: Path | None = None,
     most_columns: int = MOST_COLUMNS,
     examples: bool = False,
-) -> Iterator[Rows]:
+) -> Iterator[LoadRows]:
     """The rows of CSV files with equal columns, with stated or found types; to be read while the block runs.
 
     A copy in UTF-8, if one is needed, lies in the directory, or else in the system's temporary directory. Errors show
@@ -55,7 +55,7 @@ def csv_rows(
         yield _rows(session, readable, how, most_columns, examples)
 
 
-def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_columns: int, examples: bool) -> Rows:
+def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_columns: int, examples: bool) -> LoadRows:
     """The rows of files, each with its name."""
     names, *others = [csv_columns(path, how, most_columns) for path in files]
     check_equal_columns([names, *others], list(files.values()))
@@ -87,7 +87,7 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         # One error names the broken lines and the values that do not fit their type.
         session.rows(f"SELECT count(COLUMNS(*)) FROM {rows.sql('duckdb')}")
         left_out(session)
-    return Rows(query, columns, left_out)
+    return LoadRows(query, columns, left_out)
 
 
 def _check_format(how: CsvFormat) -> None:

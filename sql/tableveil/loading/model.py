@@ -70,7 +70,7 @@ class RejectedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class LoadRows:
     """Rows to be loaded: the query for them, and a function that lists the rejected lines after they were read.
 
     `rejected` raises `InvalidError` if more lines are rejected than allowed. `columns` are (name, type). `count` is the

@@ -13,11 +13,11 @@ from sqlglot import exp
 from tableveil.backend import Session, text
 from tableveil.errors import InternalError, InvalidError, TableveilError
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_names, check_types
-from tableveil.loading.model import Rows
+from tableveil.loading.model import LoadRows
 from tableveil.loading.paths import pattern
 
 
-def parquet_rows(session: Session, paths: Sequence[Path], most_columns: int = MOST_COLUMNS) -> Rows:
+def parquet_rows(session: Session, paths: Sequence[Path], most_columns: int = MOST_COLUMNS) -> LoadRows:
     """The rows of Parquet files with equal columns.
 
     Raises:
@@ -35,7 +35,7 @@ def parquet_rows(session: Session, paths: Sequence[Path], most_columns: int = MO
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     named = exp.Array(expressions=[text(pattern(path)) for path in paths])
     query = exp.select("*").from_(exp.ReadParquet(expressions=[named, option]))
-    return Rows(query, check_types(session, query), lambda _: (), sum(file.num_rows for file in files))
+    return LoadRows(query, check_types(session, query), lambda _: (), sum(file.num_rows for file in files))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Numbers, Ranges
-from tableveil.aggregation.aggregates import Members as MemberCodes
+from tableveil.aggregation.aggregates import MemberValues as MemberCodes
 from tableveil.backend import Session, alias, cast, column, table, text
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind

@@ -9,7 +9,7 @@ from tableveil.backend import Session, folded
 from tableveil.errors import Fault, shortened
 from tableveil.policy import TableReference
 from tableveil.source.query_functions import check_functions
-from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, Statement, described, unbound
+from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, QueryStatement, described, unbound
 
 _ANY_ORDER = frozenset(
     {
@@ -72,7 +72,7 @@ _SAME_IN_ANY_ORDER = "a result that is the same in whatever order rows are read"
 
 
 def check_plan(
-    session: Session, full: str, references: Collection[TableReference], statement: Statement
+    session: Session, full: str, references: Collection[TableReference], statement: QueryStatement
 ) -> list[Fault]:
     """Binds a query whose text names its tables in full, without running it.
 
@@ -130,13 +130,13 @@ def _check_scan(node: Node, references: Collection[TableReference]) -> Iterator[
     yield Fault(FIELD, f"a scan by {shortened(name)} that the text does not name", "only tables of the database")
 
 
-def _check_function(node: Node, statement: Statement) -> Iterator[Fault]:
+def _check_function(node: Node, statement: QueryStatement) -> Iterator[Fault]:
     if _name(node) == "age" and len(node["children"]) == 1:
         where = statement.functions.get("age", "")
         yield Fault(FIELD, f"'age' of one argument{where}", "two", "With one it is the age of today.")
 
 
-def _check_aggregate(node: Node, statement: Statement) -> Iterator[Fault]:
+def _check_aggregate(node: Node, statement: QueryStatement) -> Iterator[Fault]:
     name = _name(node)
     if name in _GENERATED and not node["order_bys"]:
         return
@@ -176,7 +176,7 @@ def _meaning(node: Any) -> Any:
     return node
 
 
-def _check_window(node: Node, statement: Statement) -> Iterator[Fault]:
+def _check_window(node: Node, statement: QueryStatement) -> Iterator[Fault]:
     kind = str(node["type"])
     if kind in _BY_RANK:
         return

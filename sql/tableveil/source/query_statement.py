@@ -129,7 +129,7 @@ class TableMention:
 
 
 @dataclass(slots=True)
-class Statement:
+class QueryStatement:
     """A parsed statement: its tree, the tables that it reads, and where it first names each function.
 
     `unordered` are the functions that it calls somewhere without ORDER BY among their arguments.
@@ -150,7 +150,7 @@ class Statement:
         return f" in line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
 
 
-def read_statement(session: Session, text: str) -> tuple[Statement | None, list[Fault]]:
+def read_statement(session: Session, text: str) -> tuple[QueryStatement | None, list[Fault]]:
     """The only statement of a text, None if it cannot be parsed; and faults of parts that a source query may not have.
 
     Nothing is looked up, and nothing runs: DuckDB parses it.
@@ -169,7 +169,7 @@ def read_statement(session: Session, text: str) -> tuple[Statement | None, list[
         return None, [_unreadable(found, text)]
     if len(found["statements"]) != 1:
         return None, [Fault(FIELD, f"{len(found['statements'])} statements", "exactly one SELECT")]
-    statement = Statement(text, found["statements"][0])
+    statement = QueryStatement(text, found["statements"][0])
     reads = _reads(statement.tree, {})
     if reads > MOST_READS:
         hint = "Make a table of a common table expression that is named often, and read that."
@@ -215,7 +215,7 @@ def _unreadable(found: Node, text: str) -> Fault:
     if "expression depth" in message:
         return too_deep()
     start = int(found.get("position", _ANYWHERE))
-    where = Statement(text, {}).where({"query_location": start})
+    where = QueryStatement(text, {}).where({"query_location": start})
     return Fault(FIELD, f"{message}{where}", "a SELECT in DuckDB's SQL")
 
 
@@ -242,7 +242,7 @@ def _reads(node: Any, common: Mapping[str, int]) -> int:
     return total + sum(_reads(part, common) for key, part in node.items() if key != "cte_map")
 
 
-def _faults(statement: Statement) -> Iterator[Fault]:
+def _faults(statement: QueryStatement) -> Iterator[Fault]:
     """Walks over the whole tree without recursion, so that its depth does not matter.
 
     Anything that is not known to be harmless is refused.
@@ -262,7 +262,7 @@ def _faults(statement: Statement) -> Iterator[Fault]:
             waiting += [(part, common) for part in reversed(parts.values())]
 
 
-def _look(statement: Statement, node: Node, common: frozenset[str]) -> Iterator[Fault]:
+def _look(statement: QueryStatement, node: Node, common: frozenset[str]) -> Iterator[Fault]:
     kind = node.get("class") or node.get("type")
     allowed = _EXPRESSIONS if "class" in node else _PARTS
     where = statement.where(node)
@@ -301,7 +301,7 @@ def _look(statement: Statement, node: Node, common: frozenset[str]) -> Iterator[
         yield Fault(FIELD, f"a sample{where}", _SAME_ROWS, "Samples differ from run to run.")
 
 
-def unnamed_columns(statement: Statement) -> Iterator[Fault]:
+def unnamed_columns(statement: QueryStatement) -> Iterator[Fault]:
     """Expressions of the result that have no name of their own."""
     node = statement.tree["node"]
     while node["type"] == "SET_OPERATION_NODE":

@@ -14,7 +14,7 @@ from tableveil.backend.render import DIALECT
 from tableveil.errors import Fault, Nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.missing import MissingTable
-from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described
+from tableveil.source.query_statement import FIELD, Node, QueryStatement, TableMention, described
 from tableveil.source.tables import STATE_SCHEMA
 
 _EXPECTED = "a table of the server's database"
@@ -59,7 +59,7 @@ _HERE = "WHERE database_name = ? AND NOT internal AND NOT temporary"
 
 
 def named_in_full(
-    session: Session, statement: Statement, references: Sequence[TableReference]
+    session: Session, statement: QueryStatement, references: Sequence[TableReference]
 ) -> tuple[str, list[Fault]]:
     """The query's text with full names, which can mean no temporary table, and none on another search path.
 
@@ -79,7 +79,7 @@ def named_in_full(
     return full, []
 
 
-def _with(statement: Statement, references: Sequence[TableReference]) -> list[tuple[TableMention, TableReference]]:
+def _with(statement: QueryStatement, references: Sequence[TableReference]) -> list[tuple[TableMention, TableReference]]:
     return list(zip(statement.tables, references, strict=True))
 
 

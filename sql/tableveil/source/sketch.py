@@ -58,7 +58,7 @@ _ROW_SHIFT = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ValueSample:
     """A sample of a column or of the rows: one in 2^scale of the different values, keyed, with numbers of records.
 
     The highest 8 bits of one of the `values` are the largest scale at which it is still kept, the others a keyed hash.
@@ -77,7 +77,7 @@ class Sketch:
     """The samples of a source of so many records: of its rows, of each column that varies, and of repeating people."""
 
     records: int
-    samples: tuple[Sample, ...]
+    samples: tuple[ValueSample, ...]
 
 
 def estimates(columns: Sequence[Column]) -> list[exp.Expr]:
@@ -121,7 +121,7 @@ def with_people(known: Sketch, person_column: str | None) -> Sketch:
     return Sketch(known.records, (*known.samples, *samples))
 
 
-def _distinct(sample: Sample) -> int:
+def _distinct(sample: ValueSample) -> int:
     return len(sample.values) << sample.scale
 
 
@@ -142,7 +142,7 @@ def _recur_evenly(records: NDArray[np.int64]) -> bool:
 
 def hashed(
     session: Session, rows: exp.Expr, columns: Sequence[Column], of_rows: Sequence[str], key: bytes
-) -> Mapping[str, Sample]:
+) -> Mapping[str, ValueSample]:
     """Samples of all values of a few rows, by column, and of the rows if the columns have all those `of_rows`.
 
     A sketch whose columns are `of_rows` has the same value for each of the rows.
@@ -247,7 +247,7 @@ def _of_rows(
             yield _counted(of, scale, arrays[name].astype(np.uint64))
 
 
-def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], secret: str) -> tuple[Sample, ...]:
+def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], secret: str) -> tuple[ValueSample, ...]:
     """DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is.
 
     14 digits distinguish the kept ones.
@@ -265,7 +265,7 @@ def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], se
     values[found["i"]] |= found["k"].astype(np.uint64)
     parts = np.split(values, np.cumsum([len(each.hashes) for each in kept])[:-1])
     return tuple(
-        Sample(each.column, each.scale, part, each.records, _density(each, spans.get(each.column, 0.0)))
+        ValueSample(each.column, each.scale, part, each.records, _density(each, spans.get(each.column, 0.0)))
         for each, part in zip(kept, parts, strict=True)
     )
 

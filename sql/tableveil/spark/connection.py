@@ -68,7 +68,7 @@ class _Retries(DefaultPolicy):  # type: ignore[misc]
         super().__init__(max_retries=6, initial_backoff=100, backoff_multiplier=2.0, max_backoff=2000, jitter=0)
 
 
-class Connection:
+class SparkConnection:
     """A session of the server, which keeps views, settings and Arrow data of its own. Use it from one thread."""
 
     def __init__(self, warehouse: str, url: str, token: str, control: Control | None = None) -> None:

@@ -27,7 +27,7 @@ from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.policy import Policy, TableReference
 from tableveil.spark.capabilities import unsupported
-from tableveil.spark.connection import Connection
+from tableveil.spark.connection import SparkConnection
 from tableveil.spark.dialect import rendered
 from tableveil.spark.types import column_type, lent
 
@@ -70,7 +70,7 @@ class SparkSession:
     traits = TRAITS
 
     def __init__(self, warehouse: str, url: str, embedded: Session, most_collected: int) -> None:
-        """Connects; see `Connection` for the errors. A job may collect `most_collected` bytes at a time."""
+        """Connects; see `SparkConnection` for the errors. A job may collect `most_collected` bytes at a time."""
         self.catalog = self.warehouse = warehouse
         self.embedded = embedded
         self.control: Control | None = embedded.control
@@ -78,7 +78,7 @@ class SparkSession:
         self.most_collected = most_collected
         self.token = secrets.token_hex(8)
         self._lent: dict[str, pa.Table] = {}
-        self._connection = Connection(warehouse, url, self.token, self.control)
+        self._connection = SparkConnection(warehouse, url, self.token, self.control)
         self.hashes = "xxhash64"
         self.versions: Mapping[str, str] = {"spark": self._connection.version, "pyspark": pyspark.__version__}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tableveil.backend import Ledger
-from tableveil.classification.model import Assessment, ClassMeasures, Comparison, Measures
+from tableveil.classification.model import Assessment, ClassifierComparison, ClassMeasures, Measures
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
 from tableveil.state.mapper import NumberedTable, Table
@@ -158,7 +158,7 @@ def _assessment(stored: _ClassColumn) -> Assessment:
         folds=stored.folds,
         baseline=_measures(baseline),
         comparisons=tuple(
-            Comparison(
+            ClassifierComparison(
                 Classifier(released.classifier), _measures(original), _measures(released), released.relative_accuracy
             )
             for original, released in zip(others[::2], others[1::2], strict=True)

@@ -24,7 +24,7 @@ class LevelDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class HierarchyComparison:
     """Two versions beside each other; `levels` are those from 1 on that both have.
 
     `unchanged` counts the values with the same labels at every level; none if the numbers of levels differ.
@@ -40,7 +40,7 @@ class Comparison:
     removed_examples: tuple[str, ...]
 
 
-def compare(ledger: Ledger, earlier: Stored, later: Stored, examples: int) -> Comparison:
+def compare(ledger: Ledger, earlier: Stored, later: Stored, examples: int) -> HierarchyComparison:
     """Compares the versions; up to `examples` values are read of each kind of difference, in the order of values."""
     tables = {"earlier": render(table_of(earlier)), "later": render(table_of(later))}
     common = range(1, min(earlier.levels, later.levels))
@@ -67,7 +67,7 @@ def compare(ledger: Ledger, earlier: Stored, later: Stored, examples: int) -> Co
         differ = f"{both} WHERE earlier.l{level} <> later.l{level} ORDER BY l0 LIMIT {examples}"
         return tuple(ledger.rows(f"SELECT l0, {labels} {differ}")) if examples else ()
 
-    return Comparison(
+    return HierarchyComparison(
         earlier=earlier,
         later=later,
         added=later.row_count - shared,

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tableveil.backend import Ledger
-from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sample, Sketch
+from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sketch, ValueSample
 from tableveil.state.mapper import Table
 
 Sizes = Counter[int]
@@ -44,7 +44,7 @@ _ALL = 2**62
 
 _SAMPLES = Table(
     "release_samples",
-    Sample,
+    ValueSample,
     *("release", "source_records"),
     position=True,
     names={"column": "column_name", "values": None, "records": None},
@@ -100,7 +100,7 @@ def sampled_columns(ledger: Ledger, release: int) -> list[str]:
     return list(dict.fromkeys(name for (name,) in ledger.rows(query, [release, ROWS])))
 
 
-def subtract(ledger: Ledger, release: int, samples: Mapping[str, Sample], whole: Mapping[str, str]) -> None:
+def subtract(ledger: Ledger, release: int, samples: Mapping[str, ValueSample], whole: Mapping[str, str]) -> None:
     """Takes the records in samples, by column, out of a release's sketch; call it in a transaction.
 
     Values of the columns `whole`, each with the name of its sample, go whatever their numbers of records. Without a

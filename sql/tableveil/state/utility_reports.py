@@ -11,7 +11,7 @@ from typing import Any
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.seen import Audience, results
-from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, UtilityReport
+from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Stored:
 
 _SPREADS = Table(
     "utility_spreads",
-    Spread,
+    ColumnSpread,
     *("report", "column_position", "stage"),
     names={"distinct": "distinct_values"},
     parts={"bins": Table("utility_bins", Bin, "report", "column_position", "stage", position=True)},

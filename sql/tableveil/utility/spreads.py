@@ -16,7 +16,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.bounds import Point, read_bounds
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
-from tableveil.usefulness import QUANTILES, Bin, Spread
+from tableveil.usefulness import QUANTILES, Bin, ColumnSpread
 from tableveil.utility.compared import Compared, Sides
 
 MOST_BINS = 20
@@ -40,7 +40,7 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DIGITS = 12
 
 
-def spreads(session: Session, sides: Sides, compared: Compared) -> tuple[Spread, Spread]:
+def spreads(session: Session, sides: Sides, compared: Compared) -> tuple[ColumnSpread, ColumnSpread]:
     """The column before and after; where both have numbers, their bins are the same intervals."""
     if not compared.has_numbers:
         before = _of_categories(session, sides.before(), compared, original=True, first=())
@@ -116,12 +116,12 @@ def _grid(session: Session, rows: exp.Expr, compared: Compared) -> _Grid | None:
     return _Grid(compared.kind, scale, start, step, bins)
 
 
-def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
+def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> ColumnSpread:
     value = compared.number("rows")
     numbers = exp.select(alias(value, "x")).from_(rows).subquery("numbers")
     count, present = session.row(exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("x"))).from_(numbers))
     if grid is None or not present:
-        return Spread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
+        return ColumnSpread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
     scaled = exp.Div(this=column("x"), expression=parameter(1))
     measures = exp.select(
         exp.Avg(this=scaled),
@@ -150,7 +150,7 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
     held = dict(session.rows(counted, [grid.scale, grid.start, grid.step]))
     bins = [Bin(grid.label(i), held.get(i, 0)) for i in range(grid.bins)]
     bins += [Bin(None, count - present)] if count > present else []
-    return Spread(
+    return ColumnSpread(
         count,
         count - present,
         different,
@@ -164,7 +164,7 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
 # --- labels ---------------------------------------------------------------------------------------------------------
 
 
-def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
+def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> ColumnSpread:
     """The spread of labels that stand for numbers: records spread evenly over the interval of their label."""
     read = middle_reader(compared.kind)
     assert read is not None
@@ -193,12 +193,12 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
     bins += [Bin(text, count) for text, count in shown]
     bins += [Bin(None, missing)] if missing else []
     if unknown or not known:
-        return Spread(records, missing, different, None, None, (), tuple(bins))
+        return ColumnSpread(records, missing, different, None, None, (), tuple(bins))
     values = np.array([middle for middle, _, _ in known])
     weights = np.array([count for _, _, count in known], np.float64)
     mean = float(np.average(values, weights=weights))
     variance = float(np.average((values - mean) ** 2, weights=weights))
-    return Spread(records, missing, different, mean, variance, _quantiles(values, weights), tuple(bins))
+    return ColumnSpread(records, missing, different, mean, variance, _quantiles(values, weights), tuple(bins))
 
 
 def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, ...]:
@@ -215,7 +215,7 @@ def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tup
 
 def _of_categories(
     session: Session, rows: exp.Expr, compared: Compared, *, original: bool, first: Sequence[str | None]
-) -> Spread:
+) -> ColumnSpread:
     """The most frequent categories; those in `first` come first, in its order."""
     value = cast(column(compared.name, "rows"), "VARCHAR")
     counted = exp.select(alias(value, "label"), alias(exp.Count(this=exp.Star()), "n")).from_(rows).group_by(number(1))
@@ -246,7 +246,7 @@ def _of_categories(
     others = records - missing - sum(found.values())
     bins += [Bin(OTHERS, int(others))] if others else []
     bins += [Bin(None, missing)] if missing else []
-    return Spread(records, missing, distinct, None, None, (), tuple(bins))
+    return ColumnSpread(records, missing, distinct, None, None, (), tuple(bins))
 
 
 def _as_number(point: Point) -> float:

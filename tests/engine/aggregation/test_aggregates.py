@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.aggregation import AggregatedColumn, Aggregates, CommonLabels, Members, Numbers, Ranges, aggregate
+from tableveil.aggregation import AggregatedColumn, Aggregates, CommonLabels, MemberValues, Numbers, Ranges, aggregate
 from tableveil.classes import ClassValues
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy import AggregateFunction, Aggregation, Scale
@@ -50,7 +50,7 @@ def numbers(*arguments: object, **options: object) -> list[float]:
 
 def codes(*arguments: object, **options: object) -> list[int]:
     found = aggregated(*arguments, **options)  # type: ignore[arg-type]
-    assert isinstance(found, Members)
+    assert isinstance(found, MemberValues)
     return [int(code) for code in found.codes]
 
 

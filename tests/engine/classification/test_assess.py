@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tableveil.classification import Chosen, ClassifiedRecords, Feature, Values, cross_validation
+from tableveil.classification import Chosen, ClassifiedRecords, Feature, FeatureValues, cross_validation
 from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
 from tableveil.classification.folds import assign_folds
@@ -18,14 +18,14 @@ from tableveil.requests.classification import Classifier
 Mask = NDArray[np.bool_]
 
 
-def values(codes: NDArray[Any] | list[int], numbers: list[float] | None = None) -> Values:
+def values(codes: NDArray[Any] | list[int], numbers: list[float] | None = None) -> FeatureValues:
     array = np.asarray(codes, np.int32)
     of_codes = None if numbers is None else np.array(numbers)
-    return Values(array, int(array.max()) + 1 if numbers is None else len(numbers), of_codes)
+    return FeatureValues(array, int(array.max()) + 1 if numbers is None else len(numbers), of_codes)
 
 
 def records(
-    classes: NDArray[np.int64], kept: Mask | None = None, **features: tuple[Values, Values]
+    classes: NDArray[np.int64], kept: Mask | None = None, **features: tuple[FeatureValues, FeatureValues]
 ) -> ClassifiedRecords:
     """Features by name, each as in the input and as released; all records are kept by default."""
     return ClassifiedRecords(

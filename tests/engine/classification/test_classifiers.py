@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from tableveil.classification import Values
+from tableveil.classification import FeatureValues
 from tableveil.classification.classifiers import Examples, train, zero_r
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.naive_bayes import ADDED_VARIANCE
@@ -16,13 +16,15 @@ from tableveil.requests.classification import Classifier
 Codes = NDArray[np.int32]
 
 
-def examples(features: list[Values], codes: Codes, classes: list[int], records: list[int] | None = None) -> Examples:
+def examples(
+    features: list[FeatureValues], codes: Codes, classes: list[int], records: list[int] | None = None
+) -> Examples:
     weights = np.array(records or [1] * len(codes), np.int64)
     encoding = Encoding.of(features, codes, weights)
     return Examples(encoding, encoding.matrix(codes), np.array(classes, np.intp), weights)
 
 
-def table() -> tuple[list[Values], Codes, NDArray[np.intp]]:
+def table() -> tuple[list[FeatureValues], Codes, NDArray[np.intp]]:
     """Two categories and a number, some unknown, that help to predict three classes."""
     generator = np.random.default_rng(3)
     classes = generator.integers(0, 3, 300)
@@ -31,7 +33,7 @@ def table() -> tuple[list[Values], Codes, NDArray[np.intp]]:
     unused = np.zeros(1, np.int32)
     number = (classes * 2 + generator.integers(0, 3, 300)) % 8
     of_codes = np.array([*range(7), np.nan])
-    features = [Values(unused, 3), Values(unused, 4), Values(unused, 8, of_codes)]
+    features = [FeatureValues(unused, 3), FeatureValues(unused, 4), FeatureValues(unused, 8, of_codes)]
     return features, np.stack([first, second, number], axis=1).astype(np.int32), classes.astype(np.intp)
 
 
@@ -73,7 +75,7 @@ def test_one_class_or_no_column_is_zero_r(classifier: Classifier) -> None:
     features, codes, _ = table()
     one = examples(features, codes, [2] * len(codes))
     assert (train(classifier, one, 3, 1)(one.matrix) == [0, 0, 1]).all()
-    constant = examples([Values(codes[:0], 1)], np.zeros((3, 1), np.int32), [0, 1, 1])
+    constant = examples([FeatureValues(codes[:0], 1)], np.zeros((3, 1), np.int32), [0, 1, 1])
     assert (train(classifier, constant, 2, 1)(constant.matrix) == [1 / 3, 2 / 3]).all()
 
 
@@ -101,7 +103,7 @@ def test_naive_bayes_of_numbers_is_scikit_learns() -> None:
 
 def test_naive_bayes_learns_from_what_is_unknown_only_that_it_is() -> None:
     # Class 0: 2 known, 2 unknown; class 1: 3 known, 1 unknown.
-    numbers = Values(np.zeros(1, np.int32), 3, np.array([1.0, 3.0, np.nan]))
+    numbers = FeatureValues(np.zeros(1, np.int32), 3, np.array([1.0, 3.0, np.nan]))
     codes = np.array([0, 1, 2, 2, 0, 1, 1, 2], np.int32)[:, None]
     given = examples([numbers], codes, [0, 0, 0, 0, 1, 1, 1, 1])
     told = train(Classifier.NAIVE_BAYES, given, 2, 1)(given.matrix)
@@ -110,7 +112,7 @@ def test_naive_bayes_learns_from_what_is_unknown_only_that_it_is() -> None:
 
 
 def test_naive_bayes_leaves_out_categories_it_has_not_seen() -> None:
-    features = [Values(np.zeros(1, np.int32), 3), Values(np.zeros(1, np.int32), 2)]
+    features = [FeatureValues(np.zeros(1, np.int32), 3), FeatureValues(np.zeros(1, np.int32), 2)]
     codes = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0, 0]], np.int32)
     given = examples(features, codes, [0, 0, 1, 1, 0])
     told = train(Classifier.NAIVE_BAYES, given, 2, 1)

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tableveil.classification import Values
+from tableveil.classification import FeatureValues
 from tableveil.classification.encoding import FARTHEST, MOST_CATEGORIES, Encoding
 
 
-def categories(number: int, unknown: int | None = None) -> Values:
-    return Values(np.zeros(1, np.int32), number, unknown=unknown)
+def categories(number: int, unknown: int | None = None) -> FeatureValues:
+    return FeatureValues(np.zeros(1, np.int32), number, unknown=unknown)
 
 
-def numbers(*of_codes: float) -> Values:
-    return Values(np.zeros(1, np.int32), len(of_codes), np.array(of_codes))
+def numbers(*of_codes: float) -> FeatureValues:
+    return FeatureValues(np.zeros(1, np.int32), len(of_codes), np.array(of_codes))
 
 
 def encoded(
-    values: Values, trained: list[int], told: list[int], records: list[int] | None = None
+    values: FeatureValues, trained: list[int], told: list[int], records: list[int] | None = None
 ) -> NDArray[np.float64]:
     """The columns of a feature for some codes, learned from other codes."""
     codes = np.array(trained, np.int32)[:, None]

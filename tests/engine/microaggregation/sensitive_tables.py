@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.aggregation.points import Clusters, Points
+from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy.microaggregation import Aggregation
@@ -65,20 +65,20 @@ class Table:
         )
         return Table(tuple(rows), codes, (1,) * len(rows), self.null_first, self.hierarchical)
 
-    def spread(self, clusters: Clusters, column: int) -> list[list[int]]:
+    def spread(self, clusters: SparseClusters, column: int) -> list[list[int]]:
         """Per cluster, its records per code."""
         table = np.zeros((clusters.number, len(self.sensitive[column].counts)), np.int64)
         np.add.at(table, (clusters.clusters, np.array(self.codes[column])[clusters.points]), clusters.counts)
         return [[int(count) for count in row] for row in table]
 
-    def is_partition(self, clusters: Clusters) -> bool:
+    def is_partition(self, clusters: SparseClusters) -> bool:
         """Whether each record is in one cluster, and no cluster is empty."""
         held = np.zeros(len(self.counts), np.int64)
         np.add.at(held, clusters.points, clusters.counts)
         return held.tolist() == list(self.counts) and bool((clusters.sizes > 0).all())
 
 
-def as_sets(clusters: Clusters) -> Counter[tuple[tuple[int, int], ...]]:
+def as_sets(clusters: SparseClusters) -> Counter[tuple[tuple[int, int], ...]]:
     """Each cluster as its points and their records, whatever its number."""
     members: dict[int, list[tuple[int, int]]] = {}
     for point, number, count in zip(clusters.points, clusters.clusters, clusters.counts, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.aggregation import AggregatedColumn, Clusters, Points
+from tableveil.aggregation import AggregatedColumn, Points, SparseClusters
 from tableveil.aggregation.coordinates import Space
 from tableveil.hierarchy import AttributeLevels
 from tableveil.policy import AggregateFunction, Aggregation, Scale
@@ -77,7 +77,7 @@ def record_by_record(points: Points) -> Points:
     return replace(points, codes=codes, counts=np.ones(int(points.counts.sum()), np.int64))
 
 
-def as_records(points: Points, clusters: Clusters) -> list[list[int]]:
+def as_records(points: Points, clusters: SparseClusters) -> list[list[int]]:
     """Per cluster the points of its records, in order, a point as often as it has records there."""
     found: list[list[int]] = [[] for _ in range(clusters.number)]
     for point, cluster, count in zip(clusters.points, clusters.clusters, clusters.counts, strict=True):

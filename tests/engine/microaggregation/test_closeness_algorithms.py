@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.aggregation.coordinates import Space, coordinates
-from tableveil.aggregation.points import Clusters
+from tableveil.aggregation.points import SparseClusters
 from tableveil.control import Control
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness import k_anonymity_first as swapping
@@ -23,7 +23,7 @@ from tableveil.microaggregation.closeness.merge import merge_until_close
 from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.strata import Strata
 from tableveil.microaggregation.closeness.t_closeness_first import size_for, t_closeness_first
-from tableveil.microaggregation.closeness.targets import Target, targets_of
+from tableveil.microaggregation.closeness.targets import ClosenessTarget, targets_of
 from tableveil.policy import Distance, TCloseness
 from tests.engine.microaggregation import published
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, of_rows, tables
@@ -31,7 +31,7 @@ from tests.engine.microaggregation.sensitive_tables import Table, as_sets, disti
 SHAPES = [(9, 2, "0.2"), (23, 2, "0.05"), (37, 3, "0.1"), (41, 4, "0.15"), (48, 5, "0.05"), (60, 2, "0.25")]
 
 
-def target(table: Table, t: str, distance: Distance = Distance.ORDERED) -> tuple[Target, ...]:
+def target(table: Table, t: str, distance: Distance = Distance.ORDERED) -> tuple[ClosenessTarget, ...]:
     return targets_of([TCloseness("s0", Decimal(t), distance)], table.sensitive)
 
 
@@ -90,7 +90,7 @@ def test_merges_are_those_of_the_published_loop(records: int, k: int, t: str, co
     """From given clusters: each k consecutive rows by the first column."""
     table = distinct_table(records + 2, records, 2, correlation)
     order = np.argsort([row[0] for row in table.rows])
-    before = Clusters.of(order, np.minimum(np.arange(records) // k, records // k - 1), np.ones(records, np.int64))
+    before = SparseClusters.of(order, np.minimum(np.arange(records) // k, records // k - 1), np.ones(records, np.int64))
     merging = Merging(Space.of(table.points), before, cluster_classes(table.points, before, table.sensitive))
 
     merge_until_close(merging, target(table, t), Control())

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.aggregation import Clusters, Points
+from tableveil.aggregation import Points, SparseClusters
 from tableveil.aggregation.coordinates import Space
 from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
@@ -43,11 +43,11 @@ def feasible(points: Points, k: int) -> int:
     return min(k, int(points.counts.sum()))
 
 
-def clusters_by(points: Points, k: int, how: Microaggregation) -> Clusters:
+def clusters_by(points: Points, k: int, how: Microaggregation) -> SparseClusters:
     return cluster(points, k, how, Control()).clusters
 
 
-def in_small_blocks(points: Points, k: int) -> Clusters:
+def in_small_blocks(points: Points, k: int) -> SparseClusters:
     """Final blocks have room for at least 20 clusters, so that there are several only if k is small."""
     forming = Forming()
     partition(Space.of(points), k, forming, Control(), largest=1)
@@ -62,7 +62,7 @@ def grid(side: int) -> Points:
     return Points(columns, codes, counts.astype(np.int64))
 
 
-def records_of(points: Points, clusters: Clusters) -> list[list[int]]:
+def records_of(points: Points, clusters: SparseClusters) -> list[list[int]]:
     """Clusters with records by their number instead of their point: copies of a point follow each other."""
     return [sorted(found) for found in as_records(points, clusters)]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.aggregation import Clusters, Points
+from tableveil.aggregation import Points, SparseClusters
 from tableveil.microaggregation import squared_error
 from tests.engine.microaggregation.tables import tables
 
@@ -34,7 +34,7 @@ def test_is_what_is_left_of_all_squared_distances(points: Points, data: st.DataO
     records = np.repeat(np.arange(len(points.counts)), points.counts)
     drawn = data.draw(st.lists(st.integers(0, 2), min_size=len(records), max_size=len(records)))
     number = np.unique(drawn, return_inverse=True)[1]
-    clusters = Clusters.of(records, number, np.ones(len(records), np.int64))
+    clusters = SparseClusters.of(records, number, np.ones(len(records), np.int64))
     members = [records[number == i].tolist() for i in range(clusters.number)]
 
     found = squared_error(points, clusters)
@@ -53,8 +53,8 @@ def test_is_what_is_left_of_all_squared_distances(points: Points, data: st.DataO
 @given(points=tables())
 def test_one_cluster_keeps_all_and_a_cluster_per_point_none(points: Points) -> None:
     number = np.arange(len(points.counts))
-    all_together = squared_error(points, Clusters.of(number, np.zeros_like(number), points.counts))
-    alone = squared_error(points, Clusters.of(number, number, points.counts))
+    all_together = squared_error(points, SparseClusters.of(number, np.zeros_like(number), points.counts))
+    alone = squared_error(points, SparseClusters.of(number, number, points.counts))
 
     assert set(all_together.columns.tolist()) <= {0.0, 1.0}
     assert all_together.total in (0.0, pytest.approx(1.0))

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, Clusters, Points
-from tableveil.classes import Owned, SensitiveColumn
+from tableveil.aggregation.points import Clustered, Points, SparseClusters
+from tableveil.classes import PersonValues, SensitiveColumn
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
 from tableveil.microaggregation.clustering import cluster
@@ -90,7 +90,7 @@ class Visits:
         return (
             SensitiveColumn("s", counts(values, self.width), self.width - 1),
             SensitiveColumn("", counts(people, int(people.max()) + 1), protected=False, people=True),
-            SensitiveColumn("s", counts(pairs, len(self.owned)), protected=False, owned=Owned(who, what)),
+            SensitiveColumn("s", counts(pairs, len(self.owned)), protected=False, owned=PersonValues(who, what)),
         )
 
     @property
@@ -98,7 +98,7 @@ class Visits:
         """The points, taking every record for another person."""
         return replace(self.points, people=None)
 
-    def members(self, clusters: Clusters) -> list[list[tuple[tuple[float, ...], int, int]]]:
+    def members(self, clusters: SparseClusters) -> list[list[tuple[tuple[float, ...], int, int]]]:
         found: dict[int, list[tuple[tuple[float, ...], int, int]]] = defaultdict(list)
         for point, number, count in zip(clusters.points, clusters.clusters, clusters.counts, strict=True):
             found[int(number)] += [self.counted[point][0]] * int(count)
@@ -327,7 +327,7 @@ def test_clusters_that_look_alike_are_joined_and_judged_together() -> None:
     models: list[PrivacyModel] = [KAnonymity(4), DistinctLDiversity("s", 2)]
     parts = [visits.counted.index((record, 1)) for record in first]
     other = [visits.counted.index((record, 1)) for record in second]
-    formed = Clusters.of(np.array(parts + other), np.repeat([0, 1], 4), np.ones(8, np.int64))
+    formed = SparseClusters.of(np.array(parts + other), np.repeat([0, 1], 4), np.ones(8, np.int64))
     assert all(visits.meets(part, model) for part in visits.members(formed) for model in models)
 
     with pytest.raises(InfeasibleError) as raised:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clustered, Clusters
+from tableveil.aggregation.points import Clustered, SparseClusters
 from tableveil.control import Control, Stopped
 from tableveil.errors import Change, InfeasibleError
 from tableveil.microaggregation.classes import cluster_classes, column_values
@@ -54,7 +54,7 @@ def solved(
     return solve(table.points, k, options, table.sensitive, [KAnonymity(k), *models], Control())
 
 
-def farthest(table: Table, clusters: Clusters, column: int, distance: Distance) -> Fraction:
+def farthest(table: Table, clusters: SparseClusters, column: int, distance: Distance) -> Fraction:
     """The greatest distance of a cluster from all records, by the definition."""
     sample = Sample(table.sensitive[column], ())
     return max(defined(sample, distance, own, sample.whole) for own in table.spread(clusters, column))
@@ -95,7 +95,7 @@ def test_weights_are_repeated_rows(table: Table, k: int, t: str, algorithm: Clos
     weighted, repeated = solved(table, k, [model], algorithm), solved(table.repeated, k, [model], algorithm)
 
     row = np.repeat(np.arange(len(table.counts)), table.counts)
-    same = Clusters.of(row[repeated.clusters.points], repeated.clusters.clusters, repeated.clusters.counts)
+    same = SparseClusters.of(row[repeated.clusters.points], repeated.clusters.clusters, repeated.clusters.counts)
     assert as_sets(weighted.clusters) == as_sets(same)
 
 
@@ -157,7 +157,7 @@ def test_other_models_are_met_or_nothing_meets_them(table: Table, model: Privacy
     k = min(k, table.records)
     rule = privacy_of([model], counter_of(table.points, table.sensitive))
     rows = np.arange(len(table.counts))
-    together = Clusters(rows, np.zeros_like(rows), table.points.counts)
+    together = SparseClusters(rows, np.zeros_like(rows), table.points.counts)
     possible = rule.releasable(cluster_classes(table.points, together, table.sensitive)).all()
     if not possible:
         with pytest.raises(InfeasibleError) as raised:
@@ -254,7 +254,7 @@ def test_no_merge_makes_more_clusters_violate() -> None:
             return merged
 
     order = np.argsort([row[0] for row in table.rows])
-    before = Clusters.of(order, np.arange(200) // 2, np.ones(200, np.int64))
+    before = SparseClusters.of(order, np.arange(200) // 2, np.ones(200, np.int64))
     for loop in ("published", "rounds"):
         merging = Watched(Space.of(table.points), before, cluster_classes(table.points, before, table.sensitive))
         merging.failing = []
@@ -288,7 +288,7 @@ def test_the_nearest_is_found_whatever_came_and_went() -> None:
 
 def test_values_of_an_aggregated_column_are_counted_per_cluster() -> None:
     table = Table(((1.0,), (2.0,), (5.0,)), ((0, 0, 0),), (2, 1, 3))
-    clusters = Clusters.of(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([1, 1, 1, 3]))
+    clusters = SparseClusters.of(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([1, 1, 1, 3]))
 
     values = column_values(table.points, clusters, 0)
 

@@ -18,7 +18,14 @@ from benchmarks.privacy import alternatives
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import Distance
-from tableveil.privacy.distances import EARTH_MOVERS, Compared, Distributions, EarthMover, OrderedDistance, ordered
+from tableveil.privacy.distances import (
+    EARTH_MOVERS,
+    ComparedClasses,
+    Distributions,
+    EarthMover,
+    OrderedDistance,
+    ordered,
+)
 
 EVERY = list(Distance)
 
@@ -139,7 +146,7 @@ def defined(sample: Sample, distance: Distance, own: Sequence[int], others: Sequ
     return total
 
 
-def exactly(mover: EarthMover, compared: Compared) -> list[Fraction]:
+def exactly(mover: EarthMover, compared: ComparedClasses) -> list[Fraction]:
     work = mover.work(compared)
     return [
         Fraction(int(done), int(n) * int(whole) * mover.unit)

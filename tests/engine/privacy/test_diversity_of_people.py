@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.classes import NumpyCounter, Owned, SensitiveColumn, SensitiveRows
+from tableveil.classes import NumpyCounter, PersonValues, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Transformation
 from tableveil.policy import DistinctLDiversity, ProbabilisticLDiversity
@@ -77,7 +77,7 @@ def owned_tables(draw: st.DrawFn) -> OwnedTable:
         return np.zeros(many, np.int64)
 
     spellings = np.array([0, 1, 1, 3, 4])
-    owned = Owned(np.array([person for person, _ in pairs]), np.array([value for _, value in pairs]))
+    owned = PersonValues(np.array([person for person, _ in pairs]), np.array([value for _, value in pairs]))
     counter = NumpyCounter(
         levels,
         [np.array([codes[j] for codes in combinations], np.int32) for j in range(len(levels))],

@@ -19,7 +19,7 @@ from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import ClassificationModel
 from tableveil.privacy import Conjunction
 from tableveil.quality import quality_of
-from tableveil.quality.classification import Features, Told
+from tableveil.quality.classification import ClassColumn, Features
 from tableveil.search import Problem, SearchOutcome, exact
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
@@ -100,11 +100,11 @@ class Classified:
     def joint(self, classes: tuple[Value, ...]) -> list[tuple[tuple[Value, ...], Value]]:
         return [(tuple(column[i] for column in self.extra), value) for i, value in enumerate(classes)]
 
-    def told(self, position: int) -> Told:
+    def told(self, position: int) -> ClassColumn:
         known = sorted(set(self.joint(self.classes[position])), key=str)
         combinations = list(dict.fromkeys(features for features, _ in known))
         values = sorted({value for _, value in known}, key=str)
-        return Told(
+        return ClassColumn(
             position,
             np.array([combinations.index(features) for features, _ in known]),
             np.array([values.index(value) for _, value in known]),

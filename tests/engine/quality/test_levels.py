@@ -7,7 +7,7 @@ import pytest
 from tableveil.classes import Check
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import Aggregate, HeightModel, PrecisionModel, QualityModel
-from tableveil.quality import Assessment, quality_of
+from tableveil.quality import AssessedTransformation, quality_of
 from tests.engine.random_tables import Attribute, Table
 from tests.engine.rules import k_anonymity
 
@@ -20,7 +20,7 @@ def table(*records: str, k: int = 1, weights: tuple[float, ...] = (1.0, 1.0)) ->
     return Table((SEX, AGE), tuple((r[0], r[1]) for r in records), k, len(records), weights)
 
 
-def assessed(of: Table, at: tuple[int, ...], model: QualityModel) -> Assessment:
+def assessed(of: Table, at: tuple[int, ...], model: QualityModel) -> AssessedTransformation:
     counter = of.counter()
     classes = counter.classes(at)
     quality = quality_of(model, counter, of.weights, of.suppressible)

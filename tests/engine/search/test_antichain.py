@@ -12,19 +12,19 @@ from benchmarks.search.property_stores import record, replay
 from benchmarks.search.stores import STORES, PlainList, PropertyStore
 from tableveil.lattice import Transformation
 from tableveil.search import Problem
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.search.antichain import Antichain, Inheritance
 from tests.engine.search.problems import problems
 
-Make = Callable[[Inherited], PropertyStore]
+Make = Callable[[Inheritance], PropertyStore]
 
 each_store = pytest.mark.parametrize("make", STORES.values(), ids=STORES.keys())
-each_direction = pytest.mark.parametrize("inherited", Inherited)
+each_direction = pytest.mark.parametrize("inherited", Inheritance)
 
 
-def inherits(x: Transformation, element: Transformation, inherited: Inherited) -> bool:
+def inherits(x: Transformation, element: Transformation, inherited: Inheritance) -> bool:
     """Whether x has what the element has."""
     pairs = list(zip(x, element, strict=True))
-    return all(a <= b for a, b in pairs) if inherited is Inherited.DOWNWARDS else all(a >= b for a, b in pairs)
+    return all(a <= b for a, b in pairs) if inherited is Inheritance.DOWNWARDS else all(a >= b for a, b in pairs)
 
 
 @st.composite
@@ -38,7 +38,7 @@ def sequences(draw: st.DrawFn) -> list[Transformation]:
 @each_store
 @given(sequence=sequences(), data=st.data())
 def test_covers_what_was_added_and_what_inherits_from_it(
-    make: Make, inherited: Inherited, sequence: list[Transformation], data: st.DataObject
+    make: Make, inherited: Inheritance, sequence: list[Transformation], data: st.DataObject
 ) -> None:
     store = make(inherited)
     told: list[Transformation] = []
@@ -59,7 +59,7 @@ def test_covers_what_was_added_and_what_inherits_from_it(
 
 @each_direction
 @each_store
-def test_an_empty_store_covers_nothing(make: Make, inherited: Inherited) -> None:
+def test_an_empty_store_covers_nothing(make: Make, inherited: Inheritance) -> None:
     store = make(inherited)
     assert not store.covers((0, 0))
     assert len(store) == 0
@@ -68,7 +68,7 @@ def test_an_empty_store_covers_nothing(make: Make, inherited: Inherited) -> None
 
 @each_store
 def test_finds_the_element_itself(make: Make) -> None:
-    store = make(Inherited.DOWNWARDS)
+    store = make(Inheritance.DOWNWARDS)
     assert store.add((2, 0, 1))
     assert store.covers((2, 0, 1))
     assert not store.add((2, 0, 1))
@@ -77,7 +77,7 @@ def test_finds_the_element_itself(make: Make) -> None:
 
 @each_direction
 @given(sequence=sequences())
-def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: list[Transformation]) -> None:
+def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inheritance, sequence: list[Transformation]) -> None:
     store = Antichain(inherited)
     for x in sequence:
         store.add(x)

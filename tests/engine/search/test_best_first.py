@@ -19,10 +19,10 @@ from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Aggregate, LossModel
-from tableveil.quality import Evidence, QualityModel, Score, quality_of
-from tableveil.quality.model import Assessment, Table
+from tableveil.quality import BoundEvidence, QualityModel, Score, quality_of
+from tableveil.quality.model import AssessedTransformation, Table
 from tableveil.search import Problem
-from tableveil.search.antichain import Antichain, Inherited
+from tableveil.search.antichain import Antichain, Inheritance
 from tableveil.search.best_first import best_first
 from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import (
@@ -84,10 +84,12 @@ class ByClasses:
     problem: Problem
     bounds_by_classes: bool = True
 
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+    def assess(
+        self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+    ) -> AssessedTransformation:
         return self.model.assess(at, classes, kept)
 
-    def evidence(self, check: Check) -> Evidence:
+    def evidence(self, check: Check) -> BoundEvidence:
         evidence = self.model.evidence(check)
         return Nothing(evidence.guide, tuple(0.0 for _ in evidence.bound(check.at)))
 
@@ -152,9 +154,9 @@ def test_says_what_was_excluded_by_suppression(problem: Problem) -> None:
 class Forgetful(Antichain):
     """Knows nothing of what is inherited upwards."""
 
-    def __init__(self, inherited: Inherited) -> None:
+    def __init__(self, inherited: Inheritance) -> None:
         super().__init__(inherited)
-        self.forgets = inherited is Inherited.UPWARDS
+        self.forgets = inherited is Inheritance.UPWARDS
 
     def covers(self, x: Transformation) -> bool:
         return not self.forgets and super().covers(x)
@@ -163,9 +165,9 @@ class Forgetful(Antichain):
 class ForgetfulDownwards(Forgetful):
     """Knows nothing of what is inherited downwards."""
 
-    def __init__(self, inherited: Inherited) -> None:
+    def __init__(self, inherited: Inheritance) -> None:
         super().__init__(inherited)
-        self.forgets = inherited is Inherited.DOWNWARDS
+        self.forgets = inherited is Inheritance.DOWNWARDS
 
 
 @pytest.mark.parametrize("forgetful", [Forgetful, ForgetfulDownwards])

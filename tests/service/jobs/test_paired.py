@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session
-from tableveil.classification.model import Values
+from tableveil.classification.model import FeatureValues
 from tableveil.control import Control
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.features.paired import Paired, pair
@@ -95,7 +95,7 @@ def missing(values: NDArray[np.object_]) -> NDArray[np.bool_]:
     return np.array([value is None for value in values])
 
 
-def numbers(values: Values) -> NDArray[np.float64]:
+def numbers(values: FeatureValues) -> NDArray[np.float64]:
     assert values.numbers is not None
     return values.numbers[values.codes]
 

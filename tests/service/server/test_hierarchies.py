@@ -20,7 +20,7 @@ from tableveil.policy import TableReference
 from tableveil.server import hierarchy_service
 from tableveil.server.endpoint import Endpoint
 from tableveil.serving import settings
-from tableveil.state.compare_hierarchies import Comparison, LevelDifference
+from tableveil.state.compare_hierarchies import HierarchyComparison, LevelDifference
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
@@ -248,7 +248,7 @@ def test_a_preview_that_was_cut_off(stub: hierarchy_service_pb2_grpc.HierarchySe
 
 def test_a_comparison(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
     level = LevelDifference(1, 4, 1, 2, (("v", "old", "new"),))
-    hierarchies.compare.return_value = Comparison(
+    hierarchies.compare.return_value = HierarchyComparison(
         stored("zip"), stored("zip", 2), 5, 6, 7, (level,), ("added",), ("removed",)
     )
     request = v1.CompareHierarchiesRequest(

@@ -11,12 +11,12 @@ from tableveil.statements.statement import (
     CreateAnonymized,
     CreateSchema,
     Decide,
-    Grant,
+    GrantStatement,
     Promote,
     Refresh,
     SetSchemaRule,
     ShowReleases,
-    Target,
+    StatementTarget,
     Withdraw,
 )
 from tableveil.statements.tokens import MOST_CHARACTERS
@@ -297,10 +297,10 @@ def test_the_number_of_shown_releases_may_be_said() -> None:
 
 def test_the_other_statements() -> None:
     reference = policy_pb2.TableReference(schema="Über", table="r")
-    target = Target(reference, "line 1, column 26")
+    target = StatementTarget(reference, "line 1, column 26")
     assert parse('refresh anonymized table "Über".r') == Refresh(target, "")
     assert parse('refresh anonymized table "Über".r because $$ it\'s new $$;') == Refresh(target, " it's new ")
-    dropped = Withdraw(Target(reference, "line 1, column 22"), "old")
+    dropped = Withdraw(StatementTarget(reference, "line 1, column 22"), "old")
     assert parse("drop anonymized view \"Über\".r because 'old'") == dropped
     assert parse("APPROVE RELEASE 7 BECAUSE 'agreed'") == Decide("releases/7", True, "agreed")
     assert parse("PROMOTE RELEASE 7") == Promote("releases/7", "")
@@ -310,9 +310,9 @@ def test_the_other_statements() -> None:
     assert parse("ALTER SCHEMA ward SET JOINT_K = false") == SetSchemaRule("ward", joint_k=False)
     assert parse("REJECT RELEASE 7 BECAUSE 'k'") == Decide("releases/7", False, "k")
     rule = GrantRule(role=access_pb2.ACCESS_ROLE_ANALYST, schema="main", table="r", group="group")
-    assert parse("GRANT SELECT ON ANONYMIZED TABLE r TO GROUP group") == Grant(rule, taken=False)
+    assert parse("GRANT SELECT ON ANONYMIZED TABLE r TO GROUP group") == GrantStatement(rule, taken=False)
     rule.principal = "oidc:ann"
-    assert parse('REVOKE SELECT ON ANONYMIZED TABLE r FROM "oidc:ann"') == Grant(rule, taken=True)
+    assert parse('REVOKE SELECT ON ANONYMIZED TABLE r FROM "oidc:ann"') == GrantStatement(rule, taken=True)
 
 
 def test_a_release_in_a_warehouse_is_not_named_with_it() -> None:

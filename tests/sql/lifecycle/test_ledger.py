@@ -310,7 +310,7 @@ def test_samples_do_not_depend_on_how_they_are_taken(
     """All at once, as of a small table; column by column; and with so few values that most are left out."""
     session.execute(f"CREATE OR REPLACE TABLE sampled_alike AS {ROWS_OF.format(rows=rows)}")
 
-    def samples() -> dict[str, sketch.Sample]:
+    def samples() -> dict[str, sketch.ValueSample]:
         found = read(session, "sampled_alike")[1].sketch
         assert found is not None
         return {sample.column: sample for sample in found.samples}

@@ -9,13 +9,13 @@ import pytest
 
 from tableveil.backend import Session
 from tableveil.hierarchy import ValueKind
-from tableveil.usefulness import QUANTILES, Spread
+from tableveil.usefulness import QUANTILES, ColumnSpread
 from tableveil.utility import Compared, Sides, spreads
 
 Make = Callable[..., Sides]
 
 
-def bins(spread: Spread) -> dict[str | None, int]:
+def bins(spread: ColumnSpread) -> dict[str | None, int]:
     return {bin_.label: bin_.records for bin_ in spread.bins}
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clusters
+from tableveil.aggregation.points import SparseClusters
 from tableveil.microaggregation.closeness.strata import Strata
 from tableveil.microaggregation.closeness.swaps import ExcessSwaps
-from tableveil.microaggregation.closeness.targets import Target, least_size
+from tableveil.microaggregation.closeness.targets import ClosenessTarget, least_size
 
 if TYPE_CHECKING:
     # The search builds on quality models, which build on aggregation.
@@ -38,10 +38,10 @@ CELLS = 1 << 20
 def k_anonymity_first(
     space: Space,
     k: int,
-    targets: Sequence[Target],
+    targets: Sequence[ClosenessTarget],
     control: Control,
     on_progress: Callable[[int, int], None],
-) -> Clusters:
+) -> SparseClusters:
     """Forms clusters of at least k records, each as close to its targets as swaps among near records can bring it.
 
     Soria-Comas et al. 2015, algorithm 2. In turns, two records start a cluster of their k nearest: the record farthest
@@ -78,17 +78,17 @@ def k_anonymity_first(
     clusters = [members for pool in pools for members in pool.clusters]
     numbers = np.repeat(np.arange(len(clusters)), [len(members) for members in clusters])
     of_records = np.concatenate(clusters)
-    return Clusters.of(of_records, numbers, np.ones(len(of_records), np.int64))
+    return SparseClusters.of(of_records, numbers, np.ones(len(of_records), np.int64))
 
 
-class Tried(NamedTuple):
+class TrialMembers(NamedTuple):
     """The members of a cluster that is being formed, and the next candidates for it, by their points."""
 
     members: NDArray[np.intp]
     candidates: NDArray[np.intp]
 
 
-class Found(NamedTuple):
+class BetterCandidate(NamedTuple):
     """The first candidate that is better than a member (-1 if none is), that member, and the excess after the swap."""
 
     taken: int
@@ -96,11 +96,11 @@ class Found(NamedTuple):
     excess: float
 
 
-Swapping = Generator[Tried, Found | None, None]
+Swapping = Generator[TrialMembers, BetterCandidate | None, None]
 """Forms the clusters of a block; it yields the candidates to try and is sent the swap that was found."""
 
 
-def _asked(answers: Sequence[tuple[Swapping, Found | None]]) -> list[tuple[Swapping, Tried]]:
+def _asked(answers: Sequence[tuple[Swapping, BetterCandidate | None]]) -> list[tuple[Swapping, TrialMembers]]:
     """The next candidates of the blocks that are not done yet."""
     asked = []
     for forming, found in answers:
@@ -109,7 +109,9 @@ def _asked(answers: Sequence[tuple[Swapping, Found | None]]) -> list[tuple[Swapp
     return asked
 
 
-def _found(swaps: ExcessSwaps, codes: Sequence[NDArray[np.int32]], asked: Sequence[Tried]) -> list[Found]:
+def _found(
+    swaps: ExcessSwaps, codes: Sequence[NDArray[np.int32]], asked: Sequence[TrialMembers]
+) -> list[BetterCandidate]:
     """Computes the swaps of all blocks at once: one call per block would take much longer than its work."""
     members = np.stack([tried.members for tried in asked])
     candidates = np.concatenate([tried.candidates for tried in asked])
@@ -126,7 +128,7 @@ def _found(swaps: ExcessSwaps, codes: Sequence[NDArray[np.int32]], asked: Sequen
     best = after[first]
     taken = np.where(first < 0, -1, first - (lengths.cumsum() - lengths))
     found = np.where(first < 0, excess.now, best.min(axis=1))
-    return list(map(Found, taken.tolist(), best.argmin(axis=1).tolist(), found.tolist()))
+    return list(map(BetterCandidate, taken.tolist(), best.argmin(axis=1).tolist(), found.tolist()))
 
 
 class _Pool:
@@ -171,7 +173,7 @@ class _Pool:
         there = np.flatnonzero(self._counts)
         return int(there[self._squared(there, place).argmax()])
 
-    def _exchanged(self, start: int) -> Generator[Tried, Found | None, NDArray[np.intp]]:
+    def _exchanged(self, start: int) -> Generator[TrialMembers, BetterCandidate | None, NDArray[np.intp]]:
         there = np.flatnonzero(self._counts)
         squared = self._squared(there, self._coordinates[start])
         squared[there == start] = -1
@@ -192,12 +194,12 @@ class _Pool:
 
     def _swapped(
         self, members: NDArray[np.intp], outside: NDArray[np.intp], remaining: NDArray[np.int64]
-    ) -> Generator[Tried, Found | None, NDArray[np.intp]]:
+    ) -> Generator[TrialMembers, BetterCandidate | None, NDArray[np.intp]]:
         """The members, after each record outside had its chance to be swapped in, the nearest first."""
         excess, tried, next_one = np.inf, TRIED, 0
         while excess > 0 and next_one < len(outside):
             candidates = outside[next_one : next_one + tried]
-            found = yield Tried(members, candidates)
+            found = yield TrialMembers(members, candidates)
             assert found is not None, "a swap was not tried"
             taken, leaving, excess = found
             if taken < 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tableveil.microaggregation.closeness.merging import Merging
-from tableveil.microaggregation.closeness.targets import Target, worst_excess
+from tableveil.microaggregation.closeness.targets import ClosenessTarget, worst_excess
 from tableveil.privacy import ReleaseRule
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tableveil.control import Control
 
 
-def merge_until_close(merging: Merging, targets: Sequence[Target], control: Control) -> None:
+def merge_until_close(merging: Merging, targets: Sequence[ClosenessTarget], control: Control) -> None:
     """Merges the cluster that is farthest beyond its targets with its nearest one, until no cluster is beyond them.
 
     Soria-Comas et al. 2015, algorithm 1. A single cluster has the distribution of all records, so the loop ends. A

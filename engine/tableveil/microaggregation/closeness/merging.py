@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clusters
+from tableveil.aggregation.points import SparseClusters
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.microaggregation.classes import classes_of
 from tableveil.microaggregation.closeness.nearest import Nearest
@@ -22,7 +22,7 @@ class Merging:
     their records.
     """
 
-    def __init__(self, space: Space, clusters: Clusters, classes: EquivalenceClasses) -> None:
+    def __init__(self, space: Space, clusters: SparseClusters, classes: EquivalenceClasses) -> None:
         self._before = clusters
         number = clusters.number
         # If all points are in one place there are no coordinates.
@@ -87,13 +87,13 @@ class Merging:
         by_column, sizes = self.values(numbers)
         return classes_of(sizes, by_column)
 
-    def clusters(self) -> Clusters:
+    def clusters(self) -> SparseClusters:
         """The remaining clusters, numbered in the order of the first original cluster in each."""
         before = self._before
         into = np.empty(before.number, np.intp)
         for number, parts in enumerate(sorted((self._parts[number] for number in self.numbers.tolist()), key=min)):
             into[parts] = number
-        return Clusters.of(before.points, into[before.clusters], before.counts)
+        return SparseClusters.of(before.points, into[before.clusters], before.counts)
 
 
 def _joined(values: ClassValues, parts: NDArray[np.intp], clusters: NDArray[np.intp], number: int) -> ClassValues:

@@ -70,7 +70,7 @@ class Strata:
         return Strata(left, spare_left), Strata(right, spare_right)
 
 
-class Forming:
+class FormingStrata:
     """The records of strata that are in no cluster yet.
 
     The remaining records of a row come first in it, as many as clusters are still to be formed.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import SensitiveColumn
-from tableveil.microaggregation.closeness.targets import Target
+from tableveil.microaggregation.closeness.targets import ClosenessTarget
 from tableveil.policy import Distance
 
 EXACT = 2**62
@@ -180,7 +180,7 @@ class GroupedClusterSwaps(ClusterSwaps):
 class ExcessSwaps:
     """The excess of clusters of `size` records beyond their targets; the worst of several columns decides."""
 
-    def __init__(self, targets: Sequence[Target], size: int) -> None:
+    def __init__(self, targets: Sequence[ClosenessTarget], size: int) -> None:
         self._parts = []
         for target in targets:
             column = target.mover.column
@@ -215,7 +215,7 @@ class ClusterExcess:
         return excess
 
 
-def _swaps(target: Target, size: int) -> Swaps:
+def _swaps(target: ClosenessTarget, size: int) -> Swaps:
     column, distance = target.mover.column, target.model.distance
     if distance is Distance.ORDERED:
         return OrderedSwaps(column, size)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.aggregation.coordinates import Space
-from tableveil.aggregation.points import Clusters
-from tableveil.microaggregation.closeness.strata import Forming, Strata
-from tableveil.microaggregation.closeness.targets import Target, least_size
+from tableveil.aggregation.points import SparseClusters
+from tableveil.microaggregation.closeness.strata import FormingStrata, Strata
+from tableveil.microaggregation.closeness.targets import ClosenessTarget, least_size
 from tableveil.policy import Distance
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def size_for(k: int, t: Fraction, records: int) -> int:
 def t_closeness_first(
     space: Space,
     k: int,
-    targets: Sequence[Target],
+    targets: Sequence[ClosenessTarget],
     control: Control,
     on_progress: Callable[[int, int], None],
-) -> Clusters:
+) -> SparseClusters:
     """Forms clusters of at least k records, each with one or two records of every part of the sensitive column.
 
     Soria-Comas et al. 2015, algorithm 3. The records, in the order of the column, are split into as many strata as
@@ -74,7 +74,7 @@ def t_closeness_first(
     members: list[NDArray[np.intp]] = []
     done = 0
     for block in strata.blocks(space, WHOLE if records <= WHOLE else BLOCK):
-        forming = Forming(space, block)
+        forming = FormingStrata(space, block)
         first: NDArray[np.float64] | None = None
         while forming.clusters:
             control.raise_if_stopped()
@@ -85,10 +85,10 @@ def t_closeness_first(
             first = start if first is None else None
     numbers = np.repeat(np.arange(len(members)), [len(cluster) for cluster in members])
     of_records = np.concatenate(members)
-    return Clusters.of(of_records, numbers, np.ones(len(of_records), np.int64))
+    return SparseClusters.of(of_records, numbers, np.ones(len(of_records), np.int64))
 
 
-def _places(target: Target) -> NDArray[np.intp]:
+def _places(target: ClosenessTarget) -> NDArray[np.intp]:
     """The place of each code in the order that strata are made from."""
     column, codes = target.mover.column, np.arange(len(target.mover.column.counts))
     if target.model.distance is Distance.HIERARCHICAL and column.levels is not None:

@@ -19,7 +19,7 @@ LEAST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class ClosenessTarget:
     """Clusters may be at most `t` away from the whole table, in the sensitive column of that position."""
 
     position: int
@@ -37,7 +37,7 @@ class Target:
         return np.where(beyond, np.maximum(excess, LEAST), np.minimum(excess, 0.0))
 
 
-def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColumn]) -> tuple[Target, ...]:
+def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColumn]) -> tuple[ClosenessTarget, ...]:
     """The targets of those models that are of t-closeness."""
     positions = {column.column: position for position, column in enumerate(sensitive) if column.protected}
     targets = []
@@ -45,12 +45,12 @@ def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColu
         if isinstance(model, TCloseness):
             column = sensitive[positions[model.column]]
             mover = EARTH_MOVERS[model.distance](column, Distributions.whole(column.counts))
-            targets.append(Target(positions[model.column], model, mover, Fraction(model.t)))
+            targets.append(ClosenessTarget(positions[model.column], model, mover, Fraction(model.t)))
     return tuple(targets)
 
 
 def worst_excess(
-    targets: Sequence[Target], values: Sequence[ClassValues], sizes: NDArray[np.int64]
+    targets: Sequence[ClosenessTarget], values: Sequence[ClassValues], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Per cluster the greatest excess over the targets, given the clusters' values by sensitive column.
 
@@ -62,6 +62,6 @@ def worst_excess(
     return excess
 
 
-def least_size(targets: Sequence[Target], k: int) -> int:
+def least_size(targets: Sequence[ClosenessTarget], k: int) -> int:
     """K, or the least number of records of which some can be within all targets, if that is more."""
     return max(k, *(target.mover.smallest(target.t) for target in targets))

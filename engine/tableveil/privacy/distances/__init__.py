@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tableveil.policy.privacy import Distance
 from tableveil.privacy.distances.equal import EqualDistance
 from tableveil.privacy.distances.hierarchical import HierarchicalDistance
-from tableveil.privacy.distances.model import Compared, Distributions, EarthMover, Shares
+from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, Shares
 from tableveil.privacy.distances.ordered import OrderedDistance
 
 EARTH_MOVERS: Mapping[Distance, type[EarthMover]] = {
@@ -17,7 +17,7 @@ EARTH_MOVERS: Mapping[Distance, type[EarthMover]] = {
 
 __all__ = [
     "EARTH_MOVERS",
-    "Compared",
+    "ComparedClasses",
     "Distributions",
     "EarthMover",
     "EqualDistance",

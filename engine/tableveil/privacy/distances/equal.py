@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.distances.model import Compared, Distributions, EarthMover, Shares, overshoot, products
+from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, Shares, overshoot, products
 
 
 class EqualDistance(EarthMover):
@@ -22,7 +22,7 @@ class EqualDistance(EarthMover):
         """Only the distances 0 and 1 occur."""
         return 1
 
-    def shares(self, compared: Compared) -> Shares:
+    def shares(self, compared: ComparedClasses) -> Shares:
         """The records of values above their share, in the class and in its distribution."""
         return above(compared, self.distributions)
 
@@ -40,7 +40,7 @@ class EqualDistance(EarthMover):
         return overshoot(self.column.counts, size)
 
 
-def above(compared: Compared, distributions: Distributions) -> Shares:
+def above(compared: ComparedClasses, distributions: Distributions) -> Shares:
     """Per class, the records of values with a larger share than in its distribution: in the class and there."""
     values, number = compared.values, compared.values.classes
     counts = distributions.values.counts[distributions.entries(compared.of[number], values.values)]

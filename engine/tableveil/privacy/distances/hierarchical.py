@@ -11,7 +11,7 @@ from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.privacy.distances.equal import above
 from tableveil.privacy.distances.merging import merged
-from tableveil.privacy.distances.model import Compared, Distributions, EarthMover, Shares, overshoot
+from tableveil.privacy.distances.model import ComparedClasses, Distributions, EarthMover, Shares, overshoot
 
 
 class HierarchicalDistance(EarthMover):
@@ -40,13 +40,13 @@ class HierarchicalDistance(EarthMover):
             for level in range(self._levels.top)
         ]
 
-    def shares(self, compared: Compared) -> Shares:
+    def shares(self, compared: ComparedClasses) -> Shares:
         """The sums of the equal distance's shares over the levels."""
         number = len(compared.sizes)
         own, others = np.zeros(number, np.int64), np.zeros(number, np.int64)
         for level, distributions in enumerate(self._rolled):
             values = self._grouped(level, compared.values, number)
-            grouped = Compared(values, values.starts, compared.sizes, compared.of, compared.records)
+            grouped = ComparedClasses(values, values.starts, compared.sizes, compared.of, compared.records)
             more, than = above(grouped, distributions)
             own += more
             others += than

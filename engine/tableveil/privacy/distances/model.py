@@ -54,7 +54,7 @@ class Distributions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ComparedClasses:
     """Classes by their values; per class its number of records, its distribution `of`, and that one's records.
 
     `starts` has the first entry of each class, as `np.add.reduceat` needs it.
@@ -66,13 +66,13 @@ class Compared:
     of: NDArray[np.intp]
     records: NDArray[np.int64]
 
-    def selected(self, mask: NDArray[np.bool_]) -> Compared:
+    def selected(self, mask: NDArray[np.bool_]) -> ComparedClasses:
         """The classes of the mask."""
         values = self.values
         within = np.flatnonzero(mask[values.classes])
         number = np.cumsum(mask) - 1
         chosen = ClassValues(number[values.classes[within]], values.values[within], values.counts[within])
-        return Compared(chosen, chosen.starts, self.sizes[mask], self.of[mask], self.records[mask])
+        return ComparedClasses(chosen, chosen.starts, self.sizes[mask], self.of[mask], self.records[mask])
 
     def sums(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per class the sum over its entries."""
@@ -95,17 +95,19 @@ class EarthMover(ABC):
     def unit(self) -> int:
         """The value of the largest ground distance, in units."""
 
-    def against(self, values: ClassValues, sizes: NDArray[np.int64], of: NDArray[np.intp] | None = None) -> Compared:
+    def against(
+        self, values: ClassValues, sizes: NDArray[np.int64], of: NDArray[np.intp] | None = None
+    ) -> ComparedClasses:
         """Compares each class with distribution `of[i]`, or with the only one if `of` is not given."""
         of = np.zeros(len(sizes), np.intp) if of is None else of
-        return Compared(values, values.starts, sizes, of, self.distributions.sizes[of])
+        return ComparedClasses(values, values.starts, sizes, of, self.distributions.sizes[of])
 
-    def work(self, compared: Compared) -> Integers:
+    def work(self, compared: ComparedClasses) -> Integers:
         """Per class the mass to be moved times its way, in units of 1 / (n * N * `unit`)."""
         return difference(compared, self.shares(compared), self.unit)
 
     @abstractmethod
-    def shares(self, compared: Compared) -> Shares:
+    def shares(self, compared: ComparedClasses) -> Shares:
         """Per class a and b such that the distance is (a/n - b/N) / `unit`.
 
         They stay below records times number of values: only their products with n and N can exceed 64 bits.
@@ -118,19 +120,19 @@ class EarthMover(ABC):
         The distance is the sum over all sides of the excess of the class's shares over the others', divided by `unit`.
         """
 
-    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+    def within(self, compared: ComparedClasses, t: Fraction) -> NDArray[np.bool_]:
         """Per class, whether its distance is at most t."""
         return np.asarray(self.work(compared) <= self.most(compared, t), np.bool_)
 
-    def holds(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.bool_]:
+    def holds(self, compared: ComparedClasses, shares: Shares, t: Fraction) -> NDArray[np.bool_]:
         """Whether each distance is at most t, computed from the shares."""
         return np.asarray(difference(compared, shares, self.unit) <= self.most(compared, t), np.bool_)
 
-    def most(self, compared: Compared, t: Fraction) -> Integers:
+    def most(self, compared: ComparedClasses, t: Fraction) -> Integers:
         """Per class the most work within a distance of t."""
         return multiples(products(compared.sizes, compared.records), t * self.unit)
 
-    def largest_part(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.int64]:
+    def largest_part(self, compared: ComparedClasses, shares: Shares, t: Fraction) -> NDArray[np.int64]:
         """Per class, an upper bound of the number of records in a part that is within t, computed from the shares.
 
         For each threshold that the distance sums over (a value, a group, a step), let the class have a and n - a
@@ -171,7 +173,7 @@ class EarthMover(ABC):
     def least_work(self, size: int) -> int:
         """A lower bound of the work of classes of so many records, against the whole."""
 
-    def distances(self, compared: Compared) -> NDArray[np.float64]:
+    def distances(self, compared: ComparedClasses) -> NDArray[np.float64]:
         """Per class its distance, from 0 to 1."""
         whole = products(compared.sizes, compared.records, self.unit)
         return np.asarray(self.work(compared) / whole, np.float64)
@@ -195,7 +197,7 @@ def multiples(numbers: Integers, factor: Fraction) -> Integers:
     return result
 
 
-def difference(compared: Compared, shares: Shares, unit: int) -> Integers:
+def difference(compared: ComparedClasses, shares: Shares, unit: int) -> Integers:
     """N * own - n * others, which is at most n * N * unit, exactly."""
     (own, others), sizes, records = shares, compared.sizes, compared.records
     if _most(sizes) * _most(records) * unit > LARGEST:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.privacy.distances.model import (
     LARGEST,
-    Compared,
+    ComparedClasses,
     Distributions,
     EarthMover,
     Integers,
@@ -73,13 +73,13 @@ class OrderedDistance(EarthMover):
         """The number of steps from the first value to the last."""
         return max(self._last, 1)
 
-    def work(self, compared: Compared) -> Integers:
+    def work(self, compared: ComparedClasses) -> Integers:
         """Goes through all values if classes have nearly all of them, else through those that occur."""
         if self._dense(compared):
             return self._by_all_values(compared)
         return difference(compared, self.shares(compared), self.unit)
 
-    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+    def within(self, compared: ComparedClasses, t: Fraction) -> NDArray[np.bool_]:
         """A quick bound spares rejected classes the sum."""
         # The bound goes up to four times the most work, which has to fit.
         if not self.distributions.complete or 4 * self._most_work(compared) > LARGEST or self._dense(compared):
@@ -90,7 +90,7 @@ class OrderedDistance(EarthMover):
         possible[possible] = super().within(compared.selected(possible), t)
         return possible
 
-    def least(self, compared: Compared) -> Integers:
+    def least(self, compared: ComparedClasses) -> Integers:
         """Per class, a lower bound of its work against the whole, from its mean, its first and its last value.
 
         Let d be the cumulated q - p. Its sum over all values is the difference of the mean ranks, M. The negative parts
@@ -122,7 +122,7 @@ class OrderedDistance(EarthMover):
         rests = self._cumulative * size % whole
         return int(np.minimum(rests, whole - rests).sum())
 
-    def shares(self, compared: Compared) -> Shares:
+    def shares(self, compared: ComparedClasses) -> Shares:
         """Summed over the steps between neighbouring values: on the side of the step where the class has more.
 
         Each step splits the values into those up to it and those after it. The class's excess on one side has to cross
@@ -138,13 +138,13 @@ class OrderedDistance(EarthMover):
             low = high
         return own, others
 
-    def _piece(self, compared: Compared, entries: NDArray[np.intp], low: int, high: int) -> Compared:
+    def _piece(self, compared: ComparedClasses, entries: NDArray[np.intp], low: int, high: int) -> ComparedClasses:
         """Some neighbouring classes, by ranks, so that all intermediate arrays stay in a core's cache."""
         within, classes = slice(entries[low], entries[high]), slice(low, high)
         values = compared.values
         piece = ClassValues(values.classes[within] - low, values.values[within], values.counts[within])
         starts = compared.starts[classes] - entries[low]
-        return Compared(
+        return ComparedClasses(
             self._in_order(piece, starts),
             starts,
             compared.sizes[classes],
@@ -152,7 +152,7 @@ class OrderedDistance(EarthMover):
             compared.records[classes],
         )
 
-    def _shares(self, compared: Compared) -> Shares:
+    def _shares(self, compared: ComparedClasses) -> Shares:
         values, sizes, of, starts = compared.values, compared.sizes, compared.of, compared.starts
         number = values.classes
         at = values.values if self.distributions.complete else self._placed.entries(of[number], values.values)
@@ -183,7 +183,7 @@ class OrderedDistance(EarthMover):
         others = 2 * compared.sums(risen) + self._prefix[self._starts[of]] - self._prefix[self._ends[of]]
         return own, others + compared.records * steps_after
 
-    def _passed(self, cumulative: NDArray[np.int64], compared: Compared) -> NDArray[np.intp]:
+    def _passed(self, cumulative: NDArray[np.int64], compared: ComparedClasses) -> NDArray[np.intp]:
         """The places where the distribution's cumulative N_j first exceeds the class's: N_j / N > c / n.
 
         If the two are equal, either side may count them: the difference is 0. Floats decide these cases one way or the
@@ -207,15 +207,15 @@ class OrderedDistance(EarthMover):
         """The answers to all possible searches."""
         return np.searchsorted(self._cumulative, np.arange(self._stride + 1), "right").astype(np.intp)
 
-    def _dense(self, compared: Compared) -> bool:
+    def _dense(self, compared: ComparedClasses) -> bool:
         pairs = len(compared.sizes) * (self._last + 1)
         few = self.distributions.complete and pairs <= DENSE * len(compared.values.values)
         return few and self._most_work(compared) <= LARGEST
 
-    def _most_work(self, compared: Compared) -> int:
+    def _most_work(self, compared: ComparedClasses) -> int:
         return int(compared.sizes.max(initial=0)) * self._stride * (self._last + 1)
 
-    def _by_all_values(self, compared: Compared) -> NDArray[np.int64]:
+    def _by_all_values(self, compared: ComparedClasses) -> NDArray[np.int64]:
         """Goes value by value, for many classes at once; work has to fit in 64 bits."""
         values, sizes = self._in_order(compared.values, compared.starts), compared.sizes
         whole = int(self.distributions.sizes[0])

@@ -2,16 +2,16 @@
 
 from tableveil.search.relaxing.relax import Relaxed, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement
-from tableveil.search.relaxing.searching import Feasible, Found, LatticeQuestions, ProblemOf
+from tableveil.search.relaxing.searching import Feasible, LatticeQuestions, ProblemOf, RelaxedOutcome
 from tableveil.search.relaxing.single import single_changes
 from tableveil.search.relaxing.unmet import Unmet, refusal, ways_of
 
 __all__ = [
     "Feasible",
-    "Found",
     "LatticeQuestions",
     "ProblemOf",
     "Relaxed",
+    "RelaxedOutcome",
     "Requirement",
     "Unmet",
     "refusal",

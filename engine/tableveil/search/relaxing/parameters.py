@@ -16,7 +16,7 @@ from tableveil.policy import (
     Profitability,
 )
 from tableveil.privacy.registry import grids
-from tableveil.privacy.steps import UNIT, Grid, Number, down, spell, up
+from tableveil.privacy.steps import UNIT, Number, UnitSteps, down, spell, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Parameter:
 
 
 def number_parameter(
-    field: str, grid: Grid, change: Callable[[Policy, Any], Policy], monotone: bool = True
+    field: str, grid: UnitSteps, change: Callable[[Policy, Any], Policy], monotone: bool = True
 ) -> Parameter:
     """A parameter whose values are those of a grid."""
     return Parameter(

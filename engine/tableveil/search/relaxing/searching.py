@@ -30,7 +30,7 @@ Feasible = Callable[[Policy], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RelaxedOutcome:
     """Whether anything meets a policy, if that is `proven`; `at` is the transformation, if one was looked for."""
 
     feasible: bool
@@ -60,7 +60,7 @@ class Questions(ABC):
         self._deadline = control.now() + seconds
 
     @abstractmethod
-    def find(self, policy: Policy) -> Found:
+    def find(self, policy: Policy) -> RelaxedOutcome:
         """Whether anything meets the policy.
 
         Raises:
@@ -100,17 +100,17 @@ class LatticeQuestions(Questions):
         super().__init__(control, seconds)
         self._problem_of = problem_of
 
-    def find(self, policy: Policy) -> Found:
+    def find(self, policy: Policy) -> RelaxedOutcome:
         """Goes through the lattice until something is valid."""
         problem = self._problem_of(policy)
         if problem is None:
-            return Found(False, proven=True)
+            return RelaxedOutcome(False, proven=True)
         candidates = Candidates(problem.lattice, self._control)
         with self._limited() as stopped:
             while check := candidates.next(problem):
                 if is_valid(problem, check.at):
-                    return Found(True, proven=True, at=check.at)
-        return Found(False, proven=not stopped)
+                    return RelaxedOutcome(True, proven=True, at=check.at)
+        return RelaxedOutcome(False, proven=not stopped)
 
     def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
         """Goes through the lattice once."""
@@ -129,12 +129,12 @@ class JudgedQuestions(Questions):
         super().__init__(control, seconds)
         self._feasible = feasible
 
-    def find(self, policy: Policy) -> Found:
+    def find(self, policy: Policy) -> RelaxedOutcome:
         """Tries the policy."""
         feasible = None
         with self._limited():
             feasible = self._feasible(policy)
-        return Found(bool(feasible), proven=feasible is not None)
+        return RelaxedOutcome(bool(feasible), proven=feasible is not None)
 
     def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
         """Tries the most lenient step, then bisects."""

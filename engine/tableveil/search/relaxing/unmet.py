@@ -11,7 +11,7 @@ from typing import Any
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
 from tableveil.policy import PRIVACY_FIELDS, PrivacyModel
 from tableveil.privacy.registry import grids
-from tableveil.privacy.steps import Grid, spell
+from tableveil.privacy.steps import UnitSteps, spell
 from tableveil.search.relaxing.relax import MOST
 
 Way = tuple[Change, ...]
@@ -46,7 +46,7 @@ def ways_of(i: int, model: PrivacyModel, records: int, holds: Callable[[PrivacyM
 
 
 def _nearest(
-    model: PrivacyModel, of: Mapping[str, Grid], steps: dict[str, int], holds: Callable[[PrivacyModel], bool]
+    model: PrivacyModel, of: Mapping[str, UnitSteps], steps: dict[str, int], holds: Callable[[PrivacyModel], bool]
 ) -> dict[str, int]:
     """The least steps at which the model holds, up to these, one after the other; empty if it does not hold at them."""
 
