@@ -166,11 +166,11 @@ def _floor(positions: NDArray[np.float64], grid: Decimal, steps: int = 0) -> NDA
 
 
 def _common_labels(levels: AttributeLevels, values: ClassValues) -> CommonLabels:
-    found = np.full(len(values.starts), -1, np.int32)
+    filled = np.full(len(values.starts), -1, np.int32)
     groups = np.zeros(len(values.starts), np.int32)
     for level, of_codes in enumerate(levels.groups):
         of_entries = of_codes[values.values]
         first = np.minimum.reduceat(of_entries, values.starts)
-        common = (found < 0) & (first == np.maximum.reduceat(of_entries, values.starts))
-        found[common], groups[common] = level, first[common]
-    return CommonLabels(found, groups)
+        common = (filled < 0) & (first == np.maximum.reduceat(of_entries, values.starts))
+        filled[common], groups[common] = level, first[common]
+    return CommonLabels(filled, groups)

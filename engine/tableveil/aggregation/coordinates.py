@@ -69,16 +69,16 @@ class Space:
     def at(self, points: NDArray[np.integer[Any]] | slice = slice(None)) -> NDArray[np.float64]:
         """Shape (dimensions, points): the coordinates of some points, or of all."""
         number = len(self.points.counts[points])
-        found = np.empty((self.dimensions, number))
+        filled = np.empty((self.dimensions, number))
         for i in range(self.dimensions):
-            found[i] = self.along(i, points)
-        return found
+            filled[i] = self.along(i, points)
+        return filled
 
     def along(self, dimension: int, points: NDArray[np.integer[Any]] | slice = slice(None)) -> NDArray[np.float64]:
         """One coordinate of some points, or of all."""
         column, table = self.tables[dimension]
-        found: NDArray[np.float64] = table[self.points.codes[column][points]]
-        return found
+        positions_along: NDArray[np.float64] = table[self.points.codes[column][points]]
+        return positions_along
 
 
 def coordinates(points: Points) -> NDArray[np.float64]:
@@ -98,8 +98,8 @@ def unit_range(positions: NDArray[np.float64], records: NDArray[np.float64]) -> 
     scaled = np.ldexp(np.clip(positions, least, largest), -exponent)
     scaled -= np.ldexp(least, -exponent)
     width = np.ldexp(largest, -exponent) - np.ldexp(least, -exponent)
-    found: NDArray[np.float64] = scaled / (width or 1.0)
-    return found
+    scaled_points: NDArray[np.float64] = scaled / (width or 1.0)
+    return scaled_points
 
 
 def _embedded(levels: AttributeLevels, records: NDArray[np.float64]) -> list[NDArray[np.float64]]:
@@ -108,19 +108,19 @@ def _embedded(levels: AttributeLevels, records: NDArray[np.float64]) -> list[NDA
     Two values are in different groups of the levels below L, and in one group at all others. So a coordinate per level
     and group, 0 or w, with 2 w^2 = ((l + 1)^2 - l^2) / top^2, gives the sum of these differences of squares.
     """
-    found: list[NDArray[np.float64]] = []
+    axes: list[NDArray[np.float64]] = []
     rest: list[NDArray[np.float64]] = []
     random = np.random.default_rng(_SEED)
     for level in reversed(range(levels.top)):
         groups = levels.groups[level]
         weight = math.sqrt((2 * level + 1) / 2) / levels.top
         occurring = np.flatnonzero(np.bincount(groups, records))
-        if not rest and len(found) + len(occurring) <= MOST_INDICATORS:
-            found += [weight * (groups == group) for group in occurring]
+        if not rest and len(axes) + len(occurring) <= MOST_INDICATORS:
+            axes += [weight * (groups == group) for group in occurring]
         else:
             places = random.normal(size=(PROJECTED, int(groups.max()) + 1))
             rest.append(weight / math.sqrt(PROJECTED) * places[:, groups])
-    return [*found, *np.sum(rest, axis=0)] if rest else found
+    return [*axes, *np.sum(rest, axis=0)] if rest else axes
 
 
 def _standardized(tables: list[NDArray[np.float64]], records: NDArray[np.float64]) -> list[NDArray[np.float64]]:

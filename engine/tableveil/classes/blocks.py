@@ -115,7 +115,9 @@ class Blocks:
     def rows_with(self, attribute: int, level: int, groups: NDArray[np.bool_]) -> NDArray[np.intp]:
         """The rows, ascending, whose group of the attribute at the level is in the mask."""
         members, column = next(
-            found for found in zip(self._members, self._columns, strict=True) if attribute in found[0]
+            source_column
+            for source_column in zip(self._members, self._columns, strict=True)
+            if attribute in source_column[0]
         )
         place = members.index(attribute)
         before = math.prod(self._sizes[j] for j in members[:place])

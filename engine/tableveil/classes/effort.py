@@ -40,6 +40,6 @@ class _Counting(DelegatingCounter):
 
     def too_many_small(self, transformation: Transformation, size: int, most: int) -> bool:
         """See `ClassCounter`."""
-        found = super().too_many_small(transformation, size, most)
-        self._effort.checks += found
-        return found
+        too_many = super().too_many_small(transformation, size, most)
+        self._effort.checks += too_many
+        return too_many

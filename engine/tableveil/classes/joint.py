@@ -62,10 +62,10 @@ class EarlierClasses:
         """
         classes = self.classes[:, list(positions)]
         there = (classes != WITHOUT_ROW).any(axis=1)
-        known, code = np.unique(classes[there], axis=0, return_inverse=True)
-        codes = np.full(self.combinations, len(known), np.int64)
+        labels, code = np.unique(classes[there], axis=0, return_inverse=True)
+        codes = np.full(self.combinations, len(labels), np.int64)
         codes[:-1][there] = code.reshape(-1)
-        return known, codes, np.bincount(codes[:-1], self.records, len(known) + 1)[:-1].astype(np.int64)
+        return labels, codes, np.bincount(codes[:-1], self.records, len(labels) + 1)[:-1].astype(np.int64)
 
 
 WITHOUT_ROW = -1
@@ -148,10 +148,10 @@ def without_release(
 ) -> tuple[EarlierClasses, EquivalenceClasses]:
     """The earlier and the joint classes as if there were no release at a position; all labels are one attribute."""
     others = [r for r in range(len(earlier.releases)) if r != position]
-    known, codes, records = earlier.among(others)
+    present, codes, records = earlier.among(others)
     sets = {tuple(others.index(r) for r in some if r != position) for some in earlier.together} - {(), tuple(others)}
     merged = EarlierClasses(
-        tuple(earlier.releases[r] for r in others), known, records, earlier.present, tuple(sorted(sets))
+        tuple(earlier.releases[r] for r in others), present, records, earlier.present, tuple(sorted(sets))
     )
     labels = np.stack([joint.groups(j) for j in range(len(joint.at))], axis=1)
     different, label = np.unique(labels, axis=0, return_inverse=True)

@@ -100,7 +100,7 @@ def _grouped(
     number: NDArray[np.integer[Any]], codes: NDArray[np.integer[Any]], counts: NDArray[np.int64]
 ) -> ClassValues:
     """The sums of counts by class number and code, in ascending order of both."""
-    of_codes, of_counts = (int(found.max(initial=0)).bit_length() for found in (codes, counts))
+    of_codes, of_counts = (int(part.max(initial=0)).bit_length() for part in (codes, counts))
     keys = number.astype(np.int64)
     keys <<= of_codes
     keys |= codes

@@ -44,17 +44,17 @@ def count_parts(
     order = np.argsort(records, kind="stable")
     upto = np.cumsum(records[order])
     total = int(upto[-1]) if len(upto) else 0
-    found, taken, often = PartCount(0, 0, 0), 0, 1.0
-    while found.small <= most:
+    read_total, taken, often = PartCount(0, 0, 0), 0, 1.0
+    while read_total.small <= most:
         counted = int(upto[taken - 1]) if taken else 0
-        wanted = counted + max(LEAST_SHARE * total, MARGIN * (most + 1 - found.small) / often)
+        wanted = counted + max(LEAST_SHARE * total, MARGIN * (most + 1 - read_total.small) / often)
         next_ = int(np.searchsorted(upto, wanted)) + 1
         if next_ > len(order) or upto[next_ - 1] > MOST_SHARE * total:
             return None
         part = np.zeros(len(records), np.bool_)
         part[order[taken:next_]] = True
-        found, taken = found + count(part), next_
-        if not found.small:
+        read_total, taken = read_total + count(part), next_
+        if not read_total.small:
             return None
-        often = found.small / int(upto[taken - 1])
-    return found
+        often = read_total.small / int(upto[taken - 1])
+    return read_total

@@ -22,10 +22,10 @@ class RememberingCounter(DelegatingCounter):
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation, counted or remembered."""
-        known = self._classes.get(transformation)
-        if known is not None:
+        remembered = self._classes.get(transformation)
+        if remembered is not None:
             self._classes.move_to_end(transformation)
-            return known
+            return remembered
         classes = self._counter.classes(transformation)
         self.counted += 1
         self._classes[transformation] = classes

@@ -54,11 +54,11 @@ def train(classifier: Classifier, examples: Examples, classes: int, seed: int) -
     if examples.encoding.width == 0 or np.count_nonzero(counts) < 2:
         return zero_r(counts / counts.sum())
     trained = _TRAINING[classifier](examples, seed)
-    known = np.flatnonzero(counts)
+    occurring = np.flatnonzero(counts)
 
     def told(matrix: csr_array) -> NDArray[np.float64]:
         probabilities = np.zeros((matrix.shape[0], classes))
-        probabilities[:, known] = trained(matrix)
+        probabilities[:, occurring] = trained(matrix)
         return probabilities
 
     return told

@@ -43,7 +43,7 @@ def predicted(
     `version` is called with the mask of the records of the other folds and looks at no others. A fold gets the baseline
     where `version` keeps no record of the other folds. `before` is called before every training.
     """
-    told = {classifier: np.empty((len(folds.of), folds.different)) for classifier in classifiers}
+    filled = {classifier: np.empty((len(folds.of), folds.different)) for classifier in classifiers}
     # Matrices are small: more BLAS threads would wait for each other, and round differently on other machines.
     with one_core():
         for evaluated in folds.masks():
@@ -51,14 +51,14 @@ def predicted(
             examples = _examples(made, folds, ~evaluated & made.kept)
             combinations, places = np.unique(made.combinations.of[evaluated], return_inverse=True)
             matrix = examples.encoding.matrix(made.combinations.codes[combinations])
-            for classifier, probabilities in told.items():
+            for classifier, probabilities in filled.items():
                 before()
                 if len(examples.records):
                     tell = train(classifier, examples, folds.different, seed)
                 else:
                     tell = zero_r(folds.shares(~evaluated))
                 probabilities[evaluated] = tell(matrix)[places]
-    return told
+    return filled
 
 
 def _examples(version: Version, folds: Folds, trained: NDArray[np.bool_]) -> Examples:

@@ -114,13 +114,13 @@ def _categories(values: FeatureValues, counts: NDArray[np.float64], first: int) 
 
 def _numbers(numbers: NDArray[np.float64], counts: NDArray[np.float64], first: int) -> Columns:
     # An infinite number counts as known, but gives no number.
-    known = np.isfinite(numbers)
+    finite = np.isfinite(numbers)
     trained = counts > 0
     indicator = np.full(len(numbers), -1, np.intp)
-    unknown = bool((trained & known).any() and (trained & ~known).any())
+    unknown = bool((trained & finite).any() and (trained & ~finite).any())
     if unknown:
-        indicator[~known] = 0
-    standardized = _standardized(numbers, known, np.where(known, counts, 0.0))
+        indicator[~finite] = 0
+    standardized = _standardized(numbers, finite, np.where(finite, counts, 0.0))
     return Columns(False, standardized, indicator, int(unknown), first)
 
 

@@ -39,7 +39,7 @@ class Folds:
 
     def baseline(self) -> NDArray[np.float64]:
         """Per record the shares of the classes among the records of the other folds: ZeroR."""
-        told = np.empty((len(self.of), self.different))
+        filled = np.empty((len(self.of), self.different))
         for evaluated in self.masks():
-            told[evaluated] = self.shares(~evaluated)
-        return told
+            filled[evaluated] = self.shares(~evaluated)
+        return filled

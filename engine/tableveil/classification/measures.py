@@ -20,8 +20,8 @@ def measure(classes: NDArray[np.integer[Any]], probabilities: NDArray[np.float64
 
     The prediction for a record is its most probable class; the first one if several are equally probable.
     """
-    told = probabilities.argmax(axis=1)
-    pairs = np.bincount(classes * np.int64(len(labels)) + told, minlength=len(labels) ** 2)
+    predicted = probabilities.argmax(axis=1)
+    pairs = np.bincount(classes * np.int64(len(labels)) + predicted, minlength=len(labels) ** 2)
     confusion = pairs.reshape(len(labels), len(labels))
     # The squared probability of each class; for the true class, the square of one minus its probability.
     case = probabilities[np.arange(len(classes)), classes]
@@ -44,13 +44,13 @@ def _of_one(
     of_it: NDArray[np.bool_],
     probability: NDArray[np.float64],
 ) -> ClassMeasures:
-    right, told, there = int(confusion[code, code]), int(confusion[:, code].sum()), int(confusion[code].sum())
+    right, predicted, there = int(confusion[code, code]), int(confusion[:, code].sum()), int(confusion[code].sum())
     area: float | None = None
     points: tuple[tuple[float, float], ...] = ()
     if 0 < there < len(of_it):
         false_positives, true_positives, _ = roc_curve(of_it, probability)
         area, points = float(auc(false_positives, true_positives)), _thinned(false_positives, true_positives)
-    return ClassMeasures(label, _ratio(right, told), _ratio(right, there), area, points)
+    return ClassMeasures(label, _ratio(right, predicted), _ratio(right, there), area, points)
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -58,8 +58,8 @@ class _Gaussian:
 
     def __init__(self, feature: Columns, matrix: csr_array, weights: NDArray[np.float64]) -> None:
         self._feature = feature
-        numbers, known = self._read(matrix)
-        weights = weights * known[:, None]
+        numbers, present = self._read(matrix)
+        weights = weights * present[:, None]
         records = weights.sum(axis=0)
         some = np.maximum(records, 1)
         self._mean = numbers @ weights / some
@@ -68,10 +68,10 @@ class _Gaussian:
 
     def evidence(self, matrix: csr_array) -> NDArray[np.float64]:
         """Per row and class the logarithm of the density."""
-        numbers, known = self._read(matrix)
+        numbers, present = self._read(matrix)
         squares = (numbers[:, None] - self._mean) ** 2 / self._variance
         evidence: NDArray[np.float64] = -0.5 * (squares + np.log(2 * np.pi * self._variance))
-        return np.where(known[:, None], evidence, 0.0)
+        return np.where(present[:, None], evidence, 0.0)
 
     def _read(self, matrix: csr_array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         first, end = self._feature.first, self._feature.end

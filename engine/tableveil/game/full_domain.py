@@ -49,9 +49,9 @@ class BestFullDomain:
             # The payout without any attack is an upper bound of the payout.
             if best is not None and stakes.benefit * lost * (1.0 - SLACK) > best.key[0]:
                 continue
-            found = self._at(stakes, counted, loss)
-            if best is None or found.key < best.key:
-                self._best[i] = found
+            payout = self._at(stakes, counted, loss)
+            if best is None or payout.key < best.key:
+                self._best[i] = payout
 
     def best(self) -> list[FullDomainPayout]:
         """The best transformation per stakes; at least one was considered."""

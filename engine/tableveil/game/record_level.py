@@ -148,15 +148,15 @@ class BestOfAll:
         if not self._found:
             self._found = [_Found.nothing(len(counted.of)) for _ in self._stakes]
         loss = self._loss.at(counted.at, counted.groups)
-        for stakes, found in zip(self._stakes, self._found, strict=True):
+        for stakes, best_so_far in zip(self._stakes, self._found, strict=True):
             payouts = stakes.payouts(loss, counted.people)
             keys = np.rint(payouts * (10.0**DIGITS / stakes.benefit))
             keys[~self._choice.releasable(stakes, loss, counted.people)] = -np.inf
-            found.improve(self.number[counted.at], keys, payouts, counted)
+            best_so_far.improve(self.number[counted.at], keys, payouts, counted)
 
     def assignments(self, many: int, followed: NDArray[np.intp] | None = None) -> list[Assignment]:
         """One assignment per stakes, over `many` combinations; those at `followed` (by default all) were considered."""
-        return [self._assignment(found, many, followed) for found in self._found]
+        return [self._assignment(best_so_far, many, followed) for best_so_far in self._found]
 
     def _assignment(self, found: _Found, many: int, followed: NDArray[np.intp] | None) -> Assignment:
         if followed is None:

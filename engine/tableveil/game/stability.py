@@ -56,9 +56,9 @@ def stable_choices(
         for counted in counted_at_all(_selected(combinations, unsettled), lattice, everyone=True):
             control.raise_if_stopped()
             best.consider(_joined(counted, combinations, maps, settled.get(best.number[counted.at], unsettled[:0])))
-        [found] = best.assignments(len(unsettled))
-        chosen[unsettled], promised[unsettled] = found.chosen, found.payouts
-        unsettled = unsettled[found.chosen != SUPPRESSED]
+        [choices] = best.assignments(len(unsettled))
+        chosen[unsettled], promised[unsettled] = choices.chosen, choices.payouts
+        unsettled = unsettled[choices.chosen != SUPPRESSED]
     return chosen
 
 

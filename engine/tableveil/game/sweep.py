@@ -156,10 +156,10 @@ def payout_sweep(
     for start in starts:
         some = stakes[start : start + at_once]
         adversaries = [_Against(among, combinations, lattice, some, break_even, methods) for among in amongs]
-        for found in counted_at_all(combinations, lattice):
+        for read_counted in counted_at_all(combinations, lattice):
             control.raise_if_cancelled()
             for against in adversaries:
-                against.consider(found)
+                against.consider(read_counted)
             counted += 1
             if control.now() - reported > SECONDS_BETWEEN_REPORTS:
                 on_progress(Progress(counted // len(starts), lattice.size, None, None, None))
@@ -293,8 +293,8 @@ class _Against:
             for assignment, stakes in zip(assignments, some, strict=True):
                 sizes = pre_image_sizes(self._combinations, assignment)
                 payouts = payouts_against(self._combinations, assignment, stakes, sizes)
-                known = float(records @ payouts)
-                paid.append(replace(_assigned(assignment, stakes, records), known=known))
+                payout = float(records @ payouts)
+                paid.append(replace(_assigned(assignment, stakes, records), known=payout))
         return paid
 
     def _all_at(self, transformation: Transformation) -> list[_Paid]:

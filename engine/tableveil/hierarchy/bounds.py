@@ -98,14 +98,14 @@ def read_bounds(kind: ValueKind, label: str) -> Bounds | None:
         if below := _BELOW.fullmatch(label):
             return _below(kind, point(below[1]))
         if above := _FROM.fullmatch(label):
-            found = point(above[1] or above[2])
-            return None if found is None else Bounds(low=found)
+            low_point = point(above[1] or above[2])
+            return None if low_point is None else Bounds(low=low_point)
         if kind is ValueKind.DATE and (before := _BEFORE.fullmatch(label)):
             return Bounds(high=datetime.date(int(before[1]), 12, 31))
         if kind is ValueKind.DATE and (period := _PERIOD.fullmatch(label)):
             return _period(period)
-        found = point(label)
-        return None if found is None else Bounds(found, found)
+        low_point = point(label)
+        return None if low_point is None else Bounds(low_point, low_point)
     except (ValueError, OverflowError):
         return None
 
@@ -149,8 +149,8 @@ def _date(text: str) -> datetime.date | None:
 
 
 def _time(text: str) -> datetime.datetime | None:
-    found = _TIME.fullmatch(text)
-    return datetime.datetime.fromisoformat(f"{found[1]} {found[2]}{found[3] or ''}") if found else None
+    match = _TIME.fullmatch(text)
+    return datetime.datetime.fromisoformat(f"{match[1]} {match[2]}{match[3] or ''}") if match else None
 
 
 _POINTS: Mapping[ValueKind, Callable[[str], Point | None]] = {
@@ -175,11 +175,11 @@ def in_order(
     places = _places(hierarchy) if isinstance(hierarchy, OrderBased) else {}
 
     def key(position: int) -> tuple[object, ...]:
-        label, found = labels[position], bounds[position]
-        if found is not None:
-            low = found.high if found.low is None else found.low
-            high = found.low if found.high is None else found.high
-            return (0, found.low is not None, low, found.high is None, high, label)
+        label, bounds_here = labels[position], bounds[position]
+        if bounds_here is not None:
+            low = bounds_here.high if bounds_here.low is None else bounds_here.low
+            high = bounds_here.low if bounds_here.high is None else bounds_here.high
+            return (0, bounds_here.low is not None, low, bounds_here.high is None, high, label)
         if label == TOP_LABEL:
             return (3,)
         if label in places:

@@ -34,9 +34,9 @@ def _labels(level: GroupingLevel) -> list[str]:
 def _label_faults(level: GroupingLevel, path: str) -> Iterator[Fault]:
     labels = _labels(level)
     if len(labels) < 2:
-        found = f"{len(labels)} group" if labels else "no groups"
+        actual = f"{len(labels)} group" if labels else "no groups"
         hint = "One label for all is the top, which every hierarchy has: leave the level out."
-        yield Fault(f"{path}.groups", found, "at least two groups, or one and a label of others", hint)
+        yield Fault(f"{path}.groups", actual, "at least two groups, or one and a label of others", hint)
     first: dict[str, int] = {}
     for index, label in enumerate(labels):
         at = f"{path}.groups[{index}].label" if index < len(level.groups) else f"{path}.others"
@@ -56,15 +56,15 @@ def _member_faults(level: GroupingLevel, path: str) -> Iterator[Fault]:
         for place, member in enumerate(group.members):
             at = f"groups[{index}].members[{place}]"
             if first.setdefault(member, at) != at:
-                found = f"{shortened(member)} as in {first[member]}"
-                overlapping.append(Fault(f"{path}.{at}", found, "every member in one group, once"))
+                actual = f"{shortened(member)} as in {first[member]}"
+                overlapping.append(Fault(f"{path}.{at}", actual, "every member in one group, once"))
     yield from _first_of(overlapping, "overlapping member")
 
 
 def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: str) -> Iterator[Fault]:
     """The reasons why the groups of a level are not made of the groups below."""
     labels = _labels(below)
-    known = set(labels)
+    distinct_labels = set(labels)
     members = [
         (f"{path}.groups[{index}].members[{place}]", member)
         for index, group in enumerate(level.groups)
@@ -72,13 +72,17 @@ def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: 
     ]
     expected = f"a label of levels[{number - 1}]"
     nearest = Nearest(labels)
-    unknown = [Fault(at, shortened(member), expected, nearest(member)) for at, member in members if member not in known]
+    unknown = [
+        Fault(at, shortened(member), expected, nearest(member))
+        for at, member in members
+        if member not in distinct_labels
+    ]
     yield from _first_of(unknown, "unknown label")
     left = [label for label in labels if label not in {member for _, member in members}]
     if left and not level.others:
         hint = "List it in a group, in one of its own if it stays as it is, or give the level a label of others."
-        found = f"{shortened(left[0])} of levels[{number - 1}] in no group; {len(left):,} without one"
-        yield Fault(f"{path}.groups", found, "every group of the level below in a group", hint)
+        actual = f"{shortened(left[0])} of levels[{number - 1}] in no group; {len(left):,} without one"
+        yield Fault(f"{path}.groups", actual, "every group of the level below in a group", hint)
 
 
 def _first_of(faults: Sequence[Fault], what: str) -> Iterator[Fault]:
@@ -100,9 +104,9 @@ def label(
     """
     listed = _labels_of_values(rule)
     others = _labels_of_others(rule)
-    found = [listed.get(text, others) for text in texts]
-    covered = np.fromiter((labels is not None for labels in found), np.bool_, len(found))
-    known = [labels for labels in found if labels is not None]
+    labelled = [listed.get(text, others) for text in texts]
+    covered = np.fromiter((labels is not None for labels in labelled), np.bool_, len(labelled))
+    listed_labels = [labels for labels in labelled if labels is not None]
     unlisted = 0
     if others is not None:
         unlisted = sum(text not in listed for text, counts in zip(texts, own.tolist(), strict=True) if counts)
@@ -112,7 +116,7 @@ def label(
             leaves = Counter(labels[level] for labels in listed.values())
             if others is not None:
                 leaves[others[level]] += unlisted
-            names = [labels[level] for labels in known]
+            names = [labels[level] for labels in listed_labels]
             yield names, np.fromiter((leaves[name] for name in names), np.float64, len(names))
 
     return LabelledValues.of(covered, levels(), float(len(listed) + unlisted))

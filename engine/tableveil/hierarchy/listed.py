@@ -42,14 +42,14 @@ def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault
         faults.append(Fault(f"{field}.rows", _counted(columns, "column"), expected))
     ragged = [index for index, row in enumerate(rows) if len(row) != columns] if len(lengths) > 1 else []
     if ragged:
-        found = f"{_counted(len(rows[ragged[0]]), 'column')}; {_counted(len(ragged), 'row')} unlike the others"
-        faults.append(Fault(f"{field}.rows[{ragged[0]}]", found, f"{_counted(columns, 'column')} in every row"))
+        actual = f"{_counted(len(rows[ragged[0]]), 'column')}; {_counted(len(ragged), 'row')} unlike the others"
+        faults.append(Fault(f"{field}.rows[{ragged[0]}]", actual, f"{_counted(columns, 'column')} in every row"))
     with_null = [index for index, row in enumerate(rows) if None in row]
     if with_null:
         path = f"{field}.rows[{with_null[0]}].labels[{list(rows[with_null[0]]).index(None)}]"
         hint = "NULL needs no row: the policy says what becomes of it."
-        found = f"NULL; {_counted(len(with_null), 'row')} with NULL"
-        faults.append(Fault(path, found, "text in every column", hint))
+        actual = f"NULL; {_counted(len(with_null), 'row')} with NULL"
+        faults.append(Fault(path, actual, "text in every column", hint))
     faults += _repeated(rows, field)
     unsound = {*ragged, *with_null}
     numbers = [index for index in range(len(rows)) if index not in unsound] if unsound else range(len(rows))
@@ -68,18 +68,18 @@ def _repeated(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
         return []
     first = values.index(repeated[0])
     second = values.index(repeated[0], first + 1)
-    found = f"the value of rows[{first}] again; {_counted(len(repeated), 'value')} repeated"
+    actual = f"the value of rows[{first}] again; {_counted(len(repeated), 'value')} repeated"
     hint = "Remove all but one of them, also if the rows are alike."
-    return [Fault(f"{field}.rows[{second}].labels[0]", found, "every value in one row only", hint)]
+    return [Fault(f"{field}.rows[{second}].labels[0]", actual, "every value in one row only", hint)]
 
 
 def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
     labels = list(dict.fromkeys(levels[-1])) if levels else []
     if len(labels) < 2:
         return []
-    found = f"{_counted(len(labels), 'label')} at the top"
+    actual = f"{_counted(len(labels), 'label')} at the top"
     path = f"{field}.rows[{numbers[levels[-1].index(labels[1])]}].labels[{len(levels) - 1}]"
-    return [Fault(path, found, "one label that all rows share", "End every row with '*', for example.")]
+    return [Fault(path, actual, "one label that all rows share", "End every row with '*', for example.")]
 
 
 def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
@@ -96,7 +96,7 @@ def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int],
         above: dict[str | None, list[str | None]] = {}
         for label, parent in dict.fromkeys(steps):
             above.setdefault(label, []).append(parent)
-        split = [label for label, found in above.items() if len(found) > 1]
+        split = [label for label, read_example in above.items() if len(read_example) > 1]
         count += len(split)
         if example is None:
             one, other, *_ = above[split[0]]
@@ -105,8 +105,8 @@ def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int],
             example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", text, "the same label above equal labels")
     if example is None:
         return []
-    found = f"{example.found}; {_counted(count, 'label')} under more than one"
-    return [replace(example, found=found)]
+    read_example = f"{example.found}; {_counted(count, 'label')} under more than one"
+    return [replace(example, found=read_example)]
 
 
 def _counted(count: int, noun: str) -> str:
@@ -120,13 +120,13 @@ def label(rule: InlineLevels, kind: ValueKind, values: Sequence[object], texts: 
     """
     rows = {row[0]: row for row in rule.rows}
     covered = np.fromiter((text in rows for text in texts), np.bool_, len(texts))
-    found = [rows[text] for text in texts if text in rows]
+    members = [rows[text] for text in texts if text in rows]
     *middle, top = range(1, len(rule.rows[0]))
 
     def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
         for level in middle:
             leaves = Counter([row[level] for row in rule.rows])
-            labels = [row[level] for row in found]
+            labels = [row[level] for row in members]
             yield labels, np.fromiter(map(leaves.__getitem__, labels), np.float64, len(labels))
 
     return LabelledValues.of(covered, levels(), float(len(rule.rows)), top_label=rule.rows[0][top])

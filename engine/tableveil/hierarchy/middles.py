@@ -40,13 +40,13 @@ def middle_reader(kind: ValueKind) -> Callable[[str], float | None] | None:
         return None
 
     def number(text: str) -> float | None:
-        found = notation.read(text)
-        if found is None:
+        number_read = notation.read(text)
+        if number_read is None:
             return None
         if notation is Notation.TIMESTAMP:
             # Timestamps count from the first day, which has the ordinal 1 as a date.
-            return float(found / _SECONDS_PER_DAY + 1 - _EPOCH)
-        return float(found - _EPOCH if notation is Notation.DATE else found)
+            return float(number_read / _SECONDS_PER_DAY + 1 - _EPOCH)
+        return float(number_read - _EPOCH if notation is Notation.DATE else number_read)
 
     def middle(label: str) -> float | None:
         if notation in (Notation.DATE, Notation.TIMESTAMP) and (period := _PERIOD.fullmatch(label)):

@@ -78,24 +78,24 @@ def _read_time(text: str) -> Fraction | None:
 
 
 def _read_time_of_day(text: str) -> Fraction | None:
-    found = _TIME_OF_DAY.fullmatch(text)
-    if not found:
+    match = _TIME_OF_DAY.fullmatch(text)
+    if not match:
         return None
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return Fraction(hours * 3_600 + minutes * 60 + seconds)
 
 
 def _read_duration(text: str) -> Fraction | None:
-    found = _DURATION.fullmatch(text)
-    return Fraction(int(found[1]) * _SECONDS[found[2]]) if found else None
+    match = _DURATION.fullmatch(text)
+    return Fraction(int(match[1]) * _SECONDS[match[2]]) if match else None
 
 
 def seconds_of_day(text: str) -> int | None:
     """The whole seconds from midnight to a TIME as DuckDB writes it; None for 24:00:00, which is in no day."""
-    found = _CLOCK.fullmatch(text)
-    if not found:
+    match = _CLOCK.fullmatch(text)
+    if not match:
         return None
-    hours, minutes, seconds = map(int, found.groups())
+    hours, minutes, seconds = map(int, match.groups())
     return hours * 3_600 + minutes * 60 + seconds if hours < 24 else None
 
 
@@ -113,13 +113,13 @@ def microseconds_of(values: Sequence[object], texts: Sequence[str]) -> NDArray[n
         texts: The values as text, which tells infinities apart.
     """
     # Many times faster than numpy's own reading of datetimes.
-    found = (
+    microseconds = (
         (value - datetime.datetime.min) // _MICROSECOND
         if isinstance(value, datetime.datetime) and not text.endswith("infinity")
         else NO_TIME
         for value, text in zip(values, texts, strict=True)
     )
-    return np.fromiter(found, np.int64, len(texts))
+    return np.fromiter(microseconds, np.int64, len(texts))
 
 
 def day_of(value: object, text: str) -> int | None:

@@ -14,14 +14,14 @@ def check(rule: OrderBased, field: str, kind: ValueKind | None) -> list[Fault]:
     """Lists the faults of the rule; values are compared as text, so it fits every column."""
     faults: list[Fault] = []
     if len(rule.values) < 2:
-        found = f"{len(rule.values)} values"
-        faults.append(Fault(f"{field}.values", found, "at least two values, in their order"))
+        actual = f"{len(rule.values)} values"
+        faults.append(Fault(f"{field}.values", actual, "at least two values, in their order"))
     repeated = [value for value, count in Counter(rule.values).items() if count > 1]
     if repeated:
         first = rule.values.index(repeated[0])
         second = rule.values.index(repeated[0], first + 1)
-        found = f"{shortened(repeated[0])} as in values[{first}]; {len(repeated):,} repeated"
-        faults.append(Fault(f"{field}.values[{second}]", found, "every value once"))
+        actual = f"{shortened(repeated[0])} as in values[{first}]; {len(repeated):,} repeated"
+        faults.append(Fault(f"{field}.values[{second}]", actual, "every value once"))
     faults += _fan_out_faults(rule, field)
     return faults or _alike(rule, field)
 
@@ -52,9 +52,9 @@ def _alike(rule: OrderBased, field: str) -> list[Fault]:
         for number, group in enumerate(groups):
             label = _label(rule, group)
             if label == TOP_LABEL or seen.setdefault(label, number) != number:
-                found = f"{shortened(label)} for more than one group of level {level}"
+                actual = f"{shortened(label)} for more than one group of level {level}"
                 hint = "Choose other labels, or write the groups out as a grouping."
-                return [Fault(f"{field}.labels", found, "a label of its own for every group, but '*'", hint)]
+                return [Fault(f"{field}.labels", actual, "a label of its own for every group, but '*'", hint)]
     return []
 
 

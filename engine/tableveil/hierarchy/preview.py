@@ -60,8 +60,8 @@ def preview_levels(
     smallest = np.full(len(values), 0.0 if labelled.continuous else 1.0)
     levels = [_level(0, values, smallest, records[covered], most_groups if with_values else 0)]
     for number, (labels, leaves) in enumerate(zip(labelled.labels, labelled.leaves, strict=True), start=1):
-        known = [label for label in labels if label is not None]
-        levels.append(_level(number, known, leaves[covered], records[covered], most_groups))
+        labels_of_values = [label for label in labels if label is not None]
+        levels.append(_level(number, labels_of_values, leaves[covered], records[covered], most_groups))
     return tuple(levels)
 
 
@@ -77,17 +77,17 @@ def _level(
     group_values = np.bincount(groups, minlength=len(numbers))
     group_records = np.zeros(len(numbers), dtype=np.int64)
     np.add.at(group_records, groups, records)
-    told = [
+    groups_shown = [
         PreviewGroup(label, float(group_leaves[group]), int(group_values[group]), int(group_records[group]))
         for label, group in numbers.items()
         if group < -(-shown // 2) or group >= len(numbers) - shown // 2
     ]
-    first = told[: -(-shown // 2)]
+    first = groups_shown[: -(-shown // 2)]
     return PreviewLevel(
         level=number,
         groups=len(numbers),
         first=tuple(first),
-        last=tuple(told[len(first) :]),
+        last=tuple(groups_shown[len(first) :]),
         fewest_leaves=float(group_leaves.min()) if numbers else 0.0,
         most_leaves=float(group_leaves.max(initial=0.0)),
         fewest_records=int(group_records.min()) if numbers else 0,

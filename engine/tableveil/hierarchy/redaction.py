@@ -26,9 +26,9 @@ def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
     if not 1 <= rule.step <= greatest_step:
         faults.append(Fault(f"{field}.step", str(rule.step), f"a step from 1 to {greatest_step}, at most the length"))
     if kind is ValueKind.INTEGER and not (rule.padding and _pads_left(rule)):
-        found = f"{shortened(rule.padding)} at the right" if rule.padding else "nothing"
+        actual = f"{shortened(rule.padding)} at the right" if rule.padding else "nothing"
         hint = "With padding '0' and pad_at LEFT, 2139 of length 5 is 02139."
-        faults.append(Fault(f"{field}.padding", found, "padding at the left, because the column has numbers", hint))
+        faults.append(Fault(f"{field}.padding", actual, "padding at the left, because the column has numbers", hint))
     return faults + _character_faults(rule, field)
 
 
@@ -46,8 +46,8 @@ def _alphabet_faults(rule: Redaction, field: str) -> list[Fault]:
     if different < 2:
         faults.append(Fault(f"{field}.alphabet", f"{different} character", "at least 2"))
     if rule.alphabet_size not in (0, different):
-        found = f"{rule.alphabet_size} beside an alphabet of {different} characters"
-        faults.append(Fault(f"{field}.alphabet_size", found, "the number of its characters, or nothing"))
+        actual = f"{rule.alphabet_size} beside an alphabet of {different} characters"
+        faults.append(Fault(f"{field}.alphabet_size", actual, "the number of its characters, or nothing"))
     if rule.mask in rule.alphabet:
         hint = "Nobody could tell it from a character that was not masked."
         faults.append(Fault(f"{field}.mask", shortened(rule.mask), "a character that is not in the alphabet", hint))

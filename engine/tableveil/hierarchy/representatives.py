@@ -86,15 +86,19 @@ def _of_intervals(rule: Intervals) -> Representatives | None:
     """The starts of intervals: those of the least width, those between boundaries, and those cut by codings."""
     bounds = [rule.minimum, rule.maximum, *filter(None, (rule.bottom_coding, rule.top_coding))]
     bounds += [bound for boundaries in rule.boundaries for bound in boundaries]
-    notation = next(known for known in _KINDS if all(known.read(text) is not None for text in bounds))
+    notation = next(kind for kind in _KINDS if all(kind.read(text) is not None for text in bounds))
     numbers = [number for text in bounds if (number := notation.read(text)) is not None]
     first, last = numbers[:2]
     step = _least_width(rule, notation)
     if step and (last - first) / step > MOST_REPRESENTATIVES:
         return None
     starts = {first + i * step for i in range(int((last - first) // step) + 1)} if step else set()
-    found = [_value(number, notation) for number in sorted(starts.union(numbers)) if first <= number <= last]
-    return Representatives(_KINDS[notation], [value for value, _ in found], [text for _, text in found])
+    read_representatives = [
+        _value(number, notation) for number in sorted(starts.union(numbers)) if first <= number <= last
+    ]
+    return Representatives(
+        _KINDS[notation], [value for value, _ in read_representatives], [text for _, text in read_representatives]
+    )
 
 
 def _least_width(rule: Intervals, notation: Notation) -> Fraction | None:

@@ -89,13 +89,13 @@ def _faults_of_zips(codes: Sequence[str | None], field: str) -> list[Fault]:
     others = [code for code in codes if code is None or not _FIVE_DIGITS.fullmatch(code)]
     if others:
         hint = "Numbers lose their leading zeros: lpad(zip::VARCHAR, 5, '0') is five digits again."
-        found = f"{len(others):,} of {len(codes):,} rows are not of five digits"
-        faults.append(Fault(f"{field}.zip_column", found, "ZIP codes of five digits", hint))
+        actual = f"{len(others):,} of {len(codes):,} rows are not of five digits"
+        faults.append(Fault(f"{field}.zip_column", actual, "ZIP codes of five digits", hint))
     repeated = [code for code, count in Counter(codes).items() if code is not None and count > 1]
     if repeated:
-        found = f"{len(repeated):,} ZIP codes in several rows"
+        actual = f"{len(repeated):,} ZIP codes in several rows"
         hint = "Make a table that adds up the people of each, and name that."
-        faults.append(Fault(f"{field}.zip_column", found, "every ZIP code in one row only", hint))
+        faults.append(Fault(f"{field}.zip_column", actual, "every ZIP code in one row only", hint))
     return faults
 
 
@@ -103,8 +103,8 @@ def _faults_of_people(people: Sequence[tuple[str | None, int | None]], field: st
     others = [number for _, number in people if number is None or number < 0]
     if not others:
         return []
-    found = f"{len(others):,} of {len(people):,} rows without a number"
-    return [Fault(f"{field}.population_column", found, "a number of people of at least 0 in every row")]
+    actual = f"{len(others):,} of {len(people):,} rows without a number"
+    return [Fault(f"{field}.population_column", actual, "a number of people of at least 0 in every row")]
 
 
 # --- ages -----------------------------------------------------------------------------------------------------------
@@ -149,8 +149,8 @@ def check_dates(definition: SafeHarborDate, field: str) -> list[Fault]:
             expected = f"a date not before the minimum, {definition.minimum}"
             faults.append(Fault(f"{field}.maximum", definition.maximum, expected))
         elif last - first >= MOST_DAYS:
-            found = f"{definition.maximum}, {int(last - first) + 1:,} days from {definition.minimum}"
-            faults.append(Fault(f"{field}.maximum", found, f"a range of at most {MOST_DAYS:,} days, 400 years"))
+            actual = f"{definition.maximum}, {int(last - first) + 1:,} days from {definition.minimum}"
+            faults.append(Fault(f"{field}.maximum", actual, f"a range of at most {MOST_DAYS:,} days, 400 years"))
     return faults
 
 

@@ -71,16 +71,16 @@ def _not_nesting(rule: TimesOfDay, field: str) -> Iterator[Fault]:
         for start, label, parent in zip(starts.tolist(), below, labels, strict=False):
             first, at = parents.setdefault(label, (parent, start))
             if first != parent:
-                found = (
+                actual = (
                     f"{_text(at)} in {shortened(first)} and {_text(start)} in {shortened(parent)}, although "
                     f"{shortened(label)} of levels[{number - 1}] has both"
                 )
-                yield Fault(f"{field}.levels[{number}]", found, "the same label above equal labels")
+                yield Fault(f"{field}.levels[{number}]", actual, "the same label above equal labels")
                 return
         if number and len(set(labels)) >= len(set(below)):
-            found = f"{len(set(labels))} labels"
+            actual = f"{len(set(labels))} labels"
             expected = f"fewer labels than the {len(set(below))} of levels[{number - 1}]"
-            yield Fault(f"{field}.levels[{number}]", found, expected)
+            yield Fault(f"{field}.levels[{number}]", actual, expected)
         below = labels
 
 
@@ -91,11 +91,11 @@ def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Se
     `[06:00, 12:00)`; the last part of a day lasts until the first one starts: `[22:00, 06:00)`. For timestamps the time
     in UTC counts, and the date is lost from level 1 on. 24:00, infinities and years beyond Python's are not covered.
     """
-    found = _seconds(kind, values, texts)
-    covered = found != NO_TIME
+    seconds = _seconds(kind, values, texts)
+    covered = seconds != NO_TIME
     starts = _cuts(rule)
     # Times before the first cut belong to the last piece, which lasts beyond midnight.
-    piece = np.searchsorted(starts, found[covered], side="right") - 1
+    piece = np.searchsorted(starts, seconds[covered], side="right") - 1
     hours = np.diff(starts, append=starts[0] + _DAY) / _HOUR
 
     def levels() -> Iterator[tuple[NDArray[np.object_], NDArray[np.float64]]]:

@@ -93,9 +93,9 @@ class Exchanges:
         refused = np.zeros(near.shape, np.bool_)
         for _ in range(rounds):
             self._control.raise_if_stopped()
-            found = self._accepted(sorted(self._moves(near, refused), key=lambda move: move.gain), refused)
-            saved += found
-            if found <= enough:
+            accepted = self._accepted(sorted(self._moves(near, refused), key=lambda move: move.gain), refused)
+            saved += accepted
+            if accepted <= enough:
                 break
             self._look()
         return saved
@@ -236,13 +236,13 @@ class Exchanges:
 
     def _near_all(self) -> NDArray[np.int64]:
         """Near classes of all combinations: of those known before and of those that changed since."""
-        everyone, known = np.arange(len(self.classes)), self._known
+        everyone, all_classes = np.arange(len(self.classes)), self._known
         present = self.classes[self._order[self._starts]]
-        if known is not None:
-            near, sets, sizes = known
+        if all_classes is not None:
+            near, sets, sizes = all_classes
             same = (self._sizes == sizes) & (self._sets.levels == sets.levels).all(axis=1)
             changed = present[~(same & (self._sets.values == sets.values).all(axis=1))[present]]
-        if known is None or 2 * len(changed) > len(present):
+        if all_classes is None or 2 * len(changed) > len(present):
             near = self._nearest(everyone, present)
         elif len(changed):
             stale = np.isin(near, changed)

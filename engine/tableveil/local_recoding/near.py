@@ -98,21 +98,21 @@ def nearest(
     position = np.full(len(sizes), -1)
     position[among] = np.arange(len(among))
     near = min(NEAR, len(among))
-    found = np.empty((len(classes), near), np.int64)
+    filled = np.empty((len(classes), near), np.int64)
     step = max(1, CHUNK // len(among))
     # Threads of BLAS wait in a loop for a free core: on a busy machine they take twice the time of one.
     with one_core():
-        for start in range(0, len(found), step):
+        for start in range(0, len(filled), step):
             control.raise_if_stopped()
-            stop = min(start + step, len(found))
+            stop = min(start + step, len(filled))
             changes = of_rows[:, start:stop].T @ of_classes.T
             changes *= counts[start:stop, None].astype(np.float32) + records
             changes -= before
             own = position[classes[start:stop]]
             inside = np.flatnonzero((classes[start:stop] != SUPPRESSED) & (own >= 0))
             changes[inside, own[inside]] = np.inf
-            found[start:stop] = among[np.argpartition(changes, near - 1, axis=1)[:, :near]]
-    return found
+            filled[start:stop] = among[np.argpartition(changes, near - 1, axis=1)[:, :near]]
+    return filled
 
 
 def _told_apart(column: ColumnLabels, values: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:

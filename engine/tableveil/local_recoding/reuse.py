@@ -63,10 +63,10 @@ def reuse(problem: LocalProblem, known: KnownClasses, control: Control) -> Reuse
             control.raise_if_cancelled()
     used = np.unique(classes[(classes != SUPPRESSED) & (classes < len(known.levels))])
     anchored = _anchored(problem, known, used)
-    found = settle(anchored, control, np.concatenate([classes, used]))
-    found = replace(found, classes=found.classes[: len(classes)], complete=complete)
-    same = np.flatnonzero(_have_labels(problem, found, known))
-    return Reused(found, len(same), int(problem.counts[np.isin(found.classes, same)].sum()))
+    settled = settle(anchored, control, np.concatenate([classes, used]))
+    settled = replace(settled, classes=settled.classes[: len(classes)], complete=complete)
+    same = np.flatnonzero(_have_labels(problem, settled, known))
+    return Reused(settled, len(same), int(problem.counts[np.isin(settled.classes, same)].sum()))
 
 
 def _held_at(problem: LocalProblem, known: KnownClasses) -> dict[int, tuple[int, ...]]:

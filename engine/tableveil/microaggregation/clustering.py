@@ -56,8 +56,8 @@ def cluster(
     """
     records = int(points.counts.sum())
     if records < k:
-        found = f"clusters of at least {k} records asked of {records} records"
-        raise InfeasibleError.of("TOO_FEW_RECORDS", "privacy_models", found, f"at most {records}")
+        actual = f"clusters of at least {k} records asked of {records} records"
+        raise InfeasibleError.of("TOO_FEW_RECORDS", "privacy_models", actual, f"at most {records}")
     method, why = _chosen(points, k, options)
     clusters = _clusters(points, k, method, options, control, on_progress, singly)
     if points.people is not None and method is not Clustering.UNIVARIATE:

@@ -41,21 +41,21 @@ def mdav(
     Raises:
         Stopped: `control` says so.
     """
-    told, step, first = remaining.records, 0, len(forming)
+    reported, step, first = remaining.records, 0, len(forming)
     while remaining.members >= 3 * k:
         control.raise_if_stopped()
         take_opposite(remaining, k, forming)
         step += 1
         if step % STEPS_PER_REPORT == 0:
-            on_taken(told - remaining.records)
-            told = remaining.records
+            on_taken(reported - remaining.records)
+            reported = remaining.records
     while remaining.members >= 2 * k:
         control.raise_if_stopped()
         remaining.tidy()
         far = remaining.farthest(remaining.distances(remaining.centroid))
         remaining.take_cluster(forming, remaining.distances(remaining.at[:, far]), k)
     remaining.finish(k, forming, first, control)
-    on_taken(told)
+    on_taken(reported)
 
 
 def take_opposite(remaining: Remaining, k: int, forming: Forming) -> None:

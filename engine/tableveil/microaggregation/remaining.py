@@ -84,14 +84,14 @@ class Remaining:
     def distances(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
         """The squared distances from a place in space."""
         # One coordinate after the other and without BLAS: equal points get equal results, at any position.
-        found: NDArray[np.float64] = self.at[0] - place[0]
-        np.multiply(found, found, out=found)
-        differences = np.empty_like(found)
+        read_differences: NDArray[np.float64] = self.at[0] - place[0]
+        np.multiply(read_differences, read_differences, out=read_differences)
+        differences = np.empty_like(read_differences)
         for along, there in zip(self.at[1:], place[1:], strict=True):
             np.subtract(along, there, out=differences)
             np.multiply(differences, differences, out=differences)
-            np.add(found, differences, out=found)
-        return found
+            np.add(read_differences, differences, out=read_differences)
+        return read_differences
 
     def farthest(self, distances: NDArray[np.float64]) -> int:
         """The position of the farthest remaining point; marks points that are gone in the distances."""
@@ -127,8 +127,8 @@ class Remaining:
             (near,) = (distances <= sorted_in_part[number - 1]).nonzero()
         else:
             near = np.arange(len(distances))
-        found: NDArray[np.intp] = near[distances[near].argsort(kind="stable")]
-        return found
+        in_order: NDArray[np.intp] = near[distances[near].argsort(kind="stable")]
+        return in_order
 
     def take(self, positions: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
         """Takes so many records of the points at these positions; each position is given once."""

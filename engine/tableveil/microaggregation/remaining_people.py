@@ -49,8 +49,8 @@ class RemainingPeople(Remaining):
         self.singly = singly
         self._space = space
         self._people = people
-        found, self._whose = np.unique(people[names], return_inverse=True)
-        self._left = np.zeros(len(found), np.int64)
+        read_people, self._whose = np.unique(people[names], return_inverse=True)
+        self._left = np.zeros(len(read_people), np.int64)
         np.add.at(self._left, self._whose, counts)
         self._present = int(np.count_nonzero(self._left))
 

@@ -95,7 +95,7 @@ def _errors(values: NDArray[np.float64], start: int, stop: int, k: int) -> NDArr
     ends = np.arange(start, stop)
     mean = np.zeros(len(ends))
     error = np.zeros(len(ends))
-    found = np.empty((len(ends), k))
+    filled = np.empty((len(ends), k))
     for size in range(1, 2 * k):
         # Clusters that would begin before the first value get an infinite error.
         value = values[np.maximum(ends - size, 0)]
@@ -103,8 +103,8 @@ def _errors(values: NDArray[np.float64], start: int, stop: int, k: int) -> NDArr
         mean += difference / size
         error += difference * (value - mean)
         if size >= k:
-            found[:, 2 * k - 1 - size] = error
-    return found
+            filled[:, 2 * k - 1 - size] = error
+    return filled
 
 
 def _consecutive(points: NDArray[np.intp], counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> SparseClusters:

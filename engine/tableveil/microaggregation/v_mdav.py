@@ -46,7 +46,7 @@ def v_mdav(
         Stopped: `control` says so.
     """
     centroid = remaining.centroid
-    told = remaining.records
+    reported = remaining.records
     centroids: list[NDArray[np.float64]] = []
     first = len(forming)
     while remaining.members >= k:
@@ -61,13 +61,13 @@ def v_mdav(
         forming.add(remaining.names[positions], counts)
         centroids.append(remaining.at[:, positions] @ counts / counts.sum())
         if len(forming) % STEPS_PER_REPORT == 0:
-            on_taken(told - remaining.records)
-            told = remaining.records
+            on_taken(reported - remaining.records)
+            reported = remaining.records
     if centroids and not remaining.singly:
         _join(remaining, np.array(centroids), forming)
     else:
         remaining.finish(k, forming, first, control)
-    on_taken(told)
+    on_taken(reported)
 
 
 def _extend(remaining: Remaining, members: dict[int, int], most: int, gain: float) -> None:

@@ -21,10 +21,10 @@ def root(function: Callable[[float], float], low: float, high: float, precision:
         middle = (low + high) / 2
         at_middle = function(middle)
         span = math.sqrt(at_middle * at_middle - at_low * at_high)
-        found = middle + (middle - low) * math.copysign(at_middle / span, at_middle * (at_low - at_high))
-        at_found = function(found)
+        estimate = middle + (middle - low) * math.copysign(at_middle / span, at_middle * (at_low - at_high))
+        at_found = function(estimate)
         # The two narrowest points between which the sign changes.
-        points = sorted([(low, at_low), (middle, at_middle), (found, at_found), (high, at_high)])
+        points = sorted([(low, at_low), (middle, at_middle), (estimate, at_found), (high, at_high)])
         low, at_low, high, at_high = next(
             (*left, *right) for left, right in pairwise(points) if left[1] * right[1] <= 0
         )

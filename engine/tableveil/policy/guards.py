@@ -63,8 +63,8 @@ def check_guards(policy: Policy) -> Iterator[Fault]:
     if policy.release.if_exists != "REPLACE":
         for name, stated in (("maximum_record_change", change is not None), ("off", bool(guards.off))):
             if stated:
-                found = f"{name} without if_exists: REPLACE"
-                yield Fault(f"{FIELD}.{name}", found, "nothing to compare with, or REPLACE")
+                actual = f"{name} without if_exists: REPLACE"
+                yield Fault(f"{FIELD}.{name}", actual, "nothing to compare with, or REPLACE")
     columns = {attribute.column for attribute in policy.recognizing}
     for i, column in enumerate(guards.keep_columns):
         if column not in columns:

@@ -100,8 +100,8 @@ def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterat
             if not table:
                 yield Fault(f"{field}.safe_harbor_zip.population.table", "nothing", "the name of a table")
             if codes == people:
-                found = f"{shortened(people)}, the column of the ZIP codes"
-                yield Fault(f"{field}.safe_harbor_zip.population_column", found, "the column of the people in each")
+                actual = f"{shortened(people)}, the column of the ZIP codes"
+                yield Fault(f"{field}.safe_harbor_zip.population_column", actual, "the column of the people in each")
         case SafeHarborDate() as dates:
             yield from safe_harbor.check_dates(dates, f"{field}.safe_harbor_date")
         case rule if isinstance(rule, RuleHierarchy):

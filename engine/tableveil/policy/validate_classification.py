@@ -63,8 +63,8 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
             elif name in roles and name not in usable:
                 yield Fault(field, f"{shortened(name)} of the role {roles[name]}", expected)
             elif blindly and roles.get(name) is Role.SENSITIVE:
-                found = f"{shortened(name)}, a sensitive column, with search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}"
-                yield Fault(field, found, "a column that may decide which levels are chosen", _BLINDLY)
+                actual = f"{shortened(name)}, a sensitive column, with search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}"
+                yield Fault(field, actual, "a column that may decide which levels are chosen", _BLINDLY)
             elif name not in roles and complete:
                 hint = nearest(name)
                 yield Fault(field, f"{shortened(name)}, which is no column of the policy", expected, hint)

@@ -57,20 +57,20 @@ def _check_stakes(game: Game) -> Iterator[Fault]:
             yield Fault(f"game.{field.name}", f"{value:f}", expected)
             sound = False
     if sound and game.adversary_gain <= game.adversary_cost:
-        found = f"{game.adversary_gain:f}, which is not above the cost of {game.adversary_cost:f}"
+        actual = f"{game.adversary_gain:f}, which is not above the cost of {game.adversary_cost:f}"
         hint = "Nobody would attack even a record that is unique: nothing would be protected."
-        yield Fault("game.adversary_gain", found, "more than adversary_cost", hint)
+        yield Fault("game.adversary_gain", actual, "more than adversary_cost", hint)
 
 
 def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
     asked = [i for i, model in enumerate(policy.privacy_models) if isinstance(model, SafeHarbor)]
     if not asked:
         return
-    found = False
+    has_harbor = False
     for i, attribute in enumerate(policy.attributes):
         if not isinstance(attribute.hierarchy, SafeHarborHierarchy):
             continue
-        found = True
+        has_harbor = True
         if attribute.role is Role.SENSITIVE:
             released = f"SENSITIVE with {field_of(attribute.hierarchy)}: the column would be released as it is"
             yield Fault(f"attributes[{i}].role", released, "QUASI_IDENTIFIER, because of safe_harbor")
@@ -79,7 +79,7 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
         if most is not None and attribute.minimum_level <= most < SAFE_HARBOR_LEVEL:
             expected = f"at least {SAFE_HARBOR_LEVEL}, because of safe_harbor"
             yield Fault(f"attributes[{i}].maximum_level", str(most), expected)
-    if not found:
+    if not has_harbor:
         expected = "a quasi-identifier with a hierarchy safe_harbor_zip, safe_harbor_age or safe_harbor_date"
         yield Fault(f"privacy_models[{asked[0]}].safe_harbor", "no column that it says anything of", expected)
 

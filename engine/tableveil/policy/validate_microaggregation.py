@@ -40,8 +40,8 @@ def _check_aggregation(attribute: AttributePolicy, path: str) -> Iterator[Fault]
     aggregation, field = attribute.aggregation, f"{path}.aggregation"
     assert aggregation is not None
     if attribute.role is not Role.QUASI_IDENTIFIER:
-        found = f"an aggregation for the role {attribute.role}"
-        yield Fault(field, found, "nothing, because only quasi-identifiers are aggregated", "Remove it.")
+        actual = f"an aggregation for the role {attribute.role}"
+        yield Fault(field, actual, "nothing, because only quasi-identifiers are aggregated", "Remove it.")
         return
     function, scale = aggregation.function, aggregation.scale
     if function not in FITTING[scale]:
@@ -103,9 +103,11 @@ def check_microaggregation(policy: Policy) -> Iterator[Fault]:
         several = len(policy.aggregated) != 1
         nominal = any(a.aggregation is not None and a.aggregation.scale is Scale.NOMINAL for a in policy.aggregated)
         if several or nominal:
-            found = f"UNIVARIATE for {len(policy.aggregated)} columns" if several else "UNIVARIATE for a nominal column"
+            actual = (
+                f"UNIVARIATE for {len(policy.aggregated)} columns" if several else "UNIVARIATE for a nominal column"
+            )
             yield Fault(
-                "microaggregation.clustering", found, "one numeric or ordinal quasi-identifier", "Leave it out."
+                "microaggregation.clustering", actual, "one numeric or ordinal quasi-identifier", "Leave it out."
             )
 
 

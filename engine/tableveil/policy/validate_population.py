@@ -32,9 +32,9 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
     population = policy.population or Population()
     counting = _fields(policy, _BY_ROWS)
     if counting and not population.has_rows:
-        found = "nothing" if population == Population() else "no rows"
+        actual = "nothing" if population == Population() else "no rows"
         hint = "Give population.table or population.subset_column."
-        yield Fault("population", found, f"the population's rows, because of {', '.join(counting)}", hint)
+        yield Fault("population", actual, f"the population's rows, because of {', '.join(counting)}", hint)
     elif population == Population() and (estimating := _fields(policy, _BY_SIZE)):
         expected = f"rows, a size or a sampling fraction, because of {', '.join(estimating)}"
         hint = "Give population.size, or population.table to count it."

@@ -63,15 +63,15 @@ def _check_column(
     if not model.column:
         yield Fault(f"{field}.column", "nothing", "the name of a sensitive column")
     elif attribute is not None and attribute.role is not Role.SENSITIVE:
-        found = f"{shortened(model.column)}, whose role is {attribute.role}"
-        yield Fault(f"{field}.column", found, "a column with the role SENSITIVE")
+        actual = f"{shortened(model.column)}, whose role is {attribute.role}"
+        yield Fault(f"{field}.column", actual, "a column with the role SENSITIVE")
     elif attribute is None and default_role is not Role.SENSITIVE:
         sensitive = [other.column for other in listed.values() if other.role is Role.SENSITIVE]
         yield no_such_column(f"{field}.column", model.column, "sensitive column", sensitive, number)
     elif _needs_hierarchy(model) and (attribute is None or attribute.hierarchy is None):
-        found = f"HIERARCHICAL, although {shortened(model.column)} has no hierarchy"
+        actual = f"HIERARCHICAL, although {shortened(model.column)} has no hierarchy"
         hint = "Give the column a hierarchy under `attributes`, or choose another distance."
-        yield Fault(f"{field}.distance", found, "a column with a hierarchy", hint)
+        yield Fault(f"{field}.distance", actual, "a column with a hierarchy", hint)
 
 
 def _needs_hierarchy(model: SensitiveModel) -> bool:
@@ -85,8 +85,8 @@ def _check_together(policy: Policy) -> Iterator[Fault]:
         example = _EXAMPLE if judged else "For example: profitability: {success: JOURNALIST}."
         yield Fault("privacy_models", "none", "at least one privacy model", example)
     elif all(isinstance(model, Inclusion) for model in models):
-        found = "inclusion only, which promises nothing by itself"
-        yield Fault("privacy_models", found, "at least one model that protects", _EXAMPLE)
+        actual = "inclusion only, which promises nothing by itself"
+        yield Fault("privacy_models", actual, "at least one model that protects", _EXAMPLE)
     first: dict[tuple[object, ...], int] = {}
     for i, model in enumerate(models):
         j = first.setdefault(_identity(model), i)

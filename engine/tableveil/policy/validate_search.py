@@ -46,8 +46,8 @@ def _check_levels(policy: Policy) -> Iterator[Fault]:
         chosen = {column: levels[column] for column in group if column in levels}
         if len(set(chosen.values())) > 1:
             listed = ", ".join(f"{level} for {shortened(name)}" for name, level in list(chosen.items())[:MOST_NAMED])
-            found = f"columns to which search.levels gives different levels: {listed}"
-            yield Fault(f"search.linked[{i}]", found, "the same level for linked columns")
+            actual = f"columns to which search.levels gives different levels: {listed}"
+            yield Fault(f"search.linked[{i}]", actual, "the same level for linked columns")
 
 
 def _at_least(policy: Policy, attribute: AttributePolicy) -> str:
@@ -71,8 +71,8 @@ def _check_linked(policy: Policy) -> Iterator[Fault]:
                 yield no_such_column(f"{field}.columns[{j}]", column, "quasi-identifier", attributes, unknown)
             elif column in groups:
                 where = "this group" if groups[column] == i else f"search.linked[{groups[column]}]"
-                found = f"{shortened(column)}, which is in {where} already"
-                yield Fault(f"{field}.columns[{j}]", found, "each column once", "Make one group of linked groups.")
+                actual = f"{shortened(column)}, which is in {where} already"
+                yield Fault(f"{field}.columns[{j}]", actual, "each column once", "Make one group of linked groups.")
             groups.setdefault(column, i)
         yield from check_common_level(
             field,
@@ -90,12 +90,12 @@ def _check_choose(policy: Policy) -> Iterator[Fault]:
         return
     looking = [isinstance(model, SensitiveModel) for model in policy.privacy_models if type(model) is not Inclusion]
     if not any(looking):
-        found = "QUASI_IDENTIFIERS_ONLY, although no privacy model looks at sensitive values"
-        yield Fault("search.choose", found, "a model that looks at them", "Remove it: it would change nothing.")
+        actual = "QUASI_IDENTIFIERS_ONLY, although no privacy model looks at sensitive values"
+        yield Fault("search.choose", actual, "a model that looks at them", "Remove it: it would change nothing.")
     elif all(looking):
-        found = "QUASI_IDENTIFIERS_ONLY, although every privacy model looks at sensitive values"
+        actual = "QUASI_IDENTIFIERS_ONLY, although every privacy model looks at sensitive values"
         hint = "Add one to choose by, for example: k_anonymity: {k: 5}."
-        yield Fault("search.choose", found, "a model that looks at quasi-identifiers only", hint)
+        yield Fault("search.choose", actual, "a model that looks at quasi-identifiers only", hint)
 
 
 def check_common_level(field: str, least: Mapping[str, int], most: Mapping[str, int]) -> Iterator[Fault]:
@@ -104,8 +104,8 @@ def check_common_level(field: str, least: Mapping[str, int], most: Mapping[str, 
         return
     high, low = max(least, key=lambda column: least[column]), min(most, key=lambda column: most[column])
     if high != low and least[high] > most[low]:
-        found = f"{shortened(high)}, from level {least[high]} on, with {shortened(low)}, up to level {most[low]}"
-        yield Fault(field, found, "columns with a level in common", "Change their limits, or link other columns.")
+        actual = f"{shortened(high)}, from level {least[high]} on, with {shortened(low)}, up to level {most[low]}"
+        yield Fault(field, actual, "columns with a level in common", "Change their limits, or link other columns.")
 
 
 def _listed(columns: list[str]) -> str:

@@ -54,9 +54,9 @@ def check_together(policy: Policy) -> Iterator[Fault]:
     judged = tuple(kind for kind in _JUDGED if not policy.record_column or kind not in _COUNT_RECORDS)
     for i, model in enumerate(policy.privacy_models):
         if not isinstance(model, judged):
-            known = ", ".join(PRIVACY_FIELDS[kind] for kind in judged)
-            found = f"{PRIVACY_FIELDS[type(model)]} with {FIELD}"
-            yield Fault(f"privacy_models[{i}]", found, f"models that judge classes by their records: {known}")
+            allowed = ", ".join(PRIVACY_FIELDS[kind] for kind in judged)
+            actual = f"{PRIVACY_FIELDS[type(model)]} with {FIELD}"
+            yield Fault(f"privacy_models[{i}]", actual, f"models that judge classes by their records: {allowed}")
     if policy.suppressed_records is SuppressedRecords.KEEP:
         hint = "Shown records would be one more class of every combination of earlier classes."
         yield Fault("suppressed_records.handling", f"KEEP with {FIELD}", "DROP or BLANK", hint)

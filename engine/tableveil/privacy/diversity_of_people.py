@@ -35,14 +35,14 @@ from tableveil.privacy.people import KPeopleRule
 
 def distinct_rule(model: DistinctLDiversity, facts: Facts) -> ReleaseRule:
     """The rule that looks at people, too; if every record is another person, at records only."""
-    known = facts.owned(model.column) is not None
-    return DistinctOfPeopleRule(model, facts) if known else DistinctLDiversityRule(model, facts)
+    has_pairs = facts.owned(model.column) is not None
+    return DistinctOfPeopleRule(model, facts) if has_pairs else DistinctLDiversityRule(model, facts)
 
 
 def probabilistic_rule(model: ProbabilisticLDiversity, facts: Facts) -> ReleaseRule:
     """The rule that looks at people, too; if every record is another person, at records only."""
-    known = facts.owned(model.column) is not None
-    return ProbabilisticOfPeopleRule(model, facts) if known else ProbabilisticLDiversityRule(model, facts)
+    has_pairs = facts.owned(model.column) is not None
+    return ProbabilisticOfPeopleRule(model, facts) if has_pairs else ProbabilisticLDiversityRule(model, facts)
 
 
 # --- what classes reach ---------------------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ class _OfPeopleRule(ColumnRule[Diversity]):
 
     def pairs(self, classes: EquivalenceClasses) -> tuple[ClassValues, PersonValues]:
         """The pairs of people and values in the classes."""
-        found = self.facts.owned(self.model.column)
-        assert found is not None, "every record is another person"
-        return classes.values(found[0]), found[1]
+        pairs_of_column = self.facts.owned(self.model.column)
+        assert pairs_of_column is not None, "every record is another person"
+        return classes.values(pairs_of_column[0]), pairs_of_column[1]
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Classes whose records, and whose people, meet the model."""

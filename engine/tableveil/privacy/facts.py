@@ -65,8 +65,8 @@ class Facts:
     @property
     def people(self) -> tuple[int, SensitiveColumn] | None:
         """The people and their position, which leads to them in classes; None if every record is another person."""
-        found = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
-        return next(found, None)
+        positions = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
+        return next(positions, None)
 
     def people_of(self, classes: EquivalenceClasses, mask: NDArray[np.bool_]) -> ClassValues:
         """The people in the classes of a mask, with their records there."""
@@ -75,14 +75,14 @@ class Facts:
 
     def owned(self, column: str) -> tuple[int, PersonValues] | None:
         """The owners of a sensitive column's values, and their position; None if every record is another person."""
-        for position, found in enumerate(self.counter.sensitive):
-            if found.owned is not None and found.column == column:
-                return position, found.owned
+        for position, sensitive_column in enumerate(self.counter.sensitive):
+            if sensitive_column.owned is not None and sensitive_column.column == column:
+                return position, sensitive_column.owned
         return None
 
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
         """The sensitive column and its position, which leads to its values in classes."""
-        for position, found in enumerate(self.counter.sensitive):
-            if found.protected and found.column == column:
-                return position, found
+        for position, sensitive_column in enumerate(self.counter.sensitive):
+            if sensitive_column.protected and sensitive_column.column == column:
+                return position, sensitive_column
         raise KeyError(f"the values of {column} were not counted")

@@ -61,8 +61,8 @@ def guarantees(
     (n,t)-closeness is left out: the parameter that a class meets depends on n, and every n takes a search of its own.
     """
     asked = tuple(models)
-    found = _reached(facts, asked, before) if before is not None else ()
-    was = {(model, column, parameter): value for model, column, parameter, value in found}
+    after_reached = _reached(facts, asked, before) if before is not None else ()
+    was = {(model, column, parameter): value for model, column, parameter, value in after_reached}
     return tuple(
         Guarantee(model, column, parameter, was.get((model, column, parameter)), reached)
         for model, column, parameter, reached in _reached(facts, asked, after)
@@ -100,12 +100,12 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
 
 def _of_people(facts: Facts, column: str, classes: EquivalenceClasses) -> Iterator[Reached]:
     """The parameters that hold of people with several records, where their values were counted."""
-    found = facts.owned(column)
-    if found is None:
+    pairs_of_column = facts.owned(column)
+    if pairs_of_column is None:
         return
-    pairs = classes.values(found[0])
+    pairs = classes.values(pairs_of_column[0])
     for model, parameter, reached in OF_PEOPLE:
-        yield model, column, parameter, float(reached(pairs, found[1]).min()) if len(classes.counts) else None
+        yield model, column, parameter, float(reached(pairs, pairs_of_column[1]).min()) if len(classes.counts) else None
 
 
 def _of_records(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
@@ -132,13 +132,13 @@ def _of_records(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
 def _played(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
     """The payout of all released records together, and the number of attacked ones."""
     stakes, counter = facts.stakes, facts.counter
-    known = (Success.PROSECUTOR,) if counter.population is None else (Success.PROSECUTOR, Success.JOURNALIST)
+    successes = (Success.PROSECUTOR,) if counter.population is None else (Success.PROSECUTOR, Success.JOURNALIST)
     # Measured (continuous) columns have no information loss.
     discrete = not any(levels.continuous for levels in counter.levels)
     loss = InformationLoss(counter.levels).of(classes) if discrete else None
     # The pool of suppressed records has no labels and pays nothing.
     labelled = classes.words[0] >= 0
-    for success in known:
+    for success in successes:
         sizes = sizes_of(classes, success, counter)
         yield (
             f"no_attack ({success.lower()})",

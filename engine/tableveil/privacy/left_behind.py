@@ -132,9 +132,9 @@ class LeftBehindRule(ReleaseRule):
 
 def left_behind_rule(models: Iterable[PrivacyModel], facts: Facts, earlier: EarlierClasses) -> LeftBehindRule:
     """The rule of the largest k and the least share of dominance among the models."""
-    known = tuple(models)
-    k = max((model.k for model in known if isinstance(model, KAnonymity)), default=1)
-    share = min((Fraction(model.share) for model in known if isinstance(model, Dominance)), default=Fraction(1))
+    given_models = tuple(models)
+    k = max((model.k for model in given_models if isinstance(model, KAnonymity)), default=1)
+    share = min((Fraction(model.share) for model in given_models if isinstance(model, Dominance)), default=Fraction(1))
     return LeftBehindRule(k, earlier, share, None if facts.people is None else facts.people[0])
 
 

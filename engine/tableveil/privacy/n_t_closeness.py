@@ -132,11 +132,11 @@ class _Search:
         middle = (low[widest] + high[widest]) // 2
         lower = (*high[:widest], middle, *high[widest + 1 :])
         upper = (*low[:widest], middle + 1, *low[widest + 1 :])
-        found = self.close(left, lower)
+        close = self.close(left, lower)
         for part in ((low, lower), (upper, high)):
-            left = np.setdiff1d(left, found, assume_unique=True)
-            found = np.concatenate((found, self.close_between(left, *part)))
-        return found
+            left = np.setdiff1d(left, close, assume_unique=True)
+            close = np.concatenate((close, self.close_between(left, *part)))
+        return close
 
     def _possible(self, left: NDArray[np.intp], low: Transformation, high: Transformation) -> NDArray[np.intp]:
         """The classes in `left` with a possible superset from low to high, except the one at high."""

@@ -56,10 +56,10 @@ class Supersets:
 
     def at(self, y: Transformation, x: Transformation) -> Spread:
         """The classes at y >= x; those at x are counted if they are not remembered."""
-        known = self._spreads.get(y)
-        if known is not None:
+        remembered = self._spreads.get(y)
+        if remembered is not None:
             self._spreads.move_to_end(y)
-            return known
+            return remembered
         return self._remembered(y, self._counted(y) if y == x else self._rolled_up(self._nearest(y, x), y))
 
     def holding(self, classes: EquivalenceClasses, y: Transformation, at: Spread) -> NDArray[np.intp]:
@@ -75,8 +75,8 @@ class Supersets:
     def _nearest(self, y: Transformation, x: Transformation) -> Spread:
         """Among the remembered ones one level below that are above x, the one with the fewest entries; else x."""
         below = [(*y[:j], level - 1, *y[j + 1 :]) for j, level in enumerate(y) if level > x[j]]
-        known = [self._spreads[z] for z in below if z in self._spreads]
-        return min(known, key=lambda spread: len(spread.values.counts)) if known else self.at(x, x)
+        remembered = [self._spreads[z] for z in below if z in self._spreads]
+        return min(remembered, key=lambda spread: len(spread.values.counts)) if remembered else self.at(x, x)
 
     def _rolled_up(self, finer: Spread, y: Transformation) -> Spread:
         nested = nest(finer.classes, finer.classes.at, y, self._maps)

@@ -41,13 +41,13 @@ class AggregatedError:
         # The weight belongs to the column's part of the score, not to the distances in it.
         codes, counts = np.arange(len(column.counts), dtype=np.int32), column.counts
         places = coordinates(Points((replace(column, weight=1.0),), (codes,), counts))
-        known = int(counts.sum())
+        read_records = int(counts.sum())
         self._position = position
         self._factors = factors
-        self._places = places - counts @ places / max(known, 1)
+        self._places = places - counts @ places / max(read_records, 1)
         self._squares = np.sum(self._places**2, axis=1)
         self._total = float(counts @ self._squares)
-        self._set_aside = self._total * (records - known) / max(known, 1)
+        self._set_aside = self._total * (records - read_records) / max(read_records, 1)
         # Scores and bounds ask for the sums of the same classes again and again.
         self._known: OrderedDict[Transformation, tuple[EquivalenceClasses, Sums, Sums]] = OrderedDict()
 
@@ -91,14 +91,14 @@ class AggregatedError:
 
     def _of_classes(self, classes: EquivalenceClasses) -> tuple[Sums, Sums]:
         """Per class, the squared distances of its records to the mean of all, and of its mean, times its records."""
-        known = self._known.pop(classes.at, None)
-        if known is None or known[0] is not classes:
+        remembered = self._known.pop(classes.at, None)
+        if remembered is None or remembered[0] is not classes:
             values = classes.values(self._position)
             around = np.add.reduceat(values.counts * self._squares[values.values], values.starts)
             sums = np.add.reduceat(values.counts[:, np.newaxis] * self._places[values.values], values.starts, axis=0)
             between = np.sum(sums**2, axis=1) / np.add.reduceat(values.counts, values.starts)
-            known = (classes, around, np.minimum(between, around))
-        self._known[classes.at] = known
+            remembered = (classes, around, np.minimum(between, around))
+        self._known[classes.at] = remembered
         while sum(around.nbytes for _, around, _ in self._known.values()) > MEMORY and len(self._known) > 1:
             self._known.popitem(last=False)
-        return known[1:]
+        return remembered[1:]

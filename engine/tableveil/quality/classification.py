@@ -86,8 +86,8 @@ class ClassificationQuality:
         None: every class has its own combination.
         """
         cost = self._of_suppressed(self._records - int(released.counts.sum()))
-        for told in self._told:
-            votes = _votes(released.values(told.position), told, groups)
+        for class_column in self._told:
+            votes = _votes(released.values(class_column.position), class_column, groups)
             cost += self._minority * int(votes.outvoted[~votes.tied].sum())
             cost += self._no_majority * int(votes.sizes[votes.tied].sum())
         return self._share(cost)
@@ -103,8 +103,10 @@ class ClassificationQuality:
         suppressed = self._records - int(rest.counts.sum())
         groups = self._groups(rest)
         cost = self._of_suppressed(suppressed)
-        for told in self._told:
-            cost += self._least(rest.values(told.position), told, groups, self._suppressible - suppressed)
+        for class_column in self._told:
+            cost += self._least(
+                rest.values(class_column.position), class_column, groups, self._suppressible - suppressed
+            )
         return (self._share(cost),)
 
     def reported(self, score: Score) -> float:
@@ -156,7 +158,9 @@ class ClassificationQuality:
             classes = counter.classes((*middle[:j], 0, *middle[j + 1 :]))
             for level in range(len(column)):
                 groups = self._groups(classes, (*middle[:j], level, *middle[j + 1 :]))
-                column[level] = sum(_bits(classes.values(told.position), told, groups) for told in self._told)
+                column[level] = sum(
+                    _bits(classes.values(class_column.position), class_column, groups) for class_column in self._told
+                )
         return tuple(guide)
 
 

@@ -44,9 +44,9 @@ def check_pairs(ks: int, suppression_limits: int) -> list[Fault]:
     pairs = max(ks, 1) * max(suppression_limits, 1)
     if pairs <= MOST_PAIRS:
         return []
-    found = f"{ks:,} values with {suppression_limits:,} suppression limits, which are {pairs:,} pairs"
+    actual = f"{ks:,} values with {suppression_limits:,} suppression limits, which are {pairs:,} pairs"
     hint = "Ask for fewer values, or for several frontiers."
-    return [Fault("k" if ks > 1 else "suppression_limits", found, f"at most {MOST_PAIRS} pairs", hint)]
+    return [Fault("k" if ks > 1 else "suppression_limits", actual, f"at most {MOST_PAIRS} pairs", hint)]
 
 
 def check_grid(ks: Sequence[int], suppression_limits: Sequence[Decimal | None]) -> Iterator[Fault]:

@@ -78,8 +78,8 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
     if request.table is None and not request.source_query:
         yield Fault("table", "nothing", "a table, or a SELECT as source_query")
     if not 0 < request.seconds <= MOST_SECONDS:
-        found = shortened(f"{request.seconds:f}")
-        yield Fault("time_limit_seconds", found, f"more than 0 and at most {MOST_SECONDS} seconds")
+        actual = shortened(f"{request.seconds:f}")
+        yield Fault("time_limit_seconds", actual, f"more than 0 and at most {MOST_SECONDS} seconds")
     if request.rows_are_people and request.person_column:
         yield Fault("rows_are_people", "true beside a person_column", "one of them")
     if request.record_column and not request.recurs:

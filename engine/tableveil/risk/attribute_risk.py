@@ -127,6 +127,6 @@ def proposed_identifiers(risks: Sequence[AttributeRisk], distinction: float, sep
     sees, and a subset that does not may be on everyone's doorbell.
     """
     reaching = [risk for risk in risks if risk.distinction >= distinction or risk.separation >= separation]
-    found = {risk.attributes for risk in reaching}
-    minimal = [risk for risk in reaching if not any(set(less) < set(risk.attributes) for less in found)]
+    identifying = {risk.attributes for risk in reaching}
+    minimal = [risk for risk in reaching if not any(set(less) < set(risk.attributes) for less in identifying)]
     return sorted(minimal, key=lambda risk: (-risk.distinct, -risk.separated, risk.attributes))

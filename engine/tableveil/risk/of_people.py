@@ -54,9 +54,15 @@ class PeopleRisk:
     @property
     def of_prosecutor(self) -> ProsecutorRisk:
         """The prosecutor's risk in the form that it has where everybody has one record."""
-        found = self.prosecutor
+        risk_here = self.prosecutor
         return ProsecutorRisk(
-            self.records, self.classes, found.highest, found.average, found.lowest, self.alone, found.records_at_risk
+            self.records,
+            self.classes,
+            risk_here.highest,
+            risk_here.average,
+            risk_here.lowest,
+            self.alone,
+            risk_here.records_at_risk,
         )
 
 

@@ -150,8 +150,8 @@ def recurrences(columns: Sequence[SampledColumn], rows: Sequence[NDArray[np.intp
         rows: For each column the rows by which it is judged: of some of its values all rows, or of all values some.
     """
     for position, of in enumerate(rows):
-        if len(of) and (found := _recurrence(columns, position, of)) is not None:
-            yield found
+        if len(of) and (recurrence := _recurrence(columns, position, of)) is not None:
+            yield recurrence
 
 
 def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[np.intp]) -> Recurrence | None:
@@ -164,13 +164,13 @@ def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[n
     several = starts[np.diff(starts, append=len(rows)) > 1][:MOST_PAIRS]
     if len(starts) < FEWEST_VALUES or len(several) < FEWEST_PAIRS:
         return None
-    found = {
+    constancies = {
         j: constancy
         for j, other in enumerate(columns)
         if j != position and (constancy := other.constancy(rows[several], rows[several + 1])) is not None
     }
-    constant = [j for j, constancy in found.items() if constancy >= NEARLY_CONSTANT]
-    differing = [j for j, constancy in found.items() if constancy < VARYING]
+    constant = [j for j, constancy in constancies.items() if constancy >= NEARLY_CONSTANT]
+    differing = [j for j, constancy in constancies.items() if constancy < VARYING]
     if len(constant) < 2 or _are_of_different_people(columns, differing, constant):
         return None
     # One row of each value: values of many rows must not decide which column tells another.
@@ -182,11 +182,11 @@ def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[n
     against = 0 if named else sum(columns[j].decides for j in differing)
     if len(crossed) < max(2, against + 1):
         return None
-    lasting = [j for j, constancy in found.items() if constancy >= VARYING]
+    lasting = [j for j, constancy in constancies.items() if constancy >= VARYING]
     shared = [j for j in lasting if _is_shared(columns[j], people)]
     if _is_of_cells(columns, position, shared, _crossed(columns, lasting, people), np.sort(rows)):
         return None
-    return Recurrence(position, tuple(constant), float(np.mean([found[j] for j in constant])), len(starts))
+    return Recurrence(position, tuple(constant), float(np.mean([constancies[j] for j in constant])), len(starts))
 
 
 _LASTING = (Hint.SEX, Hint.BIRTH)

@@ -67,15 +67,15 @@ def reidentification_risk(frequencies: Frequencies, thresholds: Sequence[Decimal
     Source: El Emam and Dankar 2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010, "A method for
     evaluating marketer re-identification risk".
     """
-    found = frequencies.sizes
-    prosecutor = attack_risk(found.sizes, found.sizes * found.classes, thresholds)
+    sizes = frequencies.sizes
+    prosecutor = attack_risk(sizes.sizes, sizes.sizes * sizes.classes, thresholds)
     journalist = prosecutor
     if frequencies.people is not None:
         journalist = attack_risk(*summed_by_size(frequencies.people, frequencies.records), thresholds)
     return ReidentificationRisk(
         records=frequencies.total,
         classes=len(frequencies.records),
-        unique_records=int(found.classes[found.sizes == 1].sum()),
+        unique_records=int(sizes.classes[sizes.sizes == 1].sum()),
         prosecutor=prosecutor,
         journalist=journalist,
         marketer=journalist.average,

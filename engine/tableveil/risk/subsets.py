@@ -202,8 +202,8 @@ def records_by_values(frequencies: Frequencies, subset: Subset) -> NDArray[np.in
     if space <= MOST_CELLS:
         # Sums of records are below 2^31, and exact in floating point.
         cells: NDArray[np.int64] = np.bincount(keys, frequencies.records, space).astype(np.int64)
-        found: NDArray[np.int64] = cells[cells != 0]
-        return found
+        occupied: NDArray[np.int64] = cells[cells != 0]
+        return occupied
     order = np.argsort(keys)
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))

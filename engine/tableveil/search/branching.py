@@ -47,7 +47,7 @@ class Branching:
         cost = _cost(rows, lo)
         missing = self._missing(cost)
         mean = self._all[0] / self._all[1]
-        best, found = -1.0, Split(self._lattice.axes[0], 0, cost)
+        best, best_split = -1.0, Split(self._lattice.axes[0], 0, cost)
         for axis in self._lattice.axes:
             low = lo[axis[0]]
             at_low = sum(rows[j][low] for j in axis)
@@ -58,8 +58,8 @@ class Branching:
                 gained = (_share(above - just_below, missing) + _share(above - at_low, missing)) / 2
                 gained += LEARNED * total / times
                 if gained > best:
-                    best, found = gained, Split(axis, level, cost)
-        return found
+                    best, best_split = gained, Split(axis, level, cost)
+        return best_split
 
     def learn(self, split: Split, lo: Transformation, evidence: BoundEvidence | None) -> None:
         """Learns from checking the lower part of a split: its evidence, or None if it was excluded."""

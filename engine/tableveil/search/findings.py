@@ -75,9 +75,9 @@ class Findings:
         """
         problem = self.problem
         most = problem.suppressible - problem.counter.withheld
-        found = self._counter.too_many_small(at, problem.privacy.minimum_class_size, most)
-        self.checked += found
-        return found
+        is_ruled_out = self._counter.too_many_small(at, problem.privacy.minimum_class_size, most)
+        self.checked += is_ruled_out
+        return is_ruled_out
 
     def look(self, at: Transformation) -> Check:
         """The classes of a transformation for a bound: this does not count as a check."""
@@ -108,8 +108,8 @@ class Findings:
         # The evidence bounds the score at the transformation itself: often that is enough.
         if len(self._found) > RUNNERS_UP and (evidence.bound(check.at), sum(check.at), check.at) >= self._found[-1].key:
             return False
-        found = self.candidate(check)
-        return found is not None and self.keep(found)
+        candidate = self.candidate(check)
+        return candidate is not None and self.keep(candidate)
 
     def candidate(self, check: Check) -> Candidate | None:
         """The transformation with its score and parts; None if it fails."""

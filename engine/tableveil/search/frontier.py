@@ -293,12 +293,12 @@ class _Frontier:
         assessment = self.quality.assess(at, check.classes, kept)
         key = (assessment.score, sum(at), at)
         reported = self.quality.reported(assessment.score)
-        found = Candidate(at, key, reported, assessment.values, suppressed, int(kept.sum()))
+        candidate = Candidate(at, key, reported, assessment.values, suppressed, int(kept.sum()))
         best = self.best[row.rule]
         for limit in range(bisect.bisect_left(self.problem.suppressible, suppressed), len(best)):
-            known = best[limit]
-            if known is None or key < known.key:
-                best[limit] = found
+            read_best = best[limit]
+            if read_best is None or key < read_best.key:
+                best[limit] = candidate
                 self.branching[row.rule].found_best(row.evidence, at)
 
     def beaten(self, row: _Row, key: Key) -> bool:

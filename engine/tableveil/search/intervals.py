@@ -142,11 +142,11 @@ class IntervalSearch:
         return hi
 
     def _split(self, interval: _Interval) -> None:
-        lo, hi, known = interval.lo, interval.hi, interval.bound[0]
+        lo, hi, lower_bound = interval.lo, interval.hi, interval.bound[0]
         split = self._branching.split(interval.evidence, lo, hi)
-        found = self._enter(lo, self._lattice.moved(hi, split.axis, split.level), known)
-        self._branching.learn(split, lo, found)
-        self._open(self._lattice.moved(lo, split.axis, split.level + 1), hi, interval.evidence, known)
+        entered = self._enter(lo, self._lattice.moved(hi, split.axis, split.level), lower_bound)
+        self._branching.learn(split, lo, entered)
+        self._open(self._lattice.moved(lo, split.axis, split.level + 1), hi, interval.evidence, lower_bound)
 
     def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> BoundEvidence | None:
         """Checks hi, and opens the interval unless hi excludes it; `known` bounds its scores already."""

@@ -81,11 +81,11 @@ class LocalSearch:
             if len(self._keys) >= REMEMBERED:
                 self._keys.clear()
             check = self._findings.look(at)
-            found = self._findings.candidate(check)
-            if found is not None and self._findings.keep(found):
+            candidate = self._findings.candidate(check)
+            if candidate is not None and self._findings.keep(candidate):
                 self._improved = check
             self._keys[at] = (
-                ((math.inf, float(self._findings.suppressed(check))), 0, at) if found is None else found.key
+                ((math.inf, float(self._findings.suppressed(check))), 0, at) if candidate is None else candidate.key
             )
             yield
         return self._keys[at], at

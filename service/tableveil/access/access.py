@@ -56,8 +56,8 @@ class Access:
 
     def page(self, caller: Caller, before: int | None, size: int) -> list[Grant]:
         """The next `size` of the visible grants with numbers below `before`, newest first."""
-        found = [grant for grant in self.visible(caller) if before is None or grant.number < before]
-        return found[::-1][:size]
+        grants = [grant for grant in self.visible(caller) if before is None or grant.number < before]
+        return grants[::-1][:size]
 
     def add(self, caller: Caller, wanted: Wanted) -> Grant:
         """Makes a grant, or returns the equal one that is there; a suspended one is confirmed by that.
@@ -71,15 +71,15 @@ class Access:
         if faults:
             raise InvalidError.about("GRANT_INVALID", "the grant is invalid", faults)
         if not self.allows(caller, Role.ADMIN, wanted.scope):
-            found = shortened(caller.name)
-            raise DeniedError.of("PERMISSION_DENIED", "scope", found, "an admin of what the grant is about")
+            actual = shortened(caller.name)
+            raise DeniedError.of("PERMISSION_DENIED", "scope", actual, "an admin of what the grant is about")
         with self._changing, self._database.ledger() as ledger:
             _check_release(ledger, wanted.scope)
-            known = next((grant for grant in self._grants if _wanted(grant) == wanted), None)
-            if known is not None and not known.suspended:
-                return known
-            made = [] if known is not None else [_made(ledger, wanted, caller.name)]
-            self._change(ledger, add=made, confirm=[] if known is None else [known.number])
+            same = next((grant for grant in self._grants if _wanted(grant) == wanted), None)
+            if same is not None and not same.suspended:
+                return same
+            made = [] if same is not None else [_made(ledger, wanted, caller.name)]
+            self._change(ledger, add=made, confirm=[] if same is None else [same.number])
         return next(grant for grant in self._grants if _wanted(grant) == wanted)
 
     def remove(self, caller: Caller, number: int) -> None:
@@ -93,11 +93,11 @@ class Access:
         if grant is None:
             raise NotFoundError.of("GRANT_NOT_FOUND", "name", f"grants/{number}", "an existing grant")
         if grant.from_file:
-            found, hint = (
+            actual, hint = (
                 f"grants/{number}, which is from the file of grants",
                 "Change the file, and restart the server.",
             )
-            raise ConflictError.of("GRANT_FROM_FILE", "name", found, "a grant that was made by command", hint)
+            raise ConflictError.of("GRANT_FROM_FILE", "name", actual, "a grant that was made by command", hint)
         with self._changing, self._database.ledger() as ledger:
             self._change(ledger, remove=[number])
 
@@ -167,13 +167,13 @@ def faults_of(wanted: Wanted) -> list[Fault]:
     kind, scope = "group" if wanted.is_group else "principal", wanted.scope
     faults = []
     if not wanted.grantee or len(wanted.grantee) > LONGEST_NAME or not is_shown(wanted.grantee):
-        found = shortened(wanted.grantee) if wanted.grantee else "nothing"
-        faults.append(Fault(kind, found, f"a name of up to {LONGEST_NAME} characters that show"))
+        actual = shortened(wanted.grantee) if wanted.grantee else "nothing"
+        faults.append(Fault(kind, actual, f"a name of up to {LONGEST_NAME} characters that show"))
     if scope.table and not scope.schema:
         faults.append(Fault("schema", "nothing", f"the schema of the table {shortened(scope.table)}"))
     if scope.release is not None and scope.schema:
-        found = f"releases/{scope.release} beside the schema {shortened(scope.schema)}"
-        faults.append(Fault("release", found, "a schema, a table or a release"))
+        actual = f"releases/{scope.release} beside the schema {shortened(scope.schema)}"
+        faults.append(Fault("release", actual, "a schema, a table or a release"))
     if folded(scope.schema) == STATE_SCHEMA:
         faults.append(Fault("schema", STATE_SCHEMA, "a schema of yours; this one holds Tableveil's own state"))
     if wanted.role in (Role.OPERATOR, Role.ENDPOINT) and not scope.is_server:

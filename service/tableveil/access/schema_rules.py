@@ -31,12 +31,12 @@ class SchemaRules:
             DeniedError: the caller does not administer the schema.
         """
         if not schema or folded(schema) == STATE_SCHEMA:
-            found = STATE_SCHEMA if schema else "nothing"
-            fault = Fault("rule.schema", found, "a schema of yours, which need not exist yet")
+            actual = STATE_SCHEMA if schema else "nothing"
+            fault = Fault("rule.schema", actual, "a schema of yours, which need not exist yet")
             raise InvalidError.about("RULE_INVALID", "the rule is invalid", [fault])
         if not self._access.allows(caller, Role.ADMIN, Scope(schema)):
-            found = shortened(caller.name)
-            raise DeniedError.of("PERMISSION_DENIED", "rule.schema", found, "an admin of the schema")
+            actual = shortened(caller.name)
+            raise DeniedError.of("PERMISSION_DENIED", "rule.schema", actual, "an admin of the schema")
         with self._changing, self._database.ledger() as ledger, ledger.transaction():
             return store.put(ledger, schema, joint_k, caller.name, now())
 

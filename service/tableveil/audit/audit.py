@@ -31,25 +31,25 @@ class Audit(Recorder):
         """
         sender = None if syslog is None else Syslog(syslog)
         with database.ledger() as ledger:
-            found = store.newest(ledger)
-        super().__init__(path, Head(*found) if found else None)
+            newest = store.newest(ledger)
+        super().__init__(path, Head(*newest) if newest else None)
         self._database = database
         self._copying_failed = False
         with ExitStack() as failed:
             failed.callback(self._file.close)
             self._copies = Copies(self._file, database, sender)
             with database.ledger() as ledger:
-                self.start(_difference(self.head, found), store.pending(ledger))
+                self.start(_difference(self.head, newest), store.pending(ledger))
                 store.forget_pending(ledger)
             failed.pop_all()
 
     def examine(self) -> Finding:
         """Whether there is room for more entries: without it, calls are refused."""
         free = free_bytes(self._file.path.parent)
-        found = f"{in_bytes(free)} free where its file is, {self.lag} entries not in the database yet"
+        actual = f"{in_bytes(free)} free where its file is, {self.lag} entries not in the database yet"
         if free < LEAST_FREE_BYTES:
-            return Finding(Level.PROBLEM, "audit", found, "Calls are refused once it cannot be written: free space.")
-        return Finding(Level.OK, "audit", found)
+            return Finding(Level.PROBLEM, "audit", actual, "Calls are refused once it cannot be written: free space.")
+        return Finding(Level.OK, "audit", actual)
 
     @property
     def lag(self) -> int:

@@ -64,7 +64,7 @@ def number_of(line: bytes) -> int:
 def line_of(entry: AuditEntry, head: Head) -> bytes:
     """The entry as the line after the head; texts are cut, and secrets in them blanked."""
     more = len(entry.resources) - MOST_RESOURCES
-    found = {
+    fields = {
         "previous": head.hash,
         "number": head.number + 1,
         "time": entry.at.isoformat(timespec="microseconds") + "Z",
@@ -83,19 +83,19 @@ def line_of(entry: AuditEntry, head: Head) -> bytes:
         "count": entry.count,
         "note": _cut(entry.note or f"and {more} more names" * (more > 0)),
     }
-    return _SECRETS.sub("(secret)", _ENCODER.encode(found)).encode() + b"\n"
+    return _SECRETS.sub("(secret)", _ENCODER.encode(fields)).encode() + b"\n"
 
 
 def read_line(line: bytes) -> AuditEntry:
     """The entry in a whole line; `ValueError` if it is none."""
     if not line.endswith(b"\n"):
         raise ValueError("it has no end")
-    found = json.loads(line)
+    fields = json.loads(line)
     try:
-        del found["previous"]
-        at = datetime.fromisoformat(found.pop("time")).astimezone(UTC).replace(tzinfo=None)
-        event, resources = AuditEvent(found.pop("event")), tuple(found.pop("resources"))
-        return replace(AuditEntry(at, event, resources=resources), **found)
+        del fields["previous"]
+        at = datetime.fromisoformat(fields.pop("time")).astimezone(UTC).replace(tzinfo=None)
+        event, resources = AuditEvent(fields.pop("event")), tuple(fields.pop("resources"))
+        return replace(AuditEntry(at, event, resources=resources), **fields)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it is no entry") from error
 

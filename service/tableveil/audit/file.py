@@ -66,8 +66,8 @@ class AuditFile:
         try:
             self._open(self._head)
         except OSError as error:
-            found = f"{shortened(str(path))}: {error.strerror}"
-            raise InvalidError.of("AUDIT_UNUSABLE", "audit_file", found, "a file that can be written") from None
+            actual = f"{shortened(str(path))}: {error.strerror}"
+            raise InvalidError.of("AUDIT_UNUSABLE", "audit_file", actual, "a file that can be written") from None
 
     @property
     def head(self) -> Head:
@@ -221,13 +221,13 @@ def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        found = f"{shortened(str(path))}, which another process writes"
-        raise BusyError.of("AUDIT_LOCKED", "audit_file", found, "a file of this server alone") from None
+        actual = f"{shortened(str(path))}, which another process writes"
+        raise BusyError.of("AUDIT_LOCKED", "audit_file", actual, "a file of this server alone") from None
 
 
 def _unavailable(error: Exception, outcome: str) -> BusyError:
-    found = f"no way to record the call: {_reason(error)}"
-    return BusyError.of("AUDIT_UNAVAILABLE", "audit", found, "an audit that can be written", outcome)
+    actual = f"no way to record the call: {_reason(error)}"
+    return BusyError.of("AUDIT_UNAVAILABLE", "audit", actual, "an audit that can be written", outcome)
 
 
 def _reason(error: Exception) -> str:

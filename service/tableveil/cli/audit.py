@@ -39,16 +39,16 @@ def verify_files(files: tuple[Path, ...], head: str, after: str | None, as_json:
 
     output = Output(as_json)
     with output.reporting():
-        found = verify(files, head, after)
+        result = verify(files, head, after)
         if as_json:
-            output.json({"entries": found.entries, "head": found.head, "faults": list(found.faults)})
+            output.json({"entries": result.entries, "head": result.head, "faults": list(result.faults)})
         else:
-            for fault in found.faults:
+            for fault in result.faults:
                 output.show(wording.printable(fault))
-            output.show(f"{wording.count(found.entries)} entries; the last has the hash {found.head}.")
+            output.show(f"{wording.count(result.entries)} entries; the last has the hash {result.head}.")
             if not head:
                 output.tell("Keep that hash elsewhere: with --head it proves later that nothing was cut off until now.")
-    if found.faults:
+    if result.faults:
         sys.exit(ExitCode.FAILED)
 
 

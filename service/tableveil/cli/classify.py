@@ -98,10 +98,10 @@ def classify(
 
 def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
-    found = session.client.get_result(v1.ClassificationReport, name)
+    result = session.client.get_result(v1.ClassificationReport, name)
     if html is not None:
-        write_text(html, as_html(found), "html", overwrite)
-    session.output.result("classification", found, _report)
+        write_text(html, as_html(result), "html", overwrite)
+    session.output.result("classification", result, _report)
 
 
 def _report(report: v1.ClassificationReport) -> RenderableType:
@@ -128,15 +128,15 @@ def _about(report: v1.ClassificationReport) -> Iterator[tuple[str, str]]:
 def _figures(assessment: v1.ClassAssessment) -> RenderableType:
     rows = [
         (
-            wording.enum_word(v1.Classifier.Name(found.classifier), "CLASSIFIER_"),
+            wording.enum_word(v1.Classifier.Name(comparison.classifier), "CLASSIFIER_"),
             wording.share(assessment.baseline.accuracy),
-            wording.share(found.original.accuracy),
-            wording.share(found.anonymized.accuracy),
-            wording.share(found.relative_accuracy) if found.HasField("relative_accuracy") else "undefined",
-            _mean_auc(found.original),
-            _mean_auc(found.anonymized),
+            wording.share(comparison.original.accuracy),
+            wording.share(comparison.anonymized.accuracy),
+            wording.share(comparison.relative_accuracy) if comparison.HasField("relative_accuracy") else "undefined",
+            _mean_auc(comparison.original),
+            _mean_auc(comparison.anonymized),
         )
-        for found in assessment.comparisons
+        for comparison in assessment.comparisons
     ]
     columns = ("classifier", "baseline", "original", "anonymized", "relative", "AUC original", "AUC anonymized")
     return listing(columns, rows, "", numbers=columns[1:])
@@ -144,5 +144,5 @@ def _figures(assessment: v1.ClassAssessment) -> RenderableType:
 
 def _mean_auc(measures: v1.ClassifierMeasures) -> str:
     """The mean over classes; each class's own is on the page."""
-    known = [found.auc for found in measures.classes if found.HasField("auc")]
-    return f"{sum(known) / len(known):.3f}" if known else "undefined"
+    areas = [measure.auc for measure in measures.classes if measure.HasField("auc")]
+    return f"{sum(areas) / len(areas):.3f}" if areas else "undefined"

@@ -13,16 +13,16 @@ from tableveil.v1 import risk_service_pb2
 
 def compared_risks(compared: Sequence[risk_service_pb2.ComparedRisk]) -> RenderableType:
     """A row per set, of which there is at least one; all have the same measures."""
-    thresholds = [found.threshold for found in compared[0].measures if found.threshold]
-    estimated = any(found.model.startswith("population") for found in compared[0].measures)
+    thresholds = [measure.threshold for measure in compared[0].measures if measure.threshold]
+    estimated = any(measure.model.startswith("population") for measure in compared[0].measures)
     columns = ["columns", "distinct", "alone", "highest", "found on average"]
     columns += [f"records > {threshold}" for threshold in thresholds]
     columns += ["alone among all people"] * estimated
-    return listing(columns, [_row(found, estimated) for found in compared], "", numbers=columns[1:])
+    return listing(columns, [_row(measure, estimated) for measure in compared], "", numbers=columns[1:])
 
 
 def _row(compared: risk_service_pb2.ComparedRisk, estimated: bool) -> tuple[str, ...]:
-    values = {(found.model, found.measure): found.value for found in compared.measures if not found.threshold}
+    values = {(measure.model, measure.measure): measure.value for measure in compared.measures if not measure.threshold}
     unique = wording.count(int(values["sample", "unique_records"]))
     row = [
         wording.printable(", ".join(compared.columns)),
@@ -30,9 +30,9 @@ def _row(compared: risk_service_pb2.ComparedRisk, estimated: bool) -> tuple[str,
         f"{unique}, {wording.share(values['sample', 'uniqueness'])}",
         wording.score(values["prosecutor", "highest_risk"]),
         wording.share(values["prosecutor", "average_risk"]),
-        *(wording.count(int(found.value)) for found in compared.measures if found.threshold),
+        *(wording.count(int(measure.value)) for measure in compared.measures if measure.threshold),
     ]
     if estimated:
-        of_people = next(found for found in compared.measures if found.model.startswith("population"))
+        of_people = next(measure for measure in compared.measures if measure.model.startswith("population"))
         row.append(wording.share(of_people.value) if of_people.HasField("value") else "no estimate")
     return tuple(row)

@@ -40,7 +40,7 @@ def read_configuration(path: Path, command: click.Command) -> dict[str, Any]:
         InvalidError: it is no TOML, or has keys that are no options, or values of wrong types.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        answer = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise NotFoundError.of("CONFIG_NOT_FOUND", "config", shortened(str(path)), "an existing file") from None
     except OSError as error:
@@ -51,10 +51,10 @@ def read_configuration(path: Path, command: click.Command) -> dict[str, Any]:
         reason = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not UTF-8"
         raise InvalidError.of("CONFIG_INVALID", "config", f"{shortened(str(path))}: {reason}", "TOML") from None
     options = {option.name: option for option in command.params if option.name and option.expose_value}
-    faults = list(_faults(found, options))
+    faults = list(_faults(answer, options))
     if faults:
         raise InvalidError.about("CONFIG_INVALID", f"{shortened(str(path))} is no configuration", faults)
-    return found
+    return answer
 
 
 def _faults(found: Mapping[str, Any], options: Mapping[str, click.Parameter]) -> Iterator[Fault]:

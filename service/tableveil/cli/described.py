@@ -20,9 +20,9 @@ from tableveil.v1 import table_service_pb2
 def tables(session: Session, schema: str) -> None:
     """List the tables and views of the server's database."""
     output = session.output
-    found = list(session.client.list_tables(schema))
+    entries = list(session.client.list_tables(schema))
     if output.as_json:
-        output.json(table_service_pb2.ListTablesResponse(tables=found))
+        output.json(table_service_pb2.ListTablesResponse(tables=entries))
         return
     rows = [
         (
@@ -31,7 +31,7 @@ def tables(session: Session, schema: str) -> None:
             wording.count(info.estimated_rows) if info.HasField("estimated_rows") else "",
             wording.count(len(info.columns)),
         )
-        for info in found
+        for info in entries
     ]
     output.show(listing(("name", "kind", "rows", "columns"), rows, "No tables yet.", numbers=("rows", "columns")))
 
@@ -51,9 +51,9 @@ def tables(session: Session, schema: str) -> None:
 def describe(session: Session, table: str, schema: str | None, values: int) -> None:
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
     output = session.output
-    found = session.client.describe_table(source_reference(table, schema), values)
+    description = session.client.describe_table(source_reference(table, schema), values)
     if output.as_json:
-        output.json({"description": found})
+        output.json({"description": description})
         return
     rows = [
         (
@@ -63,15 +63,15 @@ def describe(session: Session, table: str, schema: str | None, values: int) -> N
             ("" if column.distinct_exact else "~") + wording.count(column.distinct_values),
             f"{column.shortest} to {column.longest}" if column.HasField("shortest") else "",
         )
-        for column in found.columns
+        for column in description.columns
     ]
     columns = ("column", "type", "NULLs", "distinct", "characters")
     parts = [
-        Text(f"{wording.table_name(found.table)}: {wording.count(found.rows)} rows"),
+        Text(f"{wording.table_name(description.table)}: {wording.count(description.rows)} rows"),
         listing(columns, rows, "No columns.", numbers=columns[2:]),
     ]
     if values:
-        parts += [Text(""), *(_values(column) for column in found.columns)]
+        parts += [Text(""), *(_values(column) for column in description.columns)]
     output.show(Group(*parts))
 
 

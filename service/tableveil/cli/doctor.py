@@ -37,9 +37,9 @@ def doctor(session: Session, database: Path | None) -> None:
     Ends with 1 if there is a problem, with 0 if not. Nothing is changed: what can be put right by itself, the next
     start of the server does.
     """
-    found = _from_server(session) if database is None else _from_file(session, database)
-    show_findings(session.output, found.database, found.findings)
-    if any(finding.level == v1.FINDING_LEVEL_PROBLEM for finding in found.findings):
+    checks = _from_server(session) if database is None else _from_file(session, database)
+    show_findings(session.output, checks.database, checks.findings)
+    if any(finding.level == v1.FINDING_LEVEL_PROBLEM for finding in checks.findings):
         sys.exit(ExitCode.FAILED)
 
 
@@ -82,10 +82,10 @@ def _from_file(session: Session, database: Path) -> v1.ServerStatus:
 def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.ServerStatus:
     """The report of the server that has the file open."""
     try:
-        found = _from_server(session)
+        checks = _from_server(session)
     except UnreachableError:
         raise locked from None
-    if found.database != str(path):
+    if checks.database != str(path):
         raise locked
     session.output.tell(f"A server has {wording.printable(str(path))} open; it was asked.")
-    return found
+    return checks

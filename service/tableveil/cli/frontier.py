@@ -28,10 +28,10 @@ def _ks(ctx: click.Context, param: click.Parameter, value: str | None) -> list[i
     """`5`, `2..20`, and lists of them."""
     ks: list[int] = []
     for part in value.split(",") if value is not None else ():
-        found = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", part.strip())
-        if not found:
+        match = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", part.strip())
+        if not match:
             raise click.BadParameter(f"{part!r} is neither a number, such as 5, nor a range, such as 2..20")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if not first <= last < first + _WIDEST_RANGE:
             raise click.BadParameter(f"{part!r} is no range up to a larger number not far from the first")
         ks += range(first, last + 1)
@@ -71,8 +71,8 @@ def frontier(session: Session, policy: PolicyFile, ks: list[int], limits: list[s
 
 def show_result(session: Session, name: str) -> None:
     """Writes a frontier as JSON, or as a table for people."""
-    found = session.client.get_result(frontier_service_pb2.Frontier, name)
-    session.output.result("frontier", found, _frontier)
+    result = session.client.get_result(frontier_service_pb2.Frontier, name)
+    session.output.result("frontier", result, _frontier)
 
 
 def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:

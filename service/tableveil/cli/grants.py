@@ -51,12 +51,12 @@ def add(session: Session, role: str, principal: str, group: str, schema: str, ta
 @verb
 def list_grants(session: Session, limit: int) -> None:
     """List the grants on what you administer, newest first."""
-    found = list(islice(session.client.list_grants(), limit))
+    entries = list(islice(session.client.list_grants(), limit))
     if session.output.as_json:
-        session.output.json(v1.ListGrantsResponse(grants=found))
+        session.output.json(v1.ListGrantsResponse(grants=entries))
         return
     columns = ("grant", "of", "role", "on", "by", "created", "state")
-    session.output.show(listing(columns, [_row(grant) for grant in found], "No grants."))
+    session.output.show(listing(columns, [_row(grant) for grant in entries], "No grants."))
 
 
 @grants.command()

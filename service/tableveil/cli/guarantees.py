@@ -28,9 +28,9 @@ def guarantees(release: release_service_pb2.Release, elsewhere: str = "") -> Ren
         for one in shown
     ]
     none = "It was released before this was kept."
-    found = listing(("model", "of", "parameter", "before", "after"), rows, none, numbers=("before", "after"))
+    lines = listing(("model", "of", "parameter", "before", "after"), rows, none, numbers=("before", "after"))
     others = len(release.guarantees) - len(shown)
     if not others:
-        return found
+        return lines
     more = Text(f"{others} more that the policy does not ask for: tableveil show {elsewhere} --privacy", style="dim")
-    return Group(found, more) if rows else more
+    return Group(lines, more) if rows else more

@@ -36,10 +36,10 @@ def _stored(ctx: click.Context, param: click.Parameter, value: str | None) -> po
     """`zip@2` as version 2 of zip, `zip` as the newest."""
     if value is None:
         return None
-    found = _VERSION.fullmatch(value)
-    if found is None:
+    match = _VERSION.fullmatch(value)
+    if match is None:
         return policy_pb2.StoredHierarchy(name=value)
-    return policy_pb2.StoredHierarchy(name=found["name"], version=int(found["version"]))
+    return policy_pb2.StoredHierarchy(name=match["name"], version=int(match["version"]))
 
 
 _GROUPS = click.option(
@@ -65,9 +65,9 @@ def hierarchies() -> None:
 def list_hierarchies(session: Session) -> None:
     """List all stored versions, by name."""
     output = session.output
-    found = list(session.client.list_hierarchies())
+    entries = list(session.client.list_hierarchies())
     if output.as_json:
-        output.json(hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=found))
+        output.json(hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=entries))
         return
     rows = [
         (
@@ -78,7 +78,7 @@ def list_hierarchies(session: Session) -> None:
             wording.moment(info.create_time),
             wording.short(info.origin),
         )
-        for info in found
+        for info in entries
     ]
     columns = ("name", "version", "levels", "values", "created", "from")
     output.show(listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")))
@@ -109,11 +109,11 @@ def show(
     asked = hierarchy_service_pb2.PreviewHierarchyRequest(
         hierarchy=policy_pb2.Hierarchy(stored=stored), groups=groups, values=values
     )
-    found = session.client.preview_hierarchy(asked)
+    answer = session.client.preview_hierarchy(asked)
     if session.output.as_json:
-        session.output.json(found)
+        session.output.json(answer)
     else:
-        session.output.show(preview_table(found, ""))
+        session.output.show(preview_table(answer, ""))
 
 
 def _write_csv(session: Session, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
@@ -148,11 +148,11 @@ def compare(
 
     Values added and removed, and per level the values with another label, the labels that are new and those gone.
     """
-    found = session.client.compare_hierarchies(earlier, later, examples)
+    comparison = session.client.compare_hierarchies(earlier, later, examples)
     if session.output.as_json:
-        session.output.json(found)
+        session.output.json(comparison)
     else:
-        session.output.show(comparison_table(found))
+        session.output.show(comparison_table(comparison))
 
 
 @hierarchies.command(name="import")
@@ -231,12 +231,12 @@ def preview(
         asked.hierarchy.csv.path = str(path)
     elif stored is not None:
         asked.hierarchy.stored.CopyFrom(stored)
-    found = session.client.preview_hierarchy(asked, directory)
+    answer = session.client.preview_hierarchy(asked, directory)
     if session.output.as_json:
-        session.output.json(found)
+        session.output.json(answer)
         return
     column = f"{wording.table_name(asked.table)}.{wording.short(asked.column)}" if asked.column else ""
-    session.output.show(preview_table(found, column))
+    session.output.show(preview_table(answer, column))
 
 
 def _policy(path: Path) -> policy_pb2.Policy:

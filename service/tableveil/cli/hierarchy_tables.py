@@ -42,8 +42,8 @@ def _about(preview: v1.PreviewHierarchyResponse, column: str) -> Iterator[tuple[
         return
     examples = ": " + ", ".join(map(wording.short, coverage.examples)) if coverage.examples else ""
     more = ", …" if 0 < len(coverage.examples) < coverage.uncovered_values else ""
-    found = f"{_values(coverage.uncovered_values)} in {_rows(coverage.uncovered_rows)}"
-    yield "not covered", f"{found}{examples}{more}"
+    actual = f"{_values(coverage.uncovered_values)} in {_rows(coverage.uncovered_rows)}"
+    yield "not covered", f"{actual}{examples}{more}"
 
 
 def _values(number: float) -> str:
@@ -120,7 +120,7 @@ def comparison_table(comparison: v1.CompareHierarchiesResponse) -> RenderableTyp
     for level in comparison.levels:
         if level.examples:
             examples = [
-                tuple(map(wording.short, (found.value, found.earlier, found.later))) for found in level.examples
+                tuple(map(wording.short, (example.value, example.earlier, example.later))) for example in level.examples
             ]
             heading = Text(f"Level {level.level}", style="bold")
             parts += [Text(""), heading, listing(("value", "earlier", "later"), examples, "")]

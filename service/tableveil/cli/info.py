@@ -13,16 +13,19 @@ from tableveil.cli.verb import Session, verb
 @verb
 def info(session: Session) -> None:
     """Show the server's version and limits, and whom it takes you for."""
-    found = session.client.get_server_info()
+    server_info = session.client.get_server_info()
     if session.output.as_json:
-        session.output.json({"server_info": found})
+        session.output.json({"server_info": server_info})
         return
     rows = [
-        ("you are", wording.printable(found.principal)),
-        ("version", f"{wording.printable(found.version)}, on DuckDB {wording.printable(found.database_version)}"),
-        ("warehouses", ", ".join(map(wording.printable, found.warehouses)) or "none"),
-        ("largest message", f"{wording.count(found.largest_message_bytes)} bytes"),
-        ("largest page", f"{wording.count(found.largest_page_size)} items"),
-        ("idle streams end after", wording.duration(found.stream_idle)),
+        ("you are", wording.printable(server_info.principal)),
+        (
+            "version",
+            f"{wording.printable(server_info.version)}, on DuckDB {wording.printable(server_info.database_version)}",
+        ),
+        ("warehouses", ", ".join(map(wording.printable, server_info.warehouses)) or "none"),
+        ("largest message", f"{wording.count(server_info.largest_message_bytes)} bytes"),
+        ("largest page", f"{wording.count(server_info.largest_page_size)} items"),
+        ("idle streams end after", wording.duration(server_info.stream_idle)),
     ]
     session.output.show(facts(rows))

@@ -37,13 +37,13 @@ class PolicyFile:
 
 
 def _fields(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    found = []
+    fields = []
     for value in values:
         path, equals, text = value.partition("=")
         if not (path and equals):
             raise click.BadParameter(f"{value!r} is not FIELD=VALUE")
-        found.append((path, text))
-    return found
+        fields.append((path, text))
+    return fields
 
 
 def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
@@ -75,16 +75,19 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         fields: list[tuple[str, str]],
         **options: object,
     ) -> None:
-        told = []
+        stated_source = []
         if release_name is not None:
-            told.append(("release.name", json.dumps(release_name)))
+            stated_source.append(("release.name", json.dumps(release_name)))
         if source is not None:
             table = source_reference(source, None)
-            told += [("source_query", "null"), ("source", json.dumps({"schema": table.schema, "table": table.table}))]
+            stated_source += [
+                ("source_query", "null"),
+                ("source", json.dumps({"schema": table.schema, "table": table.table})),
+            ]
         if source_load is not None:
-            told.append(("source.load", json.dumps(source_load)))
+            stated_source.append(("source.load", json.dumps(source_load)))
         if repeat_reason is not None:
-            told.append(("repeat_reason", json.dumps(repeat_reason)))
-        function(policy=PolicyFile(policy, (*told, *fields)), **options)
+            stated_source.append(("repeat_reason", json.dumps(repeat_reason)))
+        function(policy=PolicyFile(policy, (*stated_source, *fields)), **options)
 
     return run

@@ -84,9 +84,9 @@ def propose(
     else:
         asked.source_query = query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
-    found = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
-    _write(found, prefix, overwrite)
-    session.output.result("proposal", found, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
+    result = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
+    _write(result, prefix, overwrite)
+    session.output.result("proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
 
 
 def show_result(session: Session, name: str) -> None:

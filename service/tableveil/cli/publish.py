@@ -42,19 +42,19 @@ def publish(session: Session, release: str, target: str, repeat_reason: str, wit
     A release that waits for approval is published once it is approved.
     """
     if withdraw:
-        found = session.client.unpublish_release(release, target)
+        answer = session.client.unpublish_release(release, target)
     else:
-        found = session.client.publish_release(release, target, repeat_reason)
+        answer = session.client.publish_release(release, target, repeat_reason)
     deadline = time.monotonic() + wait
-    while _is_under_way(found, found_there := _at(found, target)) and time.monotonic() < deadline:
+    while _is_under_way(answer, found_there := _at(answer, target)) and time.monotonic() < deadline:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-        found = session.client.get_release(release)
+        answer = session.client.get_release(release)
     if session.output.as_json:
-        session.output.json({"release": found})
+        session.output.json({"release": answer})
     else:
         session.output.show(publications([found_there]))
     if found_there.attempts or found_there.state == v1.PUBLICATION_STATE_FAILED:
-        raise UnpublishedError.about("UNPUBLISHED", f"{found.name} is not published", [fault_at(found, found_there)])
+        raise UnpublishedError.about("UNPUBLISHED", f"{answer.name} is not published", [fault_at(answer, found_there)])
 
 
 def publications(found: Iterable[v1.Publication]) -> RenderableType:

@@ -74,16 +74,16 @@ def erase(session: Session, table: str, persons: TextIO, person_column: str, sch
     if session.output.as_json:
         session.output.json(erased)
         return
-    told = [
+    lines = [
         ("rows removed", wording.count(erased.removed_rows)),
         ("persons without rows", wording.count(erased.absent_persons)),
         ("released in", _names(erased.releases)),
     ]
     if erased.untold_releases:
-        told.append(("not known of", _names(erased.untold_releases)))
+        lines.append(("not known of", _names(erased.untold_releases)))
     if erased.hidden_releases:
-        told.append(("note", "there are releases of this table that you may not see"))
-    session.output.show(facts(told))
+        lines.append(("note", "there are releases of this table that you may not see"))
+    session.output.show(facts(lines))
 
 
 def _names(releases: Iterable[v1.HoldingRelease]) -> str:

@@ -57,22 +57,22 @@ def report(
         require_free(output, "output", overwrite)
     form = v1.REPORT_FORMAT_HTML if output is None else _FORMATS[output.suffix.lower()]
     asked = _AUDIENCES[audience] if audience else v1.REPORT_AUDIENCE_UNSPECIFIED
-    found = session.client.get_report(name, asked, form)
+    answer = session.client.get_report(name, asked, form)
     if output is not None:
         with whole_file(output, "output", overwrite) as partial:
-            partial.write_bytes(found.content)
-    matches = None if check is None else _matches(name, found.row_checksum, check)
-    told = list(found.notes)
-    if found.audience == v1.REPORT_AUDIENCE_PUBLIC and audience != "public":
-        told.insert(0, "You may not see the evidence of this release: this is the public edition.")
+            partial.write_bytes(answer.content)
+    matches = None if check is None else _matches(name, answer.row_checksum, check)
+    notes = list(answer.notes)
+    if answer.audience == v1.REPORT_AUDIENCE_PUBLIC and audience != "public":
+        notes.insert(0, "You may not see the evidence of this release: this is the public edition.")
     if session.output.as_json:
-        shown = {"audience": v1.ReportAudience.Name(found.audience), "sha256": found.sha256, "notes": told}
-        session.output.json({**shown, "row_checksum": found.row_checksum})
+        shown = {"audience": v1.ReportAudience.Name(answer.audience), "sha256": answer.sha256, "notes": notes}
+        session.output.json({**shown, "row_checksum": answer.row_checksum})
         return
-    for note in told:
+    for note in notes:
         session.output.err.print(note)
     if output is not None:
-        session.output.show(f"{output}: SHA-256 {found.sha256}, which the ledger keeps")
+        session.output.show(f"{output}: SHA-256 {answer.sha256}, which the ledger keeps")
     if matches:
         session.output.show(matches)
 
@@ -86,8 +86,8 @@ def _matches(name: str, expected: str, copy: Path) -> str:
     # Loading DuckDB takes longer than most commands.
     from tableveil.client.checksums import checksum_of_copy
 
-    found = checksum_of_copy(copy)
-    if found != expected:
-        known = f"those of {name}, whose checksum is {expected or 'not known'}"
-        raise ConflictError.of("ROWS_DIFFER", "check", f"rows with the checksum {found}", known)
-    return f"{copy}: the rows of {name} ({found})"
+    checksum = checksum_of_copy(copy)
+    if checksum != expected:
+        expected_text = f"those of {name}, whose checksum is {expected or 'not known'}"
+        raise ConflictError.of("ROWS_DIFFER", "check", f"rows with the checksum {checksum}", expected_text)
+    return f"{copy}: the rows of {name} ({checksum})"

@@ -36,11 +36,11 @@ def results(session: Session, kind: str, limit: int) -> None:
 
     See each with `tableveil show`.
     """
-    found = list(islice(session.client.list_results(KINDS[kind]), limit))
+    entries = list(islice(session.client.list_results(KINDS[kind]), limit))
     if session.output.as_json:
-        session.output.json({"results": [as_dict(result) for result in found]})
+        session.output.json({"results": [as_dict(result) for result in entries]})
         return
-    rows = [(result.name, result.job, _subject(result), wording.moment(result.create_time)) for result in found]
+    rows = [(result.name, result.job, _subject(result), wording.moment(result.create_time)) for result in entries]
     session.output.show(listing(("result", "job", "about", "created"), rows, f"No {kind} yet."))
 
 

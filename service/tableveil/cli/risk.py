@@ -173,8 +173,8 @@ def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> 
 
 def show_result(session: Session, name: str) -> None:
     """Writes a risk analysis as JSON, or as tables for people."""
-    found = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
-    session.output.result("risk_analysis", found, _analysis)
+    result = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
+    session.output.result("risk_analysis", result, _analysis)
 
 
 def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
@@ -188,16 +188,16 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     parts: list[RenderableType] = [Text(analysis.name, style="bold"), facts(about)]
     if analysis.compared:
         parts += [Text(""), Text("Side by side", style="bold"), compared_risks(analysis.compared)]
-    found = [
+    sections = [
         ("Risk of being recognized", _attacks(analysis)),
         ("Alone with their values", facts(_uniqueness(analysis))),
     ]
     if analysis.attribute_risks:
-        found += [
+        sections += [
             ("Columns that tell people apart", _subsets(analysis)),
             ("Special uniques: alone with few of their values", facts(_special(analysis))),
         ]
-    for heading, content in found:
+    for heading, content in sections:
         parts += [Text(""), Text(heading, style="bold"), content]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
@@ -214,23 +214,23 @@ def _columns_of(analysis: risk_service_pb2.RiskAnalysis) -> str:
 def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, float]:
     """The measures of a model that have a value, without those that count records above thresholds."""
     return {
-        found.measure: found.value
-        for found in analysis.measures
-        if found.model == model and not found.threshold and found.HasField("value")
+        measure.measure: measure.value
+        for measure in analysis.measures
+        if measure.model == model and not measure.threshold and measure.HasField("value")
     }
 
 
 def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
-    thresholds = list(dict.fromkeys(found.threshold for found in analysis.measures if found.threshold))
+    thresholds = list(dict.fromkeys(measure.threshold for measure in analysis.measures if measure.threshold))
     rows = []
     for model in ("prosecutor", "people", "journalist", "marketer", "individual"):
         values = _values(analysis, model)
         if not values:
             continue
         above = {
-            found.threshold: wording.count(int(found.value))
-            for found in analysis.measures
-            if found.model == model and found.threshold
+            measure.threshold: wording.count(int(measure.value))
+            for measure in analysis.measures
+            if measure.model == model and measure.threshold
         }
         rows.append(
             (
@@ -248,10 +248,10 @@ def _uniqueness(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]
     of_sample = _values(analysis, "sample")
     unique = wording.count(int(of_sample["unique_records"]))
     rows = [("records", f"{unique}, {wording.share(of_sample['uniqueness'])}")]
-    for found in analysis.measures:
-        if found.model.startswith("population (") and found.measure == "uniqueness":
-            share = wording.share(found.value) if found.HasField("value") else "no estimate"
-            rows.append((wording.printable(found.model), share))
+    for measure in analysis.measures:
+        if measure.model.startswith("population (") and measure.measure == "uniqueness":
+            share = wording.share(measure.value) if measure.HasField("value") else "no estimate"
+            rows.append((wording.printable(measure.model), share))
     return rows
 
 
@@ -279,8 +279,8 @@ def _subsets(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
 def _special(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:
     values = _values(analysis, "special uniques")
     by_size = [
-        f"{wording.count(int(found))} of {measure.removeprefix('minimal_uniques_of_')}"
-        for measure, found in values.items()
+        f"{wording.count(int(held_value))} of {measure.removeprefix('minimal_uniques_of_')}"
+        for measure, held_value in values.items()
         if measure.startswith("minimal_uniques_of_")
     ]
     rows = [

@@ -36,10 +36,10 @@ def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     """`300`, `0..2000/100`, and lists of them; the server judges the numbers."""
     gains: list[str] = []
     for part in value.split(",") if value is not None else ():
-        found = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER})/({_NUMBER}))?", part.strip())
-        if not found:
+        match = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER})/({_NUMBER}))?", part.strip())
+        if not match:
             raise click.BadParameter(f"{part!r} is neither a number, such as 300, nor a range, such as 0..2000/100")
-        first, last, step = Decimal(found[1]), Decimal(found[2] or found[1]), Decimal(found[3] or 1)
+        first, last, step = Decimal(match[1]), Decimal(match[2] or match[1]), Decimal(match[3] or 1)
         if not (first <= last and step > 0 and last - first < _MOST_STEPS * step):
             raise click.BadParameter(f"{part!r} is no range up to a larger number in at most {_MOST_STEPS:,} steps")
         gains += [f"{first + i * step:f}" for i in range(int((last - first) / step) + 1)]
@@ -102,10 +102,10 @@ def sweep(
 
 def show_result(session: Session, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
-    found = session.client.get_result(payout_service_pb2.PayoutSweep, name)
+    result = session.client.get_result(payout_service_pb2.PayoutSweep, name)
     if chart is not None:
-        write_text(chart, _FORMATS[chart.suffix.lower()](found), "chart", overwrite)
-    session.output.result("payout_sweep", found, _payout_sweep)
+        write_text(chart, _FORMATS[chart.suffix.lower()](result), "chart", overwrite)
+    session.output.result("payout_sweep", result, _payout_sweep)
 
 
 def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:

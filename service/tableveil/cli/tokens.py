@@ -66,12 +66,12 @@ def create(
 @verb
 def list_tokens(session: Session, limit: int) -> None:
     """List tokens, newest first."""
-    found = list(islice(session.client.list_tokens(), limit))
+    entries = list(islice(session.client.list_tokens(), limit))
     if session.output.as_json:
-        session.output.json(v1.ListTokensResponse(tokens=found))
+        session.output.json(v1.ListTokensResponse(tokens=entries))
         return
     columns = ("token", "principal", "label", "roles", "created", "expires", "last used", "state")
-    session.output.show(listing(columns, [_row(token) for token in found], "No tokens."))
+    session.output.show(listing(columns, [_row(token) for token in entries], "No tokens."))
 
 
 @tokens.command()

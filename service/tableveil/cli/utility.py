@@ -51,10 +51,10 @@ def utility(session: Session, release: str, html: Path | None, overwrite: bool) 
 
 def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
-    found = session.client.get_result(utility_service_pb2.UtilityReport, name)
+    result = session.client.get_result(utility_service_pb2.UtilityReport, name)
     if html is not None:
-        write_text(html, as_html(found), "html", overwrite)
-    session.output.result("utility_report", found, _report)
+        write_text(html, as_html(result), "html", overwrite)
+    session.output.result("utility_report", result, _report)
 
 
 def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:

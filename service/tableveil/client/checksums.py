@@ -43,8 +43,8 @@ def checksum_of_copy(path: Path) -> str:
             return combined(names, connection.sql(query).to_arrow_reader(ROWS_PER_BATCH))
     except (duckdb.Error, csv.Error, OSError, UnicodeError, StopIteration) as error:
         # The database's own text quotes values.
-        found = f"{shortened(str(path))}: {type(error).__name__}"
-        raise InvalidError.of("COPY_UNREADABLE", "check", found, "a copy of released rows that can be read") from None
+        actual = f"{shortened(str(path))}: {type(error).__name__}"
+        raise InvalidError.of("COPY_UNREADABLE", "check", actual, "a copy of released rows that can be read") from None
 
 
 def _query(path: Path, kind: str) -> str:

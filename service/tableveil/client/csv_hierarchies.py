@@ -38,8 +38,8 @@ def read_csv_hierarchies(policy: policy_pb2.Policy, base_directory: Path) -> tup
     for position in csv_attributes(policy):
         attribute = policy.attributes[position]
         definition = attribute.hierarchy.csv
-        file, found = read_csv_hierarchy(definition, base_directory, f"attributes[{position}].hierarchy.csv")
-        faults += found
+        file, hierarchy = read_csv_hierarchy(definition, base_directory, f"attributes[{position}].hierarchy.csv")
+        faults += hierarchy
         if file is not None:
             name = definition.name or name_in(policy.source.schema or "main", attribute.column)
             levels.append(CsvLevels(position, name, file.rows, Path(definition.path).name))

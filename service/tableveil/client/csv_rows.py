@@ -47,15 +47,15 @@ def read_csv_rows(
         encoding: A name that Python knows; empty: UTF-8, or UTF-16 with a byte order mark.
     """
     if delimiter and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        found = shortened(delimiter)
-        return None, [Fault(f"{field}.delimiter", found, "one character that is neither a quote nor a line's end")]
+        actual = shortened(delimiter)
+        return None, [Fault(f"{field}.delimiter", actual, "one character that is neither a quote nor a line's end")]
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a NUL in the path.
         reason = error.strerror if isinstance(error, OSError) else "not a path"
-        found, expected = f"{shortened(str(path))}: {reason}", "a CSV file that can be read"
-        return None, [Fault(f"{field}.path", found, expected, "Paths are relative to the policy's file.")]
+        actual, expected = f"{shortened(str(path))}: {reason}", "a CSV file that can be read"
+        return None, [Fault(f"{field}.path", actual, expected, "Paths are relative to the policy's file.")]
     text, faults = _decoded(data, path.name, field, encoding)
     if text is None:
         return None, faults
@@ -75,8 +75,8 @@ def _decoded(data: bytes, file: str, field: str, encoding: str) -> tuple[str | N
         line = data.count(b"\n", 0, error.start) + 1
         shown = encoding or ("UTF-16" if name == "utf-16" else "UTF-8")
         hint = "Save the file as UTF-8, or say its encoding: `tableveil hierarchies import --encoding latin-1`."
-        found = f"{file}, line {line}: bytes that are not {shown}"
-        return None, [Fault(field, found, f"text in {shown}", hint)]
+        actual = f"{file}, line {line}: bytes that are not {shown}"
+        return None, [Fault(field, actual, f"text in {shown}", hint)]
 
 
 def _delimiter_of(text: str) -> str:
@@ -108,7 +108,7 @@ def _parsed(
     # The line where each row begins: a quoted label may span lines.
     lines: list[int] = []
     # Labels repeat from row to row; one object for each keeps large hierarchies in memory.
-    known: dict[str, str] = {}
+    read_rows: dict[str, str] = {}
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
@@ -116,7 +116,7 @@ def _parsed(
             # Blank lines, such as at the end, are no rows.
             if row:
                 labels = row[1:]
-                rows.append((row[0], *map(known.setdefault, labels, labels)))
+                rows.append((row[0], *map(read_rows.setdefault, labels, labels)))
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:

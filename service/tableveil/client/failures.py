@@ -136,10 +136,10 @@ def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | N
     """
     failure = failure_in(error)
     if failure is not None:
-        found = error_from(failure)
-        if isinstance(found, BusyError):
-            found.retry_seconds = _retry_seconds(error) or found.retry_seconds
-        return found
+        read_error = error_from(failure)
+        if isinstance(read_error, BusyError):
+            read_error.retry_seconds = _retry_seconds(error) or read_error.retry_seconds
+        return read_error
     code, text = _call(error).code(), _call(error).details() or ""
     too_large = _TOO_LARGE.search(text)
     if too_large:

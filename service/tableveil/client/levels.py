@@ -19,21 +19,24 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
     """
     if policy.HasField("microaggregation"):
         hint = "Leave --levels-of out: clusters are formed anew."
-        found = "microaggregation, which generalizes no column"
-        raise InvalidError.of("LEVELS_OF_NOTHING", "microaggregation", found, "a policy with hierarchies", hint)
+        actual = "microaggregation, which generalizes no column"
+        raise InvalidError.of("LEVELS_OF_NOTHING", "microaggregation", actual, "a policy with hierarchies", hint)
     if policy.HasField("local_recoding"):
         if policy.local_recoding.classes_of not in ("", release.name):
-            found, hint = policy.local_recoding.classes_of, f"Remove it from the policy to use those of {release.name}."
-            raise InvalidError.of("LEVELS_GIVEN", "local_recoding.classes_of", shortened(found), release.name, hint)
+            actual, hint = (
+                policy.local_recoding.classes_of,
+                f"Remove it from the policy to use those of {release.name}.",
+            )
+            raise InvalidError.of("LEVELS_GIVEN", "local_recoding.classes_of", shortened(actual), release.name, hint)
         policy.local_recoding.classes_of = release.name
         return
     if policy.search.levels:
         hint = f"Remove them from the policy to use those of {release.name}."
         raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
     if any(result.levels for result in release.attributes):
-        found = f"{release.name}, whose records have levels of their own"
+        actual = f"{release.name}, whose records have levels of their own"
         hint = "Add local_recoding to the policy: it uses their classes again. Or choose anew."
-        raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", found, "a release of one transformation", hint)
+        raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", actual, "a release of one transformation", hint)
     # Aggregated columns have no levels.
     levels = {result.column: result.level for result in release.attributes if not result.aggregation}
     columns = {

@@ -116,15 +116,15 @@ def file_requests(
         InvalidError: it cannot be read; nothing was sent.
     """
     paths = _found(Path(file.path).absolute())
-    told = v1.LoadStart(client_file=file)
-    told.MergeFrom(start)
-    told.client_file.path = Path(file.path).name
+    read_start = v1.LoadStart(client_file=file)
+    read_start.MergeFrom(start)
+    read_start.client_file.path = Path(file.path).name
     with (
         _session() as session,
         _file_rows(session, paths, file, most_columns) as rows,
         session.batches(rows.query, _ROWS_PER_BATCH) as reader,
     ):
-        requests = LoadRequests(told, reader, lambda: rows.rejected(session), rows.check_count, progress)
+        requests = LoadRequests(read_start, reader, lambda: rows.rejected(session), rows.check_count, progress)
         try:
             with nullcontext() if file.HasField("csv") else reading_parquet(paths):
                 yield requests
@@ -175,11 +175,11 @@ def guessed_format(
 
 def _found(path: Path) -> list[Path]:
     """The file of that name, or all whose names match it, in their order."""
-    found = [path] if path.is_file() else [Path(name) for name in sorted(glob(str(path))) if Path(name).is_file()]
-    if not 0 < len(found) <= _MOST_FILES:
-        shown = shortened(path.name) + (f", which {len(found):,} match" if found else "")
+    paths = [path] if path.is_file() else [Path(name) for name in sorted(glob(str(path))) if Path(name).is_file()]
+    if not 0 < len(paths) <= _MOST_FILES:
+        shown = shortened(path.name) + (f", which {len(paths):,} match" if paths else "")
         raise InvalidError.of("FILE_NOT_FOUND", "file", shown, f"a file, or a pattern of at most {_MOST_FILES} files")
-    return found
+    return paths
 
 
 @contextmanager

@@ -122,12 +122,12 @@ def _columns(schema: pa.Schema, digits: Callable[[Sequence[str]], dict[str, tupl
     """The columns; `digits` finds how many digits numbers without a declared precision have, before and behind."""
     check_names(schema.names)
     declared = {field.name: _declared(field) for field in schema if _type(field) == "numeric"}
-    found = digits([name for name, type_ in declared.items() if type_ is None])
+    digits_of = digits([name for name, type_ in declared.items() if type_ is None])
     columns, faults = [], []
     for field in schema:
         type_, sent = _type(field), field.type
         if type_ == "numeric":
-            whole, scale = declared[field.name] or found[field.name]
+            whole, scale = declared[field.name] or digits_of[field.name]
             if whole + scale <= _MOST_DIGITS:
                 sent = pa.decimal128(_MOST_DIGITS if whole + scale > 18 else 18, scale)
                 if declared[field.name] is not None:
@@ -167,7 +167,7 @@ def _declared(field: pa.Field) -> tuple[int, int] | None:
 
 def _digits(cursor: Any, query: str, names: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The most digits of the numbers in these columns, before and behind the point."""
-    found: dict[str, tuple[int, int]] = {}
+    digits: dict[str, tuple[int, int]] = {}
     for first in range(0, len(names), _COLUMNS_AT_ONCE):
         some = names[first : first + _COLUMNS_AT_ONCE]
         figures = []
@@ -178,8 +178,8 @@ def _digits(cursor: Any, query: str, names: Sequence[str]) -> dict[str, tuple[in
             figures += [f"coalesce(max(scale({column})), 0)::int"]
         cursor.execute(f"SELECT {', '.join(figures)} FROM ({query}) AS read")
         (row,) = cursor.fetchall()
-        found |= dict(zip(some, zip(row[::2], row[1::2], strict=True), strict=True))
-    return found
+        digits |= dict(zip(some, zip(row[::2], row[1::2], strict=True), strict=True))
+    return digits
 
 
 def _sent(
@@ -223,15 +223,15 @@ def _refusals() -> Iterator[None]:
 def _refused(error: Exception) -> TableveilError:
     text = str(error)
     # Errors in the middle of the rows have no state.
-    state = found[1] if (found := re.search(r"SQLSTATE: (\w{5})", text)) else ""
-    told = re.search(r"(?:ERROR|FATAL): +(.*)", text) or re.search(r"Failed to connect: (.*)", text)
+    state = match[1] if (match := re.search(r"SQLSTATE: (\w{5})", text)) else ""
+    reported = re.search(r"(?:ERROR|FATAL): +(.*)", text) or re.search(r"Failed to connect: (.*)", text)
     if state[:2] in _GONE or not (state or "ERROR:" in text):
-        shown = shortened(told[1]) if told else "a connection that ended"
+        shown = shortened(reported[1]) if reported else "a connection that ended"
         hint = "Look whether PostgreSQL runs, and at your password; nothing was loaded."
         return UnreachableError.of("POSTGRESQL_UNREACHABLE", "url", shown, "rows of PostgreSQL, to the last one", hint)
     shown = f"SQLSTATE {state}" if state else "an error in the middle of the rows"
-    if told and state[:2] in _TOLD:
-        shown += f": {shortened(told[1])}"
+    if reported and state[:2] in _TOLD:
+        shown += f": {shortened(reported[1])}"
     hint = "Nothing was loaded. PostgreSQL's log has the whole error."
     return InvalidError.of("POSTGRESQL_REFUSED", "query", shown, "rows that PostgreSQL gives", hint)
 

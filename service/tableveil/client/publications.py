@@ -65,10 +65,10 @@ def _faults(release: v1.Release) -> Iterator[Fault]:
 def fault_at(release: v1.Release, publication: v1.Publication) -> Fault:
     """The fault of a target that does not have a release, or that still has one that was taken back."""
     expected = release.name if publication.wanted else f"no {release.name}"
-    found = f"{publication.problem} ({publication.code})" if publication.code else "no attempt yet"
+    actual = f"{publication.problem} ({publication.code})" if publication.code else "no attempt yet"
     hint = "The server tries again."
     if not release.current:
         hint = "It was rejected, replaced or withdrawn before the target took it."
     elif publication.state == v1.PUBLICATION_STATE_FAILED:
         hint = f"Once that is solved: tableveil publish {release.name} --to {publication.target}."
-    return Fault(f"target {shortened(publication.target)}", found, expected, hint)
+    return Fault(f"target {shortened(publication.target)}", actual, expected, hint)

@@ -48,8 +48,8 @@ def find_token(
     for paths in left:
         private = [path for path in paths if _is_private(path)]
         if private:
-            found = _read(private[0])
-            return found if len(private) == 1 and is_well_formed(found) else None
+            private_token = _read(private[0])
+            return private_token if len(private) == 1 and is_well_formed(private_token) else None
     return None
 
 
@@ -119,18 +119,18 @@ def _read(path: Path) -> str:
         raise NotFoundError.of("TOKEN_FILE_NOT_FOUND", "token_file", shortened(str(path)), "an existing file") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
-        found = f"{shortened(str(path))}: {reason}"
-        raise InvalidError.of("TOKEN_FILE_INVALID", "token_file", found, "a file with a token") from None
+        actual = f"{shortened(str(path))}: {reason}"
+        raise InvalidError.of("TOKEN_FILE_INVALID", "token_file", actual, "a file with a token") from None
 
 
 def _checked(token: str, field: str) -> str:
     """The token, if it can go into a call's metadata and is whole; its text is never shown."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        found = "nothing" if not token else "characters that no token has"
-        raise InvalidError.of("TOKEN_INVALID", field, found, "a token, as the server or `tokens create` wrote it")
+        actual = "nothing" if not token else "characters that no token has"
+        raise InvalidError.of("TOKEN_INVALID", field, actual, "a token, as the server or `tokens create` wrote it")
     if token.startswith(PREFIX) and not is_well_formed(token):
-        found = "a token that is not whole"
-        raise InvalidError.of("TOKEN_INVALID", field, found, "all of it", "Copy it again: its checksum is wrong.")
+        actual = "a token that is not whole"
+        raise InvalidError.of("TOKEN_INVALID", field, actual, "all of it", "Copy it again: its checksum is wrong.")
     return token
 
 
@@ -148,7 +148,7 @@ def _is_of_this_machine(address: str) -> bool:
 def _is_private(path: Path) -> bool:
     """Whether it is a file that only this user may read, and no link to one."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077

@@ -43,21 +43,21 @@ def classification_request_from_proto(
         publish=message.publish,
     )
     faults.judged(check_classification_request(request))
-    found = faults.all()
-    return (None if found else request), canonical_json(message), found
+    read_faults = faults.all()
+    return (None if read_faults else request), canonical_json(message), read_faults
 
 
 def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Classifier, ...]:
     if not message.classifiers:
         return tuple(Classifier)
-    found = []
+    classifiers = []
     for i, number in enumerate(message.classifiers):
         classifier = CLASSIFIERS.from_proto(number)
         if classifier is None:
             faults.add_enum(f"classifiers[{i}]", number, CLASSIFIERS)
         else:
-            found.append(classifier)
-    return tuple(found)
+            classifiers.append(classifier)
+    return tuple(classifiers)
 
 
 def classification_to_proto(found: Classification) -> v1.ClassificationReport:

@@ -34,8 +34,8 @@ class Faults:
 
     def add_enum(self, field: str, number: int, enum: EnumMap[Any]) -> None:
         """Adds the fault of an enum that is required and not stated, or has a number unknown to this version."""
-        found = f"the unknown number {number}" if number else "nothing"
-        self.add(field, found, f"one of {enum.names}")
+        actual = f"the unknown number {number}" if number else "nothing"
+        self.add(field, actual, f"one of {enum.names}")
 
     def enum(self, number: int, enum: EnumMap[E], field: str, default: E) -> E:
         """The member of that number; the default for UNSPECIFIED, and, after adding the fault, for unknown ones."""
@@ -68,19 +68,19 @@ class Faults:
 
     def decimal(self, text: str, field: str) -> Decimal | None:
         """The decimal; None for an empty text, and, after adding the fault, for one that is no decimal."""
-        found = decimal_from_text(text) if text else None
-        if text and found is None:
+        number = decimal_from_text(text) if text else None
+        if text and number is None:
             self.add(field, shortened(text), "an exact decimal in plain digits, such as 0.05")
-        return found
+        return number
 
     def required_decimal(self, text: str, field: str, placeholder: Decimal) -> Decimal:
         """The decimal; without one it adds the fault and returns a placeholder, which `judged` must not judge."""
-        found = self.decimal(text, field)
+        number = self.decimal(text, field)
         if not text:
             self.add(field, "nothing", "an exact decimal in plain digits, such as 0.05")
-        if found is None:
+        if number is None:
             self.guess(field)
-        return placeholder if found is None else found
+        return placeholder if number is None else number
 
     def guess(self, path: str) -> None:
         """Holds back what `judged` may find at or below `path`, and at the nodes above it."""

@@ -72,16 +72,16 @@ def _models(draft: PolicyDraft) -> Iterator[policy_pb2.PrivacyModel]:
 
 def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy) -> None:
     """Puts what is declared of the table in place of the guesses, and of the remarks on these."""
-    known = {attribute.column for attribute in declared.privacy.attributes}
+    declared_columns = {attribute.column for attribute in declared.privacy.attributes}
     decided = tuple(
         f"attributes[{position}]."
         for position, attribute in enumerate(draft.proposal.attributes)
-        if attribute.column in known
+        if attribute.column in declared_columns
     )
     for policy in (draft.policy, draft.proposal):
         policy.ClearField("person")
         for attribute in policy.attributes:
-            if attribute.column in known:
+            if attribute.column in declared_columns:
                 # The declared one is taken for what has no role.
                 attribute.CopyFrom(policy_pb2.Attribute(column=attribute.column))
         complete(policy, declared)

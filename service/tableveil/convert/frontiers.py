@@ -30,8 +30,8 @@ def frontier_from_proto(
 ) -> tuple[Policy | None, FrontierGrid | None, str, list[Fault]]:
     """The policy and the grid, None if they could not be converted; the policy's document; and all faults."""
     asked = without_target(message.policy)
-    policy, found = policy_from_proto(asked)
-    faults = [fault for fault in found if fault.field != "release.name"]
+    policy, unfit = policy_from_proto(asked)
+    faults = [fault for fault in unfit if fault.field != "release.name"]
     own = k_of(policy) if policy is not None else None
     if policy is not None and own is None:
         hint = "A frontier varies the k of the policy's k-anonymity: add k_anonymity: {k: 5}."
@@ -48,8 +48,8 @@ def frontier_from_proto(
     if policy is not None and policy.classes_of is not None:
         hint = "Leave it out: a frontier forms classes anew for every k and limit."
         faults.append(Fault("local_recoding.classes_of", "the classes of a release for a frontier", "nothing", hint))
-    limits, found = _limits(message)
-    faults += found
+    limits, unfit = _limits(message)
+    faults += unfit
     if policy is None or own is None or faults:
         return policy, None, "", faults
     grid = FrontierGrid.of(message.k or [own], limits or [policy.suppression_limit])

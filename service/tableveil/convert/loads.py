@@ -72,8 +72,8 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
     """The format of a CSV file; adds a fault if the number of its encoding is unknown."""
     encoding = CSV_ENCODINGS.from_proto(message.encoding)
     if message.encoding and encoding is None:
-        found = f"the unknown number {message.encoding}"
-        faults.append(Fault("file.csv.encoding", found, f"one of {CSV_ENCODINGS.names}"))
+        actual = f"the unknown number {message.encoding}"
+        faults.append(Fault("file.csv.encoding", actual, f"one of {CSV_ENCODINGS.names}"))
     return CsvFormat(
         delimiter=message.delimiter,
         quote=message.quote,

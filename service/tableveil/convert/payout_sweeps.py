@@ -23,16 +23,16 @@ def payout_sweep_from_proto(
 ) -> tuple[Policy | None, SweptGains | None, str, list[Fault]]:
     """The policy and the gains, None if they could not be converted; the policy's document; and all faults."""
     asked = _without_ignored(message.policy)
-    policy, found = policy_from_proto(_with_placeholders(asked))
+    policy, unfit = policy_from_proto(_with_placeholders(asked))
     beside_the_point = {"release.name", "game.adversary_gain"}
     if not asked.privacy_models:
         beside_the_point.add("privacy_models")
-    faults = [fault for fault in found if fault.field not in beside_the_point]
+    faults = [fault for fault in unfit if fault.field not in beside_the_point]
     if policy is not None:
         missing = {fault.field for fault in faults}
         faults += [fault for fault in check_sweep(policy) if fault.field not in missing]
-    gains, found = _gains(message)
-    faults += found
+    gains, unfit = _gains(message)
+    faults += unfit
     if policy is None or faults:
         return policy, None, "", faults
     return policy, SweptGains.of(gains, message.if_method_known), canonical_json(asked), []

@@ -55,8 +55,8 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
         seconds=faults.required_decimal(limit, "time_limit_seconds", Decimal(1)) if limit else Decimal(40),
     )
     faults.judged(check_proposal_request(request))
-    found = faults.all()
-    return (None if found else request), canonical_json(message), found
+    read_faults = faults.all()
+    return (None if read_faults else request), canonical_json(message), read_faults
 
 
 def composed(wanted: Wanted, draft: PolicyDraft, variant: Variant) -> tuple[Policy, str]:

@@ -44,8 +44,8 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
         person_column=message.person_column,
     )
     faults.judged(check_risk_request(request))
-    found = faults.all()
-    return (None if found else request), canonical_json(message), found
+    read_faults = faults.all()
+    return (None if read_faults else request), canonical_json(message), read_faults
 
 
 def _thresholds(message: risk_service_pb2.RiskRequest, faults: Faults) -> tuple[Decimal, ...]:

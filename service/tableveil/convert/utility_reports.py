@@ -30,7 +30,9 @@ def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport
         utility_service_pb2.UtilityReport,
         release=release_name(stored.release),
         columns=[copied(column, utility_service_pb2.ColumnUtility) for column in stored.report.columns],
-        associations=[copied(found, utility_service_pb2.Association) for found in stored.report.associations],
+        associations=[
+            copied(association, utility_service_pb2.Association) for association in stored.report.associations
+        ],
         notes=stored.report.notes,
         request=json_format.Parse(stored.request, utility_service_pb2.UtilityRequest()),
     )

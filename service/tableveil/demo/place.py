@@ -58,8 +58,8 @@ def clear(directory: Path) -> None:
 
 def _require_own(session: Session, directory: Path) -> None:
     """Refuses a database with tables that the demo did not make."""
-    found = {one.name for one in catalog.listed(session) if one.schema != "tableveil"}
-    foreign = sorted(found - TABLES)
+    own_tables = {one.name for one in catalog.listed(session) if one.schema != "tableveil"}
+    foreign = sorted(own_tables - TABLES)
     if foreign:
         raise _in_use(directory / DATABASE, "tables", foreign)
 

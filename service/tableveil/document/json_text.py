@@ -18,9 +18,9 @@ def parse_json(text: str) -> Node:
             text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=lambda pairs: Mapping(pairs)
         )
     except json.JSONDecodeError as error:
-        found = f"text that is not JSON at {place(error.lineno, error.colno)}"
+        actual = f"text that is not JSON at {place(error.lineno, error.colno)}"
         expected = "one JSON object" if error.msg == "Extra data" else "JSON"
-        raise UnreadableError(found, expected, _advice(error.msg)) from None
+        raise UnreadableError(actual, expected, _advice(error.msg)) from None
     except RecursionError:
         raise too_deep() from None
     return _node(value, 0)

@@ -20,15 +20,15 @@ def set_field(policy: policy_pb2.Policy, path: str, value: str) -> list[Fault]:
     message: Any = policy
     *steps, last = path.split(".")
     for step in steps:
-        found = _STEP.fullmatch(step)
-        field = message.DESCRIPTOR.fields_by_name.get(found[1]) if found else None
-        if found is None or field is None or field.message_type is None or field.is_repeated != bool(found[2]):
+        match = _STEP.fullmatch(step)
+        field = message.DESCRIPTOR.fields_by_name.get(match[1]) if match else None
+        if match is None or field is None or field.message_type is None or field.is_repeated != bool(match[2]):
             return [_unknown(path, step, message)]
         message = getattr(message, field.name)
         if field.is_repeated:
-            if int(found[2]) >= len(message):
+            if int(match[2]) >= len(message):
                 return [Fault(path, f"{shortened(step)}, where there are {len(message)}", "one of them, from 0 on")]
-            message = message[int(found[2])]
+            message = message[int(match[2])]
     field = message.DESCRIPTOR.fields_by_name.get(last)
     if field is None:
         return [_unknown(path, last, message)]

@@ -63,8 +63,8 @@ def load_policy(path: Path) -> tuple[policy_pb2.Policy, list[Fault]]:
         with path.open("rb") as file:
             text = file.read(LARGEST_DOCUMENT + 1)
     except OSError as error:
-        found = f"the file {shortened(str(path))}, which cannot be read: {error.strerror}"
-        return policy_pb2.Policy(), [Fault(DOCUMENT, found, "a readable file")]
+        actual = f"the file {shortened(str(path))}, which cannot be read: {error.strerror}"
+        return policy_pb2.Policy(), [Fault(DOCUMENT, actual, "a readable file")]
     return read_policy(text, syntax)
 
 

@@ -69,5 +69,5 @@ def _enum(enum: EnumDescriptor, text: str) -> int | RefusedNode:
     value = enum.values_by_name.get(name) or enum.values_by_name.get(prefix + name)
     if value is not None:
         return value.number
-    names = [known.name.removeprefix(prefix) for known in enum.values if known.number != 0]
+    names = [held_value.name.removeprefix(prefix) for held_value in enum.values if held_value.number != 0]
     return RefusedNode(shortened(text), f"one of {', '.join(names)}", nearest(text, names))

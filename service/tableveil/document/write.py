@@ -62,9 +62,9 @@ def _single(field: FieldDescriptor, value: Any) -> Any:
     if field.name == "source_query":
         return _Query(value)
     if field.enum_type is not None:
-        known = field.enum_type.values_by_number.get(value)
+        enum_value = field.enum_type.values_by_number.get(value)
         # A number this version does not know; it reads back as a fault.
-        return str(value) if known is None else known.name.removeprefix(enum_prefix(field.enum_type))
+        return str(value) if enum_value is None else enum_value.name.removeprefix(enum_prefix(field.enum_type))
     return value
 
 

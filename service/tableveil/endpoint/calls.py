@@ -119,7 +119,7 @@ class Calls:
             self._end(call, "CANCELLED", "CANCELLED")
             raise
         except TableveilError as error:
-            kind, code = next(found for base, found in _ERRORS.items() if isinstance(error, base))
+            kind, code = next(status for base, status in _ERRORS.items() if isinstance(error, base))
             self._end(call, code, error.code)
             raise kind(f"{error.message} [{error.code}]") from None
         except Exception as error:
@@ -153,13 +153,13 @@ class Calls:
     def _count_connection(self, principal: str, peer: str) -> None:
         now_, most = time.monotonic(), self._limits.connections_per_principal
         with self._lock:
-            known = self._connections.get(principal, {})
-            known = {other: at for other, at in known.items() if now_ - at < SECONDS_OF_CONNECTION}
-            if peer not in known and len(known) >= most:
-                found = f"{most} connections of one principal within a minute, as many as the endpoint takes"
+            recent = self._connections.get(principal, {})
+            recent = {other: at for other, at in recent.items() if now_ - at < SECONDS_OF_CONNECTION}
+            if peer not in recent and len(recent) >= most:
+                actual = f"{most} connections of one principal within a minute, as many as the endpoint takes"
                 hint = "Use one connection for many statements."
-                raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", found, "fewer connections", hint)
-            self._connections[principal] = {**known, peer: now_}
+                raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", actual, "fewer connections", hint)
+            self._connections[principal] = {**recent, peer: now_}
 
     @staticmethod
     def _entry(call: Call, event: AuditEvent, code: str, reason: str) -> AuditEntry:

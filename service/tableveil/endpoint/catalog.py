@@ -66,8 +66,8 @@ def _catalogs(_: sql.CommandGetCatalogs, __: _Tables) -> pa.Table:
 
 
 def _schemas(command: sql.CommandGetDbSchemas, tables: _Tables) -> pa.Table:
-    found = sorted({table.schema for table in _matching(command, tables)})
-    return pa.table([[CATALOG] * len(found), found], schema=_SCHEMAS)
+    schemas = sorted({table.schema for table in _matching(command, tables)})
+    return pa.table([[CATALOG] * len(schemas), schemas], schema=_SCHEMAS)
 
 
 def _table_types(_: sql.CommandGetTableTypes, __: _Tables) -> pa.Table:
@@ -76,18 +76,18 @@ def _table_types(_: sql.CommandGetTableTypes, __: _Tables) -> pa.Table:
 
 def _all_tables(command: sql.CommandGetTables, tables: _Tables) -> pa.Table:
     name = _pattern(command.table_name_filter_pattern if command.HasField("table_name_filter_pattern") else "%")
-    found = [table for table in _matching(command, tables) if name.fullmatch(table.name)]
+    read_tables = [table for table in _matching(command, tables) if name.fullmatch(table.name)]
     if command.table_types and _TABLE not in command.table_types:
-        found = []
+        read_tables = []
     columns = [
-        [CATALOG] * len(found),
-        [table.schema for table in found],
-        [table.name for table in found],
-        [_TABLE] * len(found),
+        [CATALOG] * len(read_tables),
+        [table.schema for table in read_tables],
+        [table.name for table in read_tables],
+        [_TABLE] * len(read_tables),
     ]
     if not command.include_schema:
         return pa.table(columns, schema=_TABLES)
-    described = [_described(table).serialize().to_pybytes() for table in found]
+    described = [_described(table).serialize().to_pybytes() for table in read_tables]
     return pa.table([*columns, described], schema=_TABLES_WITH_COLUMNS)
 
 
@@ -140,8 +140,8 @@ def _matching(command: sql.CommandGetDbSchemas | sql.CommandGetTables, tables: _
 def _pattern(pattern: str) -> re.Pattern[str]:
     """A pattern of SQL's LIKE, in which a backslash takes the meaning from the next character."""
     if len(pattern) > _LONGEST_PATTERN:
-        found, expected = f"a pattern of {len(pattern):,} characters", f"at most {_LONGEST_PATTERN:,}"
-        raise InvalidError.of("COMMAND_INVALID", "pattern", found, expected)
+        actual, expected = f"a pattern of {len(pattern):,} characters", f"at most {_LONGEST_PATTERN:,}"
+        raise InvalidError.of("COMMAND_INVALID", "pattern", actual, expected)
     fixed = [""]
     for part in re.findall(r"\\.|.", pattern, re.DOTALL):
         if part == "%":

@@ -47,8 +47,8 @@ class Endpoint:
             processes = QueryProcesses(settings.limits)
             opened.callback(processes.close)
             published = Published(settings.published, processes)
-            known = service() if service else opened.enter_context(_remote(settings))
-            readers = Readers(known, published.stamp)
+            read_readers = service() if service else opened.enter_context(_remote(settings))
+            readers = Readers(read_readers, published.stamp)
             standing = Standing(readers)
             opened.callback(standing.close)
             metrics = Metrics(METHODS, installed_version())
@@ -124,16 +124,16 @@ def _listening(settings: EndpointSettings, inner: FlightSql, passages: Passages)
         return Front(host, int(port), inner.port, passages)
     except OSError:
         inner.shutdown()
-        found, expected = f"{address}, where the endpoint cannot listen", "an address of this machine that is free"
-        raise BusyError.of("ADDRESS_IN_USE", "address", found, expected) from None
+        actual, expected = f"{address}, where the endpoint cannot listen", "an address of this machine that is free"
+        raise BusyError.of("ADDRESS_IN_USE", "address", actual, expected) from None
 
 
 def _tls(files: TlsFiles | None) -> dict[str, Any]:
     if files is None:
         return {}
     pair = read_pair(files.certificate, files.key, "tls")
-    found: dict[str, Any] = {"tls_certificates": [(pair.certificate, pair.key)]}
+    options: dict[str, Any] = {"tls_certificates": [(pair.certificate, pair.key)]}
     if files.client_ca is not None:
         authorities = read_authorities(files.client_ca, "tls_client_ca")
-        found |= {"verify_client": True, "root_certificates": authorities}
-    return found
+        options |= {"verify_client": True, "root_certificates": authorities}
+    return options

@@ -63,21 +63,21 @@ class Passages:
 
     def peer(self, seen: str) -> str:
         """The address of the client, as gRPC spells it, of a call that Flight sees coming from another address."""
-        found = self._of(seen)
-        return found.peer if found else seen
+        peer = self._of(seen)
+        return peer.peer if peer else seen
 
     def known(self, seen: str) -> None:
         """A call of a known caller has come."""
-        if found := self._of(seen):
-            more = BYTES_OF_CALL if found.is_known else BYTES_OF_KNOWN
-            found.is_known = True
-            found.make_room(more)
+        if peer := self._of(seen):
+            more = BYTES_OF_CALL if peer.is_known else BYTES_OF_KNOWN
+            peer.is_known = True
+            peer.make_room(more)
 
     def add(self, port: int, passage: _Passage) -> _Passage | None:
         """Adds a connection; returns the one that gives way to it."""
         with self._lock:
             self._by_port[port] = passage
-            strangers = [each for each, found in self._by_port.items() if not found.is_known]
+            strangers = [each for each, peer in self._by_port.items() if not peer.is_known]
             return self._by_port.pop(strangers[0]) if len(strangers) > STRANGERS else None
 
     def remove(self, port: int) -> None:

@@ -31,19 +31,19 @@ class LookInFiles:
         name, rank = _quoted(label), _quoted(f"{label}_rank")
         labels = f"SELECT DISTINCT {name} AS label, {rank} AS place FROM {self._path(table)} WHERE {name} <> '*'"
         before = f"SELECT label, lag(label) OVER (ORDER BY place) AS earlier FROM ({labels})"
-        found = self._connection.execute(f"SELECT count(*) FROM ({before}) WHERE earlier > label").fetchone()
-        return found is not None and found[0] > 0
+        disordered = self._connection.execute(f"SELECT count(*) FROM ({before}) WHERE earlier > label").fetchone()
+        return disordered is not None and disordered[0] > 0
 
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
         """See `Look`."""
         names = {folded(name) for name, _ in self.columns(table)}
         value = _quoted(column)
         place = f"min({_quoted(f'{column}_rank')})" if f"{folded(column)}_rank" in names else value
-        found = self._connection.execute(
+        values = self._connection.execute(
             f"SELECT CAST({value} AS VARCHAR) FROM {self._path(table)} WHERE {value} IS NOT NULL GROUP BY {value} "
             f"ORDER BY {place} LIMIT {most}"
         )
-        return [text for (text,) in found.fetchall()]
+        return [text for (text,) in values.fetchall()]
 
     def _path(self, table: ReleaseTable) -> str:
         return f"{self.attach(table.release)}.{_quoted(table.schema)}.{_quoted(table.name)}"

@@ -83,7 +83,9 @@ class Relation:
 
     def find(self, name: str) -> tuple[bool, Meaning | None]:
         """Whether there is a column of that folded name, and its meaning."""
-        return next(((True, meaning) for known, meaning in self.columns if folded(known) == name), (False, None))
+        return next(
+            ((True, meaning) for source_column, meaning in self.columns if folded(source_column) == name), (False, None)
+        )
 
     def beside(self, meaning: Meaning, part: Part) -> str | None:
         """The name of the column that has this part of the same labels."""
@@ -153,8 +155,8 @@ class Scope:
         """The meaning of a column, and the columns beside it."""
         for scope in self.outwards():
             for alias, relation in scope.sources:
-                found, meaning = relation.find(name)
-                if found and table in (None, alias):
+                read_is, meaning = relation.find(name)
+                if read_is and table in (None, alias):
                     return meaning, relation
             if table is None and name in scope.aliases:
                 return scope.aliases[name], Relation()
@@ -171,15 +173,15 @@ class Scope:
 def named_by(columns: exp.Anonymous, scope: Scope) -> list[tuple[str, Meaning | None]]:
     """The columns that COLUMNS stands for; all of them where a pattern may mean more to DuckDB than to Python."""
     named = columns.expressions[0]
-    known = [column for _, relation in scope.sources for column in relation.columns]
+    named_already = [column for _, relation in scope.sources for column in relation.columns]
     if isinstance(named, exp.Star):
         left_out = {folded(column.name) for column in named.args.get("except_") or []}
-        return [column for column in known if folded(column[0]) not in left_out]
+        return [column for column in named_already if folded(column[0]) not in left_out]
     if isinstance(named, exp.Array):
         wanted = {folded(name.name) for name in named.expressions}
-        return [column for column in known if folded(column[0]) in wanted]
+        return [column for column in named_already if folded(column[0]) in wanted]
     try:
         pattern = re.compile(named.name)
     except re.error:
-        return known
-    return [column for column in known if pattern.search(column[0])]
+        return named_already
+    return [column for column in named_already if pattern.search(column[0])]

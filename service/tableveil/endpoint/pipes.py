@@ -39,8 +39,8 @@ def send(pipe: Writable, message: Message) -> None:
 def receive(pipe: Readable) -> Message:
     """Reads an object; raises `Ended` if the pipe ends before it does."""
     (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
-    found: Message = json.loads(_exactly(pipe, length))
-    return found
+    message: Message = json.loads(_exactly(pipe, length))
+    return message
 
 
 def _exactly(pipe: Readable, size: int) -> bytes:

@@ -59,12 +59,12 @@ class Published:
 
     def tables(self, releases: Collection[int]) -> list[PublishedTable]:
         """The tables of those releases whose files are there, by schema and name."""
-        found: dict[tuple[str, str], PublishedTable] = {}
+        tables: dict[tuple[str, str], PublishedTable] = {}
         for release in sorted(self._there().intersection(releases)):
             for table in self._tables_of(release):
                 # A later release with a table of that name has replaced the earlier one.
-                found[folded(table.schema), folded(table.name)] = table
-        return [found[name] for name in sorted(found)]
+                tables[folded(table.schema), folded(table.name)] = table
+        return [tables[name] for name in sorted(tables)]
 
     def _there(self) -> set[int]:
         try:
@@ -73,22 +73,24 @@ class Published:
             return set()
         there = {int(match[1]) for name in names if (match := _FILE.fullmatch(name))}
         with self._lock:
-            self._known = {release: known for release, known in self._known.items() if release in there}
+            self._known = {
+                release: published_file for release, published_file in self._known.items() if release in there
+            }
         return there
 
     def _tables_of(self, release: int) -> tuple[PublishedTable, ...]:
         try:
-            found = self.file(release).stat()
+            status = self.file(release).stat()
         except OSError:
             return ()
-        stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         with self._lock:
-            known = self._known.get(release)
-        if known is None or known[0] != stamp:
-            known = stamp, self._read(release)
+            remembered = self._known.get(release)
+        if remembered is None or remembered[0] != stamp:
+            remembered = stamp, self._read(release)
             with self._lock:
-                self._known[release] = known
-        return known[1]
+                self._known[release] = remembered
+        return remembered[1]
 
     def _read(self, release: int) -> tuple[PublishedTable, ...]:
         control = Control()

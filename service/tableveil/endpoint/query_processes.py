@@ -127,7 +127,7 @@ class QueryProcesses:
         settings = (f"{self._limits.memory}B", str(self._limits.threads), str(spill), f"{self._limits.spill}B")
         requests, asked = os.pipe()
         answered, results = os.pipe()
-        told, exit_code = os.pipe()
+        answer_pipe, exit_code = os.pipe()
         with suppress(OSError):
             # Otherwise both sides would wake each other for every 64 KiB.
             fcntl.fcntl(results, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
@@ -145,7 +145,7 @@ class QueryProcesses:
         finally:
             for sent in (requests, results, exit_code):
                 os.close(sent)
-        return QueryProcess(asked, answered, told, spill)
+        return QueryProcess(asked, answered, answer_pipe, spill)
 
     def _watch(self) -> None:
         while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
@@ -171,12 +171,12 @@ class QueryProcess:
 
     def answer(self) -> Message:
         """The next answer; raises the error that it tells of, or `Ended` if the process ended."""
-        found = receive(self._results)
-        if "kind" in found:
-            kind = _KINDS.get(found["kind"], TableveilError)
-            error: TableveilError = kind(found["code"], found["message"])
+        message = receive(self._results)
+        if "kind" in message:
+            kind = _KINDS.get(message["kind"], TableveilError)
+            error: TableveilError = kind(message["code"], message["message"])
             raise error
-        return found
+        return message
 
     def batches(self) -> pa.RecordBatchReader:
         """The rows between two answers."""
@@ -195,12 +195,12 @@ class QueryProcess:
             # The pipe is closed already.
             return BusyError("STOPPING", "the endpoint is stopping")
         if control.must_stop or code == -signal.SIGXCPU:
-            found = "a query that takes longer than one may"
-            return BusyError.of("QUERY_TIME", "statement", found, "a smaller one")
+            actual = "a query that takes longer than one may"
+            return BusyError.of("QUERY_TIME", "statement", actual, "a smaller one")
         # The kernel kills a process if the machine has no memory left.
         if code in (TOO_MUCH_MEMORY, -signal.SIGKILL):
-            found = "a query that takes more memory than one may"
-            return BusyError.of("QUERY_MEMORY", "statement", found, "a smaller one")
+            actual = "a query that takes more memory than one may"
+            return BusyError.of("QUERY_MEMORY", "statement", actual, "a smaller one")
         logger.error("the process of a query failed with the exit code %d", code)
         return InternalError("QUERY_FAILED", "the process of the query failed; the endpoint's log tells its exit code")
 

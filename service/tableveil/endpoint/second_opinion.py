@@ -111,14 +111,14 @@ def _agree(written: dict[str, Any], statement: dict[str, Any]) -> bool:
 
 def _as_written(call: dict[str, Any], arguments: int) -> Any:
     """The arguments of a call without the bounds that the check has put after a label."""
-    found = call["arguments"]
-    added = found[1:3]
+    read_arguments = call["arguments"]
+    added = read_arguments[1:3]
     is_completed = (
         folded(call["function_name"]) in ANSWERS | ROWS_OF_LABELS
-        and len(found) == arguments + len(added) == arguments + 2
+        and len(read_arguments) == arguments + len(added) == arguments + 2
         and all(not one["name"] and one["expression"]["type"] == "COLUMN_REF" for one in added)
     )
-    return [found[0], *found[3:]] if is_completed else found
+    return [read_arguments[0], *read_arguments[3:]] if is_completed else read_arguments
 
 
 def _is_renamed(written: dict[str, Any], table: dict[str, Any]) -> bool:
@@ -152,9 +152,9 @@ def _require_allowed(node: dict[str, Any], releases: set[str], *, informed: bool
             raise _refused(f"the table function {name}")
     elif kind in ("FUNCTION", "WINDOW"):
         name = folded(node["function_name"])
-        known = FUNCTIONS | ANSWERS | MADE | _ROWS | _OWN_NAMES
+        allowed = FUNCTIONS | ANSWERS | MADE | _ROWS | _OWN_NAMES
         elsewhere = name in ANSWERS | MADE | _ROWS and bool(node["schema"] or node["catalog"])
-        if elsewhere or (name not in known and any(letter.isalnum() for letter in name)):
+        if elsewhere or (name not in allowed and any(letter.isalnum() for letter in name)):
             raise _refused(f"the function {name}")
 
 

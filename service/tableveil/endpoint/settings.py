@@ -61,9 +61,9 @@ class EndpointSettings:
     def check(self) -> None:
         """Raises `InvalidError` for what can be known before the endpoint listens."""
         if not self.published.is_dir():
-            found = shortened(str(self.published))
+            actual = shortened(str(self.published))
             raise InvalidError.of(
-                "DIRECTORY_INVALID", "published", found, "an existing directory of published releases"
+                "DIRECTORY_INVALID", "published", actual, "an existing directory of published releases"
             )
         if len(self.listening.addresses) != 1 or self.listening.addresses[0].startswith(("unix:", "tls:")):
             fault = Fault("address", ", ".join(map(shortened, self.listening.addresses)), "one host:port")

@@ -70,10 +70,10 @@ SCHEMA = pa.schema(
 def sql_info(wanted: Collection[int]) -> pa.Table:
     """The wanted facts, all of them if none is named; numbers without a fact are left out."""
     chosen = set(wanted)
-    found = {number: fact for number, fact in FACTS.items() if not chosen or number in chosen}
+    facts = {number: fact for number, fact in FACTS.items() if not chosen or number in chosen}
     children: list[list[Fact]] = [[] for _ in _CHILDREN]
     types, offsets = [], []
-    for fact in found.values():
+    for fact in facts.values():
         place = _place(fact)
         types.append(place)
         offsets.append(len(children[place]))
@@ -84,7 +84,7 @@ def sql_info(wanted: Collection[int]) -> pa.Table:
         [pa.array(child, field.type) for child, field in zip(children, _CHILDREN, strict=True)],
         [field.name for field in _CHILDREN],
     )
-    return pa.Table.from_arrays([pa.array(list(found), pa.uint32()), values], schema=SCHEMA)
+    return pa.Table.from_arrays([pa.array(list(facts), pa.uint32()), values], schema=SCHEMA)
 
 
 def _place(fact: Fact) -> int:

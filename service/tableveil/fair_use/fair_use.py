@@ -85,8 +85,8 @@ class FairUse:
             if bucket.calls >= 1:
                 bucket.calls -= 1
                 return
-        found = f"more than {self._limits.calls_per_second} calls a second"
-        error = BusyError.of("RATE_LIMITED", "calls", found, "fewer calls of one principal", "Wait a moment.")
+        actual = f"more than {self._limits.calls_per_second} calls a second"
+        error = BusyError.of("RATE_LIMITED", "calls", actual, "fewer calls of one principal", "Wait a moment.")
         error.retry_seconds = (1 - bucket.calls) / self._limits.calls_per_second
         raise error
 
@@ -129,7 +129,9 @@ class FairUse:
             if len(self._buckets) >= _MOST_KNOWN:
                 quiet = now - SECONDS_OF_BURST
                 # Their calls are all there again.
-                self._buckets = {name: found for name, found in self._buckets.items() if found.at > quiet}
+                self._buckets = {
+                    name: read_bucket for name, read_bucket in self._buckets.items() if read_bucket.at > quiet
+                }
             bucket = self._buckets[principal] = _Bucket(self._most_calls, now)
         bucket.calls += (now - bucket.at) * self._limits.calls_per_second
         bucket.calls, bucket.at = min(bucket.calls, self._most_calls), now
@@ -137,9 +139,9 @@ class FairUse:
 
 
 def _too_many(held: Held, most: int) -> BusyError:
-    found = f"{most:,} {held.value} of one principal, as many as the server takes"
+    actual = f"{most:,} {held.value} of one principal, as many as the server takes"
     if not held.ends_soon:
-        return BusyError.of("TOO_MANY_CALLS", held.value, found, "a free place", "End one of them first.")
-    error = BusyError.of("RATE_LIMITED", held.value, found, "fewer calls at once", "Wait a moment.")
+        return BusyError.of("TOO_MANY_CALLS", held.value, actual, "a free place", "End one of them first.")
+    error = BusyError.of("RATE_LIMITED", held.value, actual, "fewer calls at once", "Wait a moment.")
     error.retry_seconds = MOMENT_SECONDS
     return error

@@ -25,10 +25,10 @@ class ClientCertificates:
         """The principal that the certificate is for; see `Authenticator`."""
         if not credentials.certificate_names:
             raise Unauthenticated("no certificate with a name")
-        found = {self._principals[name] for name in credentials.certificate_names if name in self._principals}
-        if len(found) != 1:
-            raise Unauthenticated("certificate of several principals" if found else "certificate of nobody known")
-        return Principal(found.pop(), frozenset(), AuthenticatedBy.CERTIFICATE)
+        principals = {self._principals[name] for name in credentials.certificate_names if name in self._principals}
+        if len(principals) != 1:
+            raise Unauthenticated("certificate of several principals" if principals else "certificate of nobody known")
+        return Principal(principals.pop(), frozenset(), AuthenticatedBy.CERTIFICATE)
 
 
 def principals_of(entries: Iterable[str]) -> dict[str, str]:
@@ -37,11 +37,11 @@ def principals_of(entries: Iterable[str]) -> dict[str, str]:
     Raises:
         InvalidError: an entry has another form, or a name has two principals.
     """
-    found: dict[str, str] = {}
-    faults = list(_faults(entries, found))
+    principals: dict[str, str] = {}
+    faults = list(_faults(entries, principals))
     if faults:
         raise InvalidError.about("CERTIFICATE_NAMES_INVALID", "these certificates cannot be mapped", faults)
-    return found
+    return principals
 
 
 def _faults(entries: Iterable[str], found: dict[str, str]) -> Iterator[Fault]:

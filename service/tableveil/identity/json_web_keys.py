@@ -62,10 +62,10 @@ class KeySet:
 
     def key(self, identifier: str) -> jwt.PyJWK | None:
         """The key of that id; if there is none, the set is read again as soon as the pace allows."""
-        found = self._keys.get(identifier)
-        if found is None:
+        key = self._keys.get(identifier)
+        if key is None:
             self._wanted.set()
-        return found
+        return key
 
     def close(self) -> None:
         """Ends the thread."""

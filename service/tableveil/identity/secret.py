@@ -43,8 +43,8 @@ def _checksum(begin: str) -> str:
 
 
 def _digits(number: int, length: int) -> str:
-    found = ""
+    text = ""
     for _ in range(length):
         number, digit = divmod(number, len(_DIGITS))
-        found = _DIGITS[digit] + found
-    return found
+        text = _DIGITS[digit] + text
+    return text

@@ -109,8 +109,8 @@ class Tokens:
     def page(self, before: int | None, size: int) -> list[Token]:
         """The next `size` tokens with numbers below `before`, newest first, with what is known of their use by now."""
         below = before if before is not None else 2**62
-        found = sorted((token for token in self._all() if token.number < below), key=lambda token: -token.number)
-        return found[:size]
+        tokens = sorted((token for token in self._all() if token.number < below), key=lambda token: -token.number)
+        return tokens[:size]
 
     def get(self, number: int) -> Token:
         """The token of that number; `NotFoundError` if there is none."""
@@ -153,8 +153,8 @@ class Tokens:
     def _all(self) -> list[Token]:
         used = dict(self._used)
         # A list is made in one step, whatever other threads add meanwhile.
-        known = list(self._by_digest.values())
-        return [replace(token, last_used_at=used.get(token.number, token.last_used_at)) for token in known]
+        tokens = list(self._by_digest.values())
+        return [replace(token, last_used_at=used.get(token.number, token.last_used_at)) for token in tokens]
 
     def _note_uses_now_and_then(self) -> None:
         noted: dict[int, datetime] = {}

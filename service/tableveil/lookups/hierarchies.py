@@ -32,8 +32,8 @@ class Hierarchies:
             InvalidError: with all faults of the rows.
         """
         # The rows are the request's own, not those of a hierarchy in a policy.
-        found = check_levels(rows, "hierarchy")
-        faults = [replace(fault, field=fault.field.removeprefix("hierarchy.")) for fault in found]
+        levels = check_levels(rows, "hierarchy")
+        faults = [replace(fault, field=fault.field.removeprefix("hierarchy.")) for fault in levels]
         if len(origin) > LONGEST_ORIGIN:
             faults.insert(0, Fault("origin", f"{len(origin):,} characters", f"at most {LONGEST_ORIGIN:,} characters"))
         if not name:

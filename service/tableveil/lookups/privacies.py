@@ -44,13 +44,13 @@ class Privacies:
             named, faults = find_table(session, table, "table")
             if named is None:
                 raise NotFoundError.about("TABLE_NOT_FOUND", "no such table", faults)
-            found = store.find(session.ledger, named, version)
-        if found is None:
+            privacy = store.find(session.ledger, named, version)
+        if privacy is None:
             which = f"version {version} of the privacy" if version else "the privacy"
             hint = "Declare it: ALTER TABLE … SET PRIVACY (…)."
             name = shortened(f"{named.schema}.{named.table}")
             raise NotFoundError.of("PRIVACY_NOT_FOUND", "table", f"{which} of {name}", "one that was declared", hint)
-        return found
+        return privacy
 
     def declare(self, table: TableReference, privacy: str, declared_by: str) -> TablePrivacy:
         """Declares the privacy of a table, which was checked, from now on."""

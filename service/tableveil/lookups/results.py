@@ -30,11 +30,11 @@ class Results(Generic[Result]):
     def get(self, number: int) -> Result:
         """The result with that number; `NotFoundError` if there is none."""
         with self._database.ledger() as ledger:
-            found = self._stored.results.find(ledger, number)
-        if found is None:
+            result = self._stored.results.find(ledger, number)
+        if result is None:
             name = f"{self._stored.collection}/{number}"
             raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._stored.noun}")
-        return found
+        return result
 
     def page(self, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Result]:
         """The next `size` results with numbers below `before` that meet a condition, newest first."""

@@ -14,7 +14,9 @@ def readable(session: Session, schema: str, name: str) -> exp.Select:
     # By its full name: the schema may have the database's name.
     full = table(name, schema, session.catalog)
     read = [
-        alias(cast(column(found), WITHOUT_ARROW[type_]), found) if type_ in WITHOUT_ARROW else column(found)
-        for found, type_ in session.described(exp.select("*").from_(full))
+        alias(cast(column(source_column), WITHOUT_ARROW[type_]), source_column)
+        if type_ in WITHOUT_ARROW
+        else column(source_column)
+        for source_column, type_ in session.described(exp.select("*").from_(full))
     ]
     return exp.select(*read).from_(full)

@@ -38,21 +38,24 @@ class Tables:
         """
         with self._database.session() as session, session.transaction():
             users = [
-                found
-                for found in listed(session)
-                if found.schema.lower() != STATE_SCHEMA and (not schema or folded(found.schema) == folded(schema))
+                listed_table
+                for listed_table in listed(session)
+                if listed_table.schema.lower() != STATE_SCHEMA
+                and (not schema or folded(listed_table.schema) == folded(schema))
             ]
-            page = [found for found in users if (found.schema, found.name) > after][:size]
+            page = [listed_table for listed_table in users if (listed_table.schema, listed_table.name) > after][:size]
             columns = catalog.columns(session, page)
             return [
                 ListedTable(
-                    found.schema,
-                    found.name,
-                    found.kind == "view",
-                    found.rows,
-                    tuple((name, without_values(type_)) for name, type_ in columns[found.schema, found.name]),
+                    listed_table.schema,
+                    listed_table.name,
+                    listed_table.kind == "view",
+                    listed_table.rows,
+                    tuple(
+                        (name, without_values(type_)) for name, type_ in columns[listed_table.schema, listed_table.name]
+                    ),
                 )
-                for found in page
+                for listed_table in page
             ]
 
     def describe(self, wanted: TableReference, most_values: int, control: Control) -> TableDescription:

@@ -73,9 +73,9 @@ class Metrics:
     def call_ended(self, method: str, code: str, seconds: float) -> None:
         """A call ended with a gRPC code."""
         self._open.dec()
-        known = method if method in self._methods else OTHER_METHOD
-        self._calls.labels(known, code).inc()
-        self._call_seconds.labels(known).observe(seconds)
+        method_name = method if method in self._methods else OTHER_METHOD
+        self._calls.labels(method_name, code).inc()
+        self._call_seconds.labels(method_name).observe(seconds)
 
     def call_denied(self, door: str) -> None:
         """A call was refused at a door, such as authentication."""

@@ -227,9 +227,9 @@ def _drawn(title: str, description: str, spec: Mapping[str, Any]) -> Markup:
                 element.set(name, own.setdefault(value, f"{identity}-{len(own)}"))
             elif value.startswith("url(#"):
                 element.set(name, f"url(#{own.setdefault(value[5:-1], f'{identity}-{len(own)}')})")
-    for position, (name, told) in enumerate((("title", title), ("desc", description))):
+    for position, (name, read_text) in enumerate((("title", title), ("desc", description))):
         child = ElementTree.Element(name, id=f"{identity}-{name}")
-        child.text = wording.printable(told)
+        child.text = wording.printable(read_text)
         root.insert(position, child)
     root.set("xmlns", _SVG)
     root.set("role", "img")

@@ -73,11 +73,11 @@ def _accuracies(assessment: v1.ClassAssessment) -> Markup:
     comparisons = assessment.comparisons
     return share_bars(
         f"Accuracy in telling {assessment.class_column}: the share of the records told right",
-        [classifier_name(found.classifier) for found in comparisons],
+        [classifier_name(comparison.classifier) for comparison in comparisons],
         [
             ("baseline", [assessment.baseline.accuracy] * len(comparisons)),
-            ("original", [found.original.accuracy for found in comparisons]),
-            ("anonymized", [found.anonymized.accuracy for found in comparisons]),
+            ("original", [comparison.original.accuracy for comparison in comparisons]),
+            ("anonymized", [comparison.anonymized.accuracy for comparison in comparisons]),
         ],
         highest=1.0,
     )
@@ -87,15 +87,15 @@ def _figures(assessment: v1.ClassAssessment) -> Table:
     columns = ("classifier", "baseline", "original", "anonymized", "relative", "Brier original", "Brier anonymized")
     rows = [
         (
-            classifier_name(found.classifier),
+            classifier_name(comparison.classifier),
             f"{assessment.baseline.accuracy:.4f}",
-            f"{found.original.accuracy:.4f}",
-            f"{found.anonymized.accuracy:.4f}",
-            f"{found.relative_accuracy:.4f}" if found.HasField("relative_accuracy") else "undefined",
-            f"{found.original.brier:.4f}",
-            f"{found.anonymized.brier:.4f}",
+            f"{comparison.original.accuracy:.4f}",
+            f"{comparison.anonymized.accuracy:.4f}",
+            f"{comparison.relative_accuracy:.4f}" if comparison.HasField("relative_accuracy") else "undefined",
+            f"{comparison.original.brier:.4f}",
+            f"{comparison.anonymized.brier:.4f}",
         )
-        for found in assessment.comparisons
+        for comparison in assessment.comparisons
     ]
     return Table(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
 
@@ -107,9 +107,9 @@ def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
     shown = [min(range(2), key=lambda i: sizes[i])] if len(sizes) == 2 else frequent
     for position in shown:
         curves = [
-            _curve(found, side, measures.classes[position])
-            for found in assessment.comparisons
-            for side, measures in _sides(found)
+            _curve(comparison, side, measures.classes[position])
+            for comparison in assessment.comparisons
+            for side, measures in _sides(comparison)
             if measures.classes[position].roc
         ]
         if curves:
@@ -136,14 +136,14 @@ def _curve(found: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures
 def _by_class(assessment: v1.ClassAssessment) -> Table:
     rows = [
         (
-            *(label, classifier_name(found.classifier), side),
+            *(label, classifier_name(comparison.classifier), side),
             f"{one.precision:.4f}" if one.HasField("precision") else "undefined",
             f"{one.recall:.4f}" if one.HasField("recall") else "undefined",
             f"{one.auc:.4f}" if one.HasField("auc") else "undefined",
         )
         for position, label in enumerate(assessment.labels)
-        for found in assessment.comparisons
-        for side, measures in _sides(found)
+        for comparison in assessment.comparisons
+        for side, measures in _sides(comparison)
         for one in [measures.classes[position]]
     ]
     columns = ("class", "classifier", "trained on", "precision", "recall", "AUC")
@@ -153,11 +153,11 @@ def _by_class(assessment: v1.ClassAssessment) -> Table:
 def _confusions(assessment: v1.ClassAssessment) -> Iterator[Table]:
     """A table of true and predicted classes for each classifier and side."""
     columns = ("records of", *(f"told {label}" for label in assessment.labels))
-    for found in assessment.comparisons:
-        for side, measures in _sides(found):
+    for comparison in assessment.comparisons:
+        for side, measures in _sides(comparison):
             rows = [(one.label, *map(wording.count, one.predicted)) for one in measures.classes]
             yield Table(
-                f"{assessment.class_column}: classes that {classifier_name(found.classifier)} tells, {side}",
+                f"{assessment.class_column}: classes that {classifier_name(comparison.classifier)} tells, {side}",
                 columns,
                 rows,
             )

@@ -66,11 +66,11 @@ class Curve:
 
 def curves(sweep: payout_service_pb2.PayoutSweep) -> list[Curve]:
     """The sweep's points grouped by everything but the gain, in the sweep's order."""
-    found: dict[tuple[int, int], list[payout_service_pb2.PayoutPoint]] = {}
+    read_points: dict[tuple[int, int], list[payout_service_pb2.PayoutPoint]] = {}
     for point in sweep.points:
-        found.setdefault((point.method, point.among), []).append(point)
+        read_points.setdefault((point.method, point.among), []).append(point)
     made = []
-    for points in found.values():
+    for points in read_points.values():
         method, among = points[0].method, points[0].among
         made.append(Curve(method, among, False, tuple(points)))
         if all(point.HasField("payout_if_method_known") for point in points):

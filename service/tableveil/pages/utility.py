@@ -59,10 +59,10 @@ def as_html(report: UtilityReport) -> str:
 
 
 def _about(column: ColumnUtility) -> str:
-    told = f"{column.type}, {column.role.lower().replace('_', '-')}: {column.treatment}"
+    text = f"{column.type}, {column.role.lower().replace('_', '-')}: {column.treatment}"
     if column.HasField("loss"):
-        told += f"; SSE/SST {column.loss:.4f}" if column.squared_error else f"; loss {column.loss:.4f}"
-    return told
+        text += f"; SSE/SST {column.loss:.4f}" if column.squared_error else f"; loss {column.loss:.4f}"
+    return text
 
 
 def distributions(column: ColumnUtility) -> Iterator[Distribution]:

@@ -83,11 +83,11 @@ def tried(job: JobContext, request: ProposalRequest, draft: PolicyDraft, compose
     variants = [variant for variant in variants if variant not in unfit]
     while True:
         try:
-            found = list(_tried(job, request, draft, compose, variants, releases))
+            tries = list(_tried(job, request, draft, compose, variants, releases))
             documents = [(variant, compose(draft, variant)[1]) for variant in unfit]
-            found += [TriedPolicy(document, each.method, each.k, failure=_ALONE) for each, document in documents]
+            tries += [TriedPolicy(document, each.method, each.k, failure=_ALONE) for each, document in documents]
             limited = all(each.limits for each in variants)
-            return Tried(tuple(found), learned, limited, tuple(sorted(releases)))
+            return Tried(tuple(tries), learned, limited, tuple(sorted(releases)))
         except _Lesson as lesson:
             # Scores can be compared where all policies have the same limits.
             variants = [replace(each, limits=each.limits and bool(lesson.roles)) for each in variants]
@@ -149,7 +149,9 @@ def _one(
             raise _Lesson(roles) from None
         return TriedPolicy(document, variant.method, variant.k, failure=str(error))
     releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
-    columns = tuple(_left(found, release.records - release.suppressed_records) for found in release.attributes)
+    columns = tuple(
+        _left(each_attribute, release.records - release.suppressed_records) for each_attribute in release.attributes
+    )
     risk = max(release.risk_after.highest, release.risk_by_size.highest)
     return TriedPolicy(
         document,
@@ -188,10 +190,10 @@ def _other_roles(policy: Policy, faults: Sequence[Fault]) -> dict[str, Role]:
     cures = {Role.INSENSITIVE: Role.QUASI_IDENTIFIER, Role.SENSITIVE: Role.IDENTIFYING}
     roles: dict[str, Role] = {}
     for fault in faults:
-        found = [a for i, a in enumerate(policy.attributes) if fault.field.startswith(f"attributes[{i}].")]
-        if not found or found[0].role not in cures:
+        refused_attributes = [a for i, a in enumerate(policy.attributes) if fault.field.startswith(f"attributes[{i}].")]
+        if not refused_attributes or refused_attributes[0].role not in cures:
             return {}
-        roles[found[0].column] = cures[found[0].role]
+        roles[refused_attributes[0].column] = cures[refused_attributes[0].role]
     return roles
 
 

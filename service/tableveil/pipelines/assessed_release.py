@@ -43,7 +43,11 @@ class Assessed:
     def as_released(self) -> Policy:
         """The policy with the released transformation as the only one."""
         generalized = {attribute.column for attribute in self.policy.quasi_identifiers}
-        levels = tuple((found.column, found.level) for found in self.release.attributes if found.column in generalized)
+        levels = tuple(
+            (each_attribute.column, each_attribute.level)
+            for each_attribute in self.release.attributes
+            if each_attribute.column in generalized
+        )
         return replace(self.policy, search=replace(self.policy.search, levels=levels, time_limit_seconds=None))
 
 
@@ -104,10 +108,10 @@ def written_rows(session: Session, assessed: Assessed) -> Source:
         ConflictError: they are gone, or were changed.
     """
     check_as_written(session, assessed.release, ObjectKind.ROWS)
-    found = rows_of(session, assessed.release, assessed.policy)
+    rows = rows_of(session, assessed.release, assessed.policy)
     names = {attribute.column for attribute in assessed.policy.attributes}
-    there = (column for column in columns_of(session, found.table) if isinstance(column, Column))
-    return Source(found.table, tuple(column for column in there if column.name in names), marker=found.marker)
+    there = (column for column in columns_of(session, rows.table) if isinstance(column, Column))
+    return Source(rows.table, tuple(column for column in there if column.name in names), marker=rows.marker)
 
 
 def rebuilt_plan(job: JobContext, assessed: Assessed, read: Counted | Clusterable) -> ReleasePlan:
@@ -139,28 +143,28 @@ def _rebuilt_classes(job: JobContext, assessed: Assessed, counted: Counted) -> R
     if plan is not None and plan.suppressed_records == release.suppressed_records:
         return plan
     if assessed.source.population is not None:
-        found = f"a population whose rows changed since releases/{release.number} was made"
+        actual = f"a population whose rows changed since releases/{release.number} was made"
         raise ConflictError.of(
-            "SOURCE_CHANGED", "release", found, "a release whose population is as it was", "Release it again."
+            "SOURCE_CHANGED", "release", actual, "a release whose population is as it was", "Release it again."
         )
-    found = "nothing" if plan is None else f"{plan.suppressed_records} suppressed records"
-    message = f"releases/{release.number} has {release.suppressed_records} suppressed records, rebuilt it has {found}"
+    actual = "nothing" if plan is None else f"{plan.suppressed_records} suppressed records"
+    message = f"releases/{release.number} has {release.suppressed_records} suppressed records, rebuilt it has {actual}"
     raise InternalError("REBUILD_FAILED", message)
 
 
 def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
     method, analyses = policy.method, policy.method.analyses
     if Analysis.CLASSIFICATION not in analyses:
-        found = f"releases/{request.release}, whose records have levels of their own"
+        actual = f"releases/{request.release}, whose records have levels of their own"
         hint = "Combinations of values that it suppresses have no levels by which they could be released."
-        yield Fault("release", found, "a release of one transformation", hint)
+        yield Fault("release", actual, "a release of one transformation", hint)
     elif request.choose_inside_folds and Analysis.CLASSIFICATION_INSIDE_FOLDS not in analyses:
-        found = f"true for releases/{request.release}, of {method.name}"
-        yield Fault("choose_inside_folds", found, "false: records of other folds fit several of its classes, or none")
+        actual = f"true for releases/{request.release}, of {method.name}"
+        yield Fault("choose_inside_folds", actual, "false: records of other folds fit several of its classes, or none")
     if policy.release.left_behind is not None:
-        found = f"releases/{request.release}, which was judged together with earlier ones"
+        actual = f"releases/{request.release}, which was judged together with earlier ones"
         hint = "The ledger may have changed, by which its records were suppressed."
-        yield Fault("release", found, "a release that was judged alone", hint)
+        yield Fault("release", actual, "a release that was judged alone", hint)
 
 
 def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
@@ -180,7 +184,7 @@ def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[F
 
 def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
     """The hierarchies in the evidence: a stored one may have newer versions, a table other rows."""
-    used = {found.column: found.hierarchy for found in assessed.release.attributes}
+    used = {each_attribute.column: each_attribute.hierarchy for each_attribute in assessed.release.attributes}
     result = FoundHierarchies()
     for i, attribute in enumerate(assessed.policy.attributes):
         definition, column = attribute.hierarchy, attribute.column

@@ -146,13 +146,13 @@ def _check_records(
     request: ClassificationRequest, sample: Sample, classes: tuple[SampledLabels, ...]
 ) -> Iterator[Fault]:
     if sample.records < request.folds:
-        found = f"{request.folds}, of {sample.records} records"
-        yield Fault("folds", found, f"at most {sample.records}" if sample.records > 1 else "a release of more records")
+        actual = f"{request.folds}, of {sample.records} records"
+        yield Fault("folds", actual, f"at most {sample.records}" if sample.records > 1 else "a release of more records")
     for i, (name, labels) in enumerate(zip(request.classes, classes, strict=True)):
         if not 2 <= len(labels.texts) <= MOST_CLASSES:
-            found = f"{shortened(name)}, which has {len(labels.texts)} different values"
+            actual = f"{shortened(name)}, which has {len(labels.texts)} different values"
             hint = "Classifiers tell few classes: group the values in a column of their own, and release that."
-            yield Fault(f"classes[{i}]", found, f"a column of 2 to {MOST_CLASSES} values among the records", hint)
+            yield Fault(f"classes[{i}]", actual, f"a column of 2 to {MOST_CLASSES} values among the records", hint)
 
 
 def _beside(
@@ -165,7 +165,9 @@ def _beside(
 ) -> _Looked:
     rows, by_column = written_rows(session, assessed), dict(zip(assessed.classes, classes, strict=True))
     bounds = zip(read.generalized, read.lattice.bottom, read.lattice.top, strict=True)
-    generalized = {found.column.name: (found, range(bottom, top + 1)) for found, bottom, top in bounds}
+    generalized = {
+        column_bounds.column.name: (column_bounds, range(bottom, top + 1)) for column_bounds, bottom, top in bounds
+    }
     records = set_beside(session, sample, rows, generalized, assessed.features, by_column, seed)
     return _Looked(sample, classes, tuple(records))
 
@@ -189,17 +191,17 @@ def _assess(
     choose = None
     if request.choose_inside_folds and looked.paired is not None:
         choose = ChosenInside(job, assessed, looked.paired, request.max_records, request.seed)
-    found: list[Assessment] = []
+    assessments: list[Assessment] = []
 
     def on_progress(trained: int, of: int) -> None:
         total = of * len(assessed.classes)
-        job.report.on_progress(Progress(len(found) * of + trained, total, None, None, None))
+        job.report.on_progress(Progress(len(assessments) * of + trained, total, None, None, None))
 
     for records in looked.records:
-        found.append(
+        assessments.append(
             assess(records, request.classifiers, request.folds, request.seed, job.control, on_progress, choose)
         )
-    return tuple(found)
+    return tuple(assessments)
 
 
 def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tuple[Assessment, ...]) -> Iterator[str]:

@@ -84,8 +84,8 @@ def _with_people(session: WarehouseSession, source: Source, facts: Sequence[Colu
     """The facts, and which columns number people of whom some have several rows."""
     decide = {one.name for one in facts if guess_role(one).role in (None, Role.QUASI_IDENTIFIER)}
     estimated = {one.name: one.distinct for one in facts}
-    found = columns_numbering_people(session, source, facts[0].rows, decide, estimated)
-    by_name = {one.column: one for one in found}
+    numbering = columns_numbering_people(session, source, facts[0].rows, decide, estimated)
+    by_name = {one.column: one for one in numbering}
     return [
         replace(one, agreeing=by_name[one.name].agreeing, constancy=by_name[one.name].constancy)
         if one.name in by_name

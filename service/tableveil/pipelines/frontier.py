@@ -70,16 +70,16 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     limit = policy.search.time_limit_seconds
     seconds = None if limit is None else float(limit)
     if not local:
-        found = frontier(problem, job.control, seconds, report.on_progress)
+        front = frontier(problem, job.control, seconds, report.on_progress)
         points = tuple(
             _point(k, suppression_limit, point)
-            for k, row in zip(grid.ks, found.points, strict=True)
+            for k, row in zip(grid.ks, front.points, strict=True)
             for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
         )
     else:
-        found = frontier(problem, job.control, seconds_for_incumbent(policy), report.on_progress)
+        front = frontier(problem, job.control, seconds_for_incumbent(policy), report.on_progress)
         with job.control.searching(started + seconds_of(policy)):
-            points = local_points(job, grid, counts, counter, problem.rules, found)
+            points = local_points(job, grid, counts, counter, problem.rules, front)
 
     def result(number: int) -> frontiers.Frontier:
         return frontiers.Frontier(
@@ -90,8 +90,8 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
             source_fingerprint=mark,
             records=counter.records,
             quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),
-            lattice_size=str(found.lattice_size),
-            checked=found.checked,
+            lattice_size=str(front.lattice_size),
+            checked=front.checked,
             counter=counter.name,
             search_seconds=job.control.now() - started,
             seconds=report.elapsed(),

@@ -37,13 +37,13 @@ def nothing_valid(
         return _found_too_late(policy, models, relaxed.valid)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
     suppressed = _part(why.suppressed, why.records)
-    found = "meets the policy" if relaxed.proven else f"was found that meets the policy before {TIME_LIMIT} were over"
+    actual = "meets the policy" if relaxed.proven else f"was found that meets the policy before {TIME_LIMIT} were over"
     faults = _faults(relaxed, partial(_found, policy, models, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
     faults += _not_asked(policy, models) if relaxed.relaxations else ()
     faults += [*_stay_together(policy), *others]
     message = (
-        f"no transformation {found}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
+        f"no transformation {actual}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
         f"and {why.allowed:,} may be"
     )
     smallest = policy.k or 1
@@ -173,12 +173,12 @@ def _withheld(policy: Policy, withheld: int, allowed: int, records: int) -> Iter
     """The fault of records that nothing can release, if they alone are too many."""
     if withheld <= allowed:
         return
-    found = f"SUPPRESS: {withheld:,} of {records:,} records are suppressed for a NULL, whatever the transformation"
+    actual = f"SUPPRESS: {withheld:,} of {records:,} records are suppressed for a NULL, whatever the transformation"
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.nulls is NullHandling.SUPPRESS:
             aggregated = attribute.aggregation is not None
             hint = "Fill in the values." if aggregated else "VALUE would keep them as a value of their own."
-            yield Fault(f"attributes[{i}].nulls", found, _at_most(policy, allowed), hint)
+            yield Fault(f"attributes[{i}].nulls", actual, _at_most(policy, allowed), hint)
 
 
 def too_few_released(policy: Policy, suppressed: int, records: int, withheld: int, relaxed: Relaxed) -> InfeasibleError:
@@ -261,9 +261,9 @@ def refusing(
         refused = _refused(rule_of(model), released, pool)
         if refused:
             i = policy.privacy_models.index(model)
-            found = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
+            actual = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
             ways = ways_of(i, model, records, lambda other: not _refused(rule_of(other), released, pool))
-            unmet.append(Unmet(f"privacy_models[{i}]", found, "a model that holds of all that is released", ways))
+            unmet.append(Unmet(f"privacy_models[{i}]", actual, "a model that holds of all that is released", ways))
     return unmet
 
 

@@ -33,16 +33,16 @@ def with_earlier_models(policy: Policy, earlier: Iterable[tuple[str, Policy]]) -
     policies, in the same order and with the same hierarchy where the model looks at these. Other models are not judged:
     they are of a population, of a whole release, of labels, or of columns that this release does not have.
     """
-    found = Inherited(policy)
+    inherited = Inherited(policy)
     for release, theirs in earlier:
         for model in theirs.privacy_models:
             name = f"{model} ({release})"
-            merged = _with(found.policy, model, theirs)
+            merged = _with(inherited.policy, model, theirs)
             if merged is None:
-                found = replace(found, unjudged=(*found.unjudged, name))
-            elif merged != found.policy:
-                found = replace(found, policy=merged, met=(*found.met, name))
-    return found
+                inherited = replace(inherited, unjudged=(*inherited.unjudged, name))
+            elif merged != inherited.policy:
+                inherited = replace(inherited, policy=merged, met=(*inherited.met, name))
+    return inherited
 
 
 def _with(policy: Policy, model: PrivacyModel, theirs: Policy) -> Policy | None:

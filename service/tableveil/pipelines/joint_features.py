@@ -23,9 +23,9 @@ def joint_dictionaries(
     dictionaries, faults = [], []
     for i, name in enumerate(model.classes):
         field = f"quality_model.classification.classes[{i}]"
-        dictionary, found = build_joint(session, source, (*features, source.column(name)), i, field)
+        dictionary, unfit = build_joint(session, source, (*features, source.column(name)), i, field)
         dictionaries += [dictionary] if dictionary is not None else []
-        faults += found
+        faults += unfit
     return dictionaries, faults
 
 
@@ -40,5 +40,5 @@ def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
         if not model.features or attribute.column in model.features
     ]
     first = len(base.sensitive) + len(base.aggregated)
-    told = [ClassColumn(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
-    return Features(tuple(attributes), tuple(told))
+    class_columns = [ClassColumn(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
+    return Features(tuple(attributes), tuple(class_columns))

@@ -60,16 +60,20 @@ def known_classes(
         if faults or release is None:
             raise _unfit(faults)
         labels = class_labels(session, release, [attribute.column for attribute in policy.quasi_identifiers])
-        found = []
+        used_levels = []
         for j, attribute in enumerate(policy.quasi_identifiers):
             there = [row[j] for row in labels]
-            known = meanings(session, dictionaries[j], range(lattice.bottom[j], lattice.top[j] + 1))
-            others = meanings(session, dictionaries[j], range(dictionaries[j].levels.top + 1)).keys() - known.keys()
-            found.append(np.array([known.get(label, (-1, -1)) for label in there], np.int64).reshape(-1, 2))
-            faults += _faults(policy, attribute, there, others, found[-1][:, 0])
+            read_meanings = meanings(session, dictionaries[j], range(lattice.bottom[j], lattice.top[j] + 1))
+            others = (
+                meanings(session, dictionaries[j], range(dictionaries[j].levels.top + 1)).keys() - read_meanings.keys()
+            )
+            used_levels.append(
+                np.array([read_meanings.get(label, (-1, -1)) for label in there], np.int64).reshape(-1, 2)
+            )
+            faults += _faults(policy, attribute, there, others, used_levels[-1][:, 0])
     if faults:
         raise _unfit(faults)
-    both = np.stack(found, axis=1)
+    both = np.stack(used_levels, axis=1)
     usable = both[(both >= 0).all(axis=(1, 2))]
     return KnownClasses(usable[:, :, 0], usable[:, :, 1]), len(labels)
 
@@ -85,11 +89,11 @@ def _faults(
     field, column = f"attributes[{policy.attributes.index(attribute)}]", shortened(attribute.column)
     used, outside = np.unique(levels[levels >= 0]), len(others.intersection(labels))
     if outside:
-        found = f"limits beyond which {column} has {outside:,} labels in the release"
-        yield Fault(field, found, "a minimum_level and a maximum_level between which all of them are")
+        actual = f"limits beyond which {column} has {outside:,} labels in the release"
+        yield Fault(field, actual, "a minimum_level and a maximum_level between which all of them are")
     elif labels and not len(used):
-        found = f"values and labels of which {column} has none in the release"
-        yield Fault(f"{field}.hierarchy", found, "values of the same kind, and the hierarchy of the release")
+        actual = f"values and labels of which {column} has none in the release"
+        yield Fault(f"{field}.hierarchy", actual, "values of the same kind, and the hierarchy of the release")
     options = policy.local_recoding
     most = dict(options.most_levels).get(attribute.column) if options is not None else None
     if most is not None and len(used) > most:

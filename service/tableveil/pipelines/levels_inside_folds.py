@@ -70,7 +70,7 @@ class ChosenInside:
 
 def _training_source(session: Session, sample: Sample, training: NDArray[np.bool_]) -> Source:
     """The records of the mask as a table of their own, which replaces the source."""
-    columns = [column(found.name, "source") for found in sample.source.columns]
+    columns = [column(source_column.name, "source") for source_column in sample.source.columns]
     with session.relation("trained_on", pa.table({"trained": np.flatnonzero(training)})):
         same = exp.EQ(this=column(sample.position, "source"), expression=column("trained", "t"))
         query = exp.select(*columns).from_(sample.table()).join(table("trained_on", alias="t"), on=same)

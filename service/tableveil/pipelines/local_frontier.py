@@ -129,22 +129,26 @@ def local_points(
         CancelledError: the job was cancelled.
     """
     source = LocalSource(counts, counter, combination_rows(job.session, counts.base))
-    found: dict[tuple[int, int], LocalRecoding] = {}
+    partitions: dict[tuple[int, int], LocalRecoding] = {}
     points: dict[tuple[int, int], Point] = {}
     pairs = [(i, j) for i in reversed(range(len(grid.ks))) for j in range(len(grid.suppression_limits))]
     for done, (i, j) in enumerate(pairs):
         k, limit = grid.ks[i], grid.suppression_limits[j]
-        known = [(found[pair].score, found[pair].classes) for pair in ((i + 1, j), (i, j - 1)) if pair in found]
+        neighbours = [
+            (partitions[pair].score, partitions[pair].classes)
+            for pair in ((i + 1, j), (i, j - 1))
+            if pair in partitions
+        ]
         best = whole.points[i][j].best
         if best is not None:
             at = partition_of(rules[i], counter, best.transformation, source.rows.combinations)
-            known.append((best.score, at))
-        incumbent = min(known, key=itemgetter(0))[1] if known else None
+            neighbours.append((best.score, at))
+        incumbent = min(neighbours, key=itemgetter(0))[1] if neighbours else None
         policy = replace(with_k(counts.policy, k), suppression_limit=limit)
         reached = source.reached(policy, job.control.part(1 / (len(pairs) - done)), incumbent, bounded=True)
         points[i, j] = Point(k, limit, None, optimal=False, lower_bound=None)
         if reached is not None:
-            found[i, j] = reached.local
+            partitions[i, j] = reached.local
             points[i, j] = Point(
                 k,
                 limit,

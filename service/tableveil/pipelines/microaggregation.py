@@ -136,7 +136,9 @@ def clusterable(session: Session, policy: Policy, dictionaries: Dictionaries) ->
     options = policy.microaggregation
     assert options is not None, "the policy asks for microaggregation"
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
-    protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
+    protected = tuple(
+        sensitive_column for sensitive_column in dictionaries.sensitive if sensitive_column.attribute.column in asked
+    )
     points = read_points(
         session, dictionaries.source, dictionaries.aggregated, protected, dictionaries.people, dictionaries.pairs
     )
@@ -168,16 +170,16 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
         job.report.on_progress(Progress(clustered, of, None, None, None, of_records=True))
 
     models = read.policy.privacy_models
-    found = solve(points, read.k, read.options, read.columns, models, job.control, progress)
-    solved = _measured(read, found)
+    read_solved = solve(points, read.k, read.options, read.columns, models, job.control, progress)
+    solved = _measured(read, read_solved)
     # A class of the rows has all clusters with its values. A people's share may hold of each and not of all together;
     # and one person's share of a cluster is not that of the class, which is what is told of people.
     while read.dictionaries.people is not None:
         into = alike(job.session, _plan(read, solved))
         if into.max() + 1 == solved.found.clusters.number:
             break
-        found = join(points, read.k, solved.found, into, read.columns, models, job.control)
-        solved = _measured(read, found)
+        read_solved = join(points, read.k, solved.found, into, read.columns, models, job.control)
+        solved = _measured(read, read_solved)
     progress(read.clustered, read.clustered)
     return replace(solved, seconds=job.control.now() - started)
 

@@ -49,7 +49,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     check_enumerable(base, lattice)
     report.phase(JobPhase.SEARCHING)
-    found = _sweep(job, policy, swept, base, lattice)
+    sweep = _sweep(job, policy, swept, base, lattice)
     game = policy.stakes
 
     def result(number: int) -> payout_sweeps.PayoutSweep:
@@ -67,12 +67,12 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             adversary_cost=game.adversary_cost,
             break_even=break_even_of(policy),
             if_method_known=swept.if_method_known,
-            lattice_size=str(found.lattice_size),
-            counted=found.counted,
-            sweep_seconds=found.seconds,
+            lattice_size=str(sweep.lattice_size),
+            counted=sweep.counted,
+            sweep_seconds=sweep.seconds,
             seconds=report.elapsed(),
             policy=job.document,
-            points=found.points,
+            points=sweep.points,
         )
 
     return store_result(job, PAYOUT_SWEEPS, result)

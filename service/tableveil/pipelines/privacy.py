@@ -135,10 +135,10 @@ def check_contained(session: Session, base: BaseHistogram) -> list[Fault]:
     combinations, records = missing_people(session, base)
     if not records:
         return []
-    found = f"too few people for {records} records, in {combinations} combinations of the quasi-identifiers' values"
+    actual = f"too few people for {records} records, in {combinations} combinations of the quasi-identifiers' values"
     expected = "at least as many people as the source has records of every combination, because it is a part of them"
     hint = "Give a table that has everybody of the source, or leave it out: then the source stands for the population."
-    return [Fault("population.table", found, expected, hint)]
+    return [Fault("population.table", actual, expected, hint)]
 
 
 def plays_in_population(policy: Policy) -> bool:

@@ -60,7 +60,7 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
     """
     job.report.phase(JobPhase.READING)
     read = _read(job, request)
-    draft, found, wanted = read.draft, read.found, read.wanted
+    draft, read_doubts, wanted = read.draft, read.found, read.wanted
     decisions = tuple(_decisions(draft, read.person, request, wanted.record_column))
     job.report.phase(JobPhase.SEARCHING)
     made = tried(job, request, draft, lambda drafted, variant: _own(compose(wanted, drafted, variant)))
@@ -76,11 +76,11 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
             records=draft.columns[0].facts.rows,
             notes=notes,
             decisions=decisions,
-            repair_query=found.repair_query,
+            repair_query=read_doubts.repair_query,
             recommendation=recommendation,
             seconds=job.report.elapsed(),
             request=job.document,
-            findings=found.findings,
+            findings=read_doubts.findings,
             alternatives=ranked,
             releases=made.releases,
         )
@@ -103,11 +103,15 @@ def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
     table = request.table or TableReference("", "", "")
     source, columns, faults = find_source(session, table, request.source_query, "table")
     if source is not None:
-        names = [found[0] if isinstance(found, tuple) else found.name for found in columns]
-        known = {name.casefold() for name in names}
+        names = [
+            source_column[0] if isinstance(source_column, tuple) else source_column.name for source_column in columns
+        ]
+        folded_names = {name.casefold() for name in names}
         hint = Nearest(names)
         faults = [
-            missing_column(field, name, hint) for field, name in request.columns.items() if name.casefold() not in known
+            missing_column(field, name, hint)
+            for field, name in request.columns.items()
+            if name.casefold() not in folded_names
         ]
     if source is None or faults:
         raise invalid("PROPOSAL_INVALID", "nothing can be proposed as asked", faults)
@@ -157,18 +161,18 @@ def _read(job: JobContext, request: ProposalRequest) -> _Read:
         looked_at = [column for column in source.columns if column.name in released]
         sensitive = [column.facts.name for column in draft.columns if column.role is Role.SENSITIVE]
         shares = largest_shares(session, source, sensitive)
-        found = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
-    return _Read(draft, person, Wanted(request, record, declared, shares), singled, found)
+        read_doubts = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
+    return _Read(draft, person, Wanted(request, record, declared, shares), singled, read_doubts)
 
 
 def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
     """Refuses hierarchies of other tables: whether the caller may read these was not asked."""
     for i, attribute in enumerate(composed[0].attributes):
         if isinstance(attribute.hierarchy, (TableLevels, SafeHarborZip)):
-            found = f"{shortened(attribute.column)}, which is declared with a hierarchy in another table"
+            actual = f"{shortened(attribute.column)}, which is declared with a hierarchy in another table"
             hint = "Submit a policy for it by yourself, with --dry-run first."
             expected = "hierarchies that need no table"
-            raise InvalidError.of("PROPOSAL_INVALID", f"attributes[{i}].hierarchy", found, expected, hint)
+            raise InvalidError.of("PROPOSAL_INVALID", f"attributes[{i}].hierarchy", actual, expected, hint)
     return composed
 
 
@@ -178,25 +182,27 @@ def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
         return _Person("", False, "Every row is a different person, as the request says.", True)
     if request.person_column:
         named = columns[request.person_column.casefold()]
-        told = f"{shortened(named.facts.name)} numbers the people, as the request says."
-        return _Person(named.facts.name, not unique(named.facts), told, True)
+        text = f"{shortened(named.facts.name)} numbers the people, as the request says."
+        return _Person(named.facts.name, not unique(named.facts), text, True)
     if draft.person_column is None:
         return _Person("", False, "No column numbers people, so that every row counts as one.", False)
-    found = columns[draft.person_column.casefold()]
-    name = shortened(found.facts.name)
-    if found.facts.agreeing:
-        agreeing = ", ".join(map(shortened, found.facts.agreeing[:_MOST_NAMED]))
+    person_facts = columns[draft.person_column.casefold()]
+    name = shortened(person_facts.facts.name)
+    if person_facts.facts.agreeing:
+        agreeing = ", ".join(map(shortened, person_facts.facts.agreeing[:_MOST_NAMED]))
         return _Person(
-            found.facts.name,
+            person_facts.facts.name,
             draft.repeating,
             f"{name} numbers the people: rows with the same value of it agree in {agreeing}, as rows of one person do.",
             True,
         )
-    if numbers_people_by_name(found):
+    if numbers_people_by_name(person_facts):
         how = "has several rows for some of its values" if draft.repeating else "is different in every row"
-        return _Person(found.facts.name, draft.repeating, f"{name} numbers the people by its name, and {how}.", True)
-    told = f"{name} is different in every row, so that every row counts as a person."
-    return _Person(found.facts.name, draft.repeating, told, False)
+        return _Person(
+            person_facts.facts.name, draft.repeating, f"{name} numbers the people by its name, and {how}.", True
+        )
+    text = f"{name} is different in every row, so that every row counts as a person."
+    return _Person(person_facts.facts.name, draft.repeating, text, False)
 
 
 def _record_column(draft: PolicyDraft, person: str) -> str:

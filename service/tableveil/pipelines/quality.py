@@ -34,8 +34,8 @@ def uncountable(
     """The error of a policy whose hierarchies do not let `counting` count values."""
     attributes = policy.quasi_identifiers
     if error.attribute is None:
-        found = f"{counting}, for hierarchies with too many combinations of values to be counted"
-        return InvalidError.of(code, "quality_model", found, "hierarchies of fewer values", hint)
+        actual = f"{counting}, for hierarchies with too many combinations of values to be counted"
+        return InvalidError.of(code, "quality_model", actual, "hierarchies of fewer values", hint)
     attribute = attributes[error.attribute]
     return InvalidError.of(
         code,

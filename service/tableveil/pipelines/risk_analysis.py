@@ -107,12 +107,12 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         report.phase(JobPhase.COUNTING)
         counted = _of_people(session, request, analyzed) if several else count_frequencies(session, analyzed)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
-    found = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
-    warnings = (*filter(None, (guess,)), *found.warnings)
+    read_result = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
+    warnings = (*filter(None, (guess,)), *read_result.warnings)
 
     def result(number: int) -> risk_analyses.RiskAnalysis:
-        if found.write is not None:
-            found.write(table(risk_analyses.record_risks_table(number), STATE_SCHEMA))
+        if read_result.write is not None:
+            read_result.write(table(risk_analyses.record_risks_table(number), STATE_SCHEMA))
         return risk_analyses.RiskAnalysis(
             number=number,
             job=job.number,
@@ -120,17 +120,17 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             source=shown,
             source_fingerprint=mark,
             quasi_identifiers=columns,
-            records=found.records,
-            classes=found.classes,
-            population_size=found.population,
-            largest_subset=found.largest_subset,
-            has_record_risks=found.write is not None,
+            records=read_result.records,
+            classes=read_result.classes,
+            population_size=read_result.population,
+            largest_subset=read_result.largest_subset,
+            has_record_risks=read_result.write is not None,
             seconds=report.elapsed(),
             warnings=warnings,
             request=job.document,
-            measures=found.measures,
-            subsets=found.subsets,
-            compared=found.compared,
+            measures=read_result.measures,
+            subsets=read_result.subsets,
+            compared=read_result.compared,
         )
 
     return store_result(job, RISK_ANALYSES, result, warnings)
@@ -184,8 +184,8 @@ def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf)
 def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows: int | None) -> list[Fault]:
     if not frequencies.total:
         field = "source_query" if request.source_query else "table" if request.release is None else "release"
-        found = shortened(name) if name else "the source query"
-        return [Fault(field, f"{found}, which has no records", "at least one record")]
+        actual = shortened(name) if name else "the source query"
+        return [Fault(field, f"{actual}, which has no records", "at least one record")]
     faults = check_size(request.population, frequencies.total, rows)
     people = people_in(request.population, frequencies.total, rows)
     if people is not None and people > MOST_PEOPLE:

@@ -137,8 +137,8 @@ def special_measures(risks: SubsetRisks, sizes: ClassSizes, fraction: float | No
         Measure(model, "records", None, float((special.found > 0).sum())),
         Measure(model, "highest_score", None, float(special.scores.max(initial=0.0))),
         *(
-            Measure(model, f"minimal_uniques_of_{members}", None, float(found))
-            for members, found in enumerate(special.by_size, start=1)
+            Measure(model, f"minimal_uniques_of_{members}", None, float(measure))
+            for members, measure in enumerate(special.by_size, start=1)
         ),
     ]
     if fraction is not None:

@@ -20,9 +20,9 @@ def check_owners(session: WarehouseSession, request: RiskRequest, analyzed: Anal
         return False, []
     records, without, people = count_people(session, analyzed)
     if without:
-        found = f"{without:,} records without a value in {shortened(analyzed.person.name)}"
+        actual = f"{without:,} records without a value in {shortened(analyzed.person.name)}"
         hint = "Leave them out by a query, or give them one."
-        return False, [Fault("person_column", found, "a person for every record", hint)]
+        return False, [Fault("person_column", actual, "a person for every record", hint)]
     if people == records:
         return False, []
     return True, list(_check_counts_records(request, f"although {people:,} people have {records:,} records"))
@@ -45,7 +45,7 @@ def of_people(
 ) -> tuple[int, int, tuple[Measure, ...], tuple[ComparedRisk, ...]]:
     """The numbers of records and classes, the measures, and those of the sets that are compared."""
     risk = people_risk(owned_classes(session, analyzed, analyzed.quasi_identifiers), request.thresholds)
-    by_name = {found.name: found for found in analyzed.quasi_identifiers}
+    by_name = {source_column.name: source_column for source_column in analyzed.quasi_identifiers}
     compared = tuple(
         ComparedRisk(
             names,

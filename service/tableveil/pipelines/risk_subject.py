@@ -32,8 +32,8 @@ def resolve_subject(
     if request.release is not None:
         release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
-        found = rows_of(session, release, policy_of(release.policy))
-        rows, marker = found.table, found.marker
+        read_rows = rows_of(session, release, policy_of(release.policy))
+        rows, marker = read_rows.table, read_rows.marker
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:
         source, faults = _source(session, request)
@@ -68,12 +68,12 @@ def with_guessed(session: WarehouseSession, request: RiskRequest) -> tuple[RiskR
         take_snapshot(session.embedded, source)
     subset = request.population.subset_column if request.population else ""
     used = {request.weight_column, request.person_column, subset}
-    known = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
-    names, named = guessed_quasi_identifiers(known)
+    numbering = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
+    names, named = guessed_quasi_identifiers(numbering)
     if not names:
         hint = "Name the columns by which people could be recognized: age, sex, place, dates, …"
-        found = "none, and no column looks like one"
-        raise unfit([Fault("quasi_identifiers", found, "at least one column", hint)])
+        actual = "none, and no column looks like one"
+        raise unfit([Fault("quasi_identifiers", actual, "at least one column", hint)])
     by = "names and types" if named else "nothing but their types"
     warning = (
         f"The quasi-identifiers are guessed by {by} of the columns. Only you know what an attacker knows: name them "
@@ -107,5 +107,7 @@ def _check_subsets(size: int | None, columns: int) -> list[Fault]:
     if size is None or number_of_subsets(columns, min(size, columns)) <= MOST_SUBSETS:
         return []
     subsets = number_of_subsets(columns, min(size, columns))
-    found = f"{size}, with {columns} quasi-identifiers: {subsets} subsets"
-    return [Fault("largest_subset", found, f"at most {largest_size(columns)}, for no more than {MOST_SUBSETS} subsets")]
+    actual = f"{size}, with {columns} quasi-identifiers: {subsets} subsets"
+    return [
+        Fault("largest_subset", actual, f"at most {largest_size(columns)}, for no more than {MOST_SUBSETS} subsets")
+    ]

@@ -46,13 +46,13 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
             columns.append(_column(session, sides, column, release, policy))
             report.on_progress(Progress(done + 1, len(compared), None, None, None))
         associated = compared[:MOST_ASSOCIATED]
-        found = UtilityReport(
+        read_report = UtilityReport(
             tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared, sampled))
         )
 
     def result(number: int) -> utility_reports.Stored:
         return utility_reports.Stored(
-            number, job.number, jobs.now(), release.number, found, report.elapsed(), job.document
+            number, job.number, jobs.now(), release.number, read_report, report.elapsed(), job.document
         )
 
     return store_result(job, UTILITY_REPORTS, result)
@@ -72,7 +72,11 @@ def utility_report_work(release: int, document: str, policy_of: PolicyOf) -> Wor
 def _compared(session: WarehouseSession, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:
     """The rows on both sides, and the columns that both have, in the source's order."""
     source, rows = source_of(session, release, policy), rows_of(session, release, policy)
-    released = {found.name: found for found in columns_of(session, rows.table) if isinstance(found, Column)}
+    released = {
+        source_column.name: source_column
+        for source_column in columns_of(session, rows.table)
+        if isinstance(source_column, Column)
+    }
     generalized = {attribute.column for attribute in release.attributes}
     columns = [
         Compared(column.name, column.kind, released[column.name].type, column.name in generalized)
@@ -84,7 +88,9 @@ def _compared(session: WarehouseSession, release: Release, policy: Policy) -> tu
 
 def _column(session: Session, sides: Sides, compared: Compared, release: Release, policy: Policy) -> ColumnUtility:
     before, after = spreads(session, sides, compared)
-    result = next((found for found in release.attributes if found.column == compared.name), None)
+    result = next(
+        (each_attribute for each_attribute in release.attributes if each_attribute.column == compared.name), None
+    )
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
     return ColumnUtility(
         column=compared.name,

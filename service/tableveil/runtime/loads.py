@@ -129,10 +129,10 @@ class Loads:
     def get(self, number: int) -> Load:
         """The load of that number; `NotFoundError` if there is none that its caller may see."""
         with self._database.ledger() as ledger:
-            found = store.LOADS.find(ledger, number)
-        if found is None:
+            load = store.LOADS.find(ledger, number)
+        if load is None:
             raise NotFoundError.of("LOAD_NOT_FOUND", "name", f"loads/{number}", "an existing load")
-        return found
+        return load
 
     def page(self, before: int | None, size: int, into: TableReference | None = None) -> list[Load]:
         """The next `size` loads with numbers below `before`, into a table if it is named, newest first."""
@@ -160,11 +160,11 @@ class Loads:
                 self._check_room()
                 source = stream() if request.file_format is None else None
                 digest = _digest(request, source)
-                if (known := _known(session.ledger, request, target, digest)) is not None:
+                if (earlier_load := _known(session.ledger, request, target, digest)) is not None:
                     # The answer tells of others' loads of the table.
                     check_permitted(target)
-                    check_standing(session.ledger, known)
-                    return Loaded(known, repeated=True)
+                    check_standing(session.ledger, earlier_load)
+                    return Loaded(earlier_load, repeated=True)
                 existing = request.mode is LoadMode.APPEND or (
                     request.mode is LoadMode.REPLACE and found_place(session, target) is not None
                 )
@@ -273,11 +273,11 @@ class Loads:
     def _look(self, number: int) -> Load:
         """Checks that the load exists: a commit's success is no proof that anything was written."""
         with self._database.ledger() as ledger:
-            found = store.LOADS.find(ledger, number)
-        if found is None:
+            load = store.LOADS.find(ledger, number)
+        if load is None:
             raise InternalError("NOT_LOADED", "the commit left nothing behind")
-        logger.info("%s.%s: %d rows loaded", found.schema, found.table, found.rows)
-        return found
+        logger.info("%s.%s: %d rows loaded", load.schema, load.table, load.rows)
+        return load
 
 
 def check_permitted(target: TableReference) -> None:
@@ -295,8 +295,8 @@ def found_target(session: Session, wanted: TableReference, existing: bool) -> Ta
     """
     target, faults = find_schema(session, wanted, "table")
     if target is None or not wanted.table or "\0" in wanted.table:
-        found = shortened(wanted.table) if wanted.table else "nothing"
-        unnamed = [Fault("table.table", found, "the name of a table, without a null character")]
+        actual = shortened(wanted.table) if wanted.table else "nothing"
+        unnamed = [Fault("table.table", actual, "the name of a table, without a null character")]
         about = invalid if existing else InvalidError.about
         raise about("TABLE_INVALID", "there can be no such table", faults or unnamed)
     return target
@@ -310,19 +310,23 @@ def _digest(request: LoadRequest, source: Stream | None) -> str:
 
 def _known(ledger: Ledger, request: LoadRequest, target: TableReference, digest: str) -> Load | None:
     """The load that the request id names; raises `ConflictError` if it is another one."""
-    known = store.find_request(ledger, request.request_id) if request.request_id else None
-    if known is None:
+    read_request = store.find_request(ledger, request.request_id) if request.request_id else None
+    if read_request is None:
         return None
-    same_place = (known.schema, known.table, known.mode) == (target.schema, target.table, request.mode)
-    if not same_place or known.request_digest != digest:
+    same_place = (read_request.schema, read_request.table, read_request.mode) == (
+        target.schema,
+        target.table,
+        request.mode,
+    )
+    if not same_place or read_request.request_digest != digest:
         how = " from another file, in another format, or with other columns" if same_place else ""
         raise ConflictError.of(
             "REQUEST_ID_REUSED",
             "request_id",
-            f"{shortened(request.request_id)}, by which {shortened(known.table)} was loaded{how}",
+            f"{shortened(request.request_id)}, by which {shortened(read_request.table)} was loaded{how}",
             "a request id of its own for every load",
         )
-    return known
+    return read_request
 
 
 @contextmanager

@@ -30,8 +30,8 @@ class Matches(FollowUp):
             session.control = self._control
             for number in matches.unmatched(session.ledger):
                 (release,) = ORIGINS.among(session.ledger, [number])
-                found = unseen_matches(session, release)
-                for match in found:
+                read_matches = unseen_matches(session, release)
+                for match in read_matches:
                     names = (f"releases/{match.release}", f"releases/{match.other}")
                     self._record(AuditEntry(now(), AuditEvent.MATCH, resources=names, note=match.finding))
-                matches.store(session.ledger, number, found)
+                matches.store(session.ledger, number, read_matches)

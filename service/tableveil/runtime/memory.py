@@ -67,9 +67,9 @@ def estimated_need(session: Session, reads: Iterable[TableReference]) -> int:
     with the most values.
     """
     values = {
-        (found.schema, found.name): found.values
-        for found in catalog.listed(session)
-        if found.values is not None and found.schema != STATE_SCHEMA
+        (listed_table.schema, listed_table.name): listed_table.values
+        for listed_table in catalog.listed(session)
+        if listed_table.values is not None and listed_table.schema != STATE_SCHEMA
     }
     largest = max(values.values(), default=0)
     return BYTES_PER_JOB + BYTES_PER_VALUE * sum(

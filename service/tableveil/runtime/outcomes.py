@@ -85,9 +85,9 @@ def told_jobs(ledger: Ledger, jobs: Collection[Job]) -> Iterator[Job]:
     unseen = named - seen_among(ledger, named) if named else set()
     hidden = joint_texts.hidden(ledger, [job.number for job in jobs if job.warnings and job.state.ended])
     for job in jobs:
-        told, failure = job, job.failure
+        job_shown, failure = job, job.failure
         if failure is not None and not unseen.isdisjoint(failure.releases):
-            told = replace(told, failure=failure.without_texts())
+            job_shown = replace(job_shown, failure=failure.without_texts())
         if job.number in hidden:
-            told = replace(told, warnings=joint_texts.shown(job.warnings, hidden[job.number]))
-        yield told
+            job_shown = replace(job_shown, warnings=joint_texts.shown(job.warnings, hidden[job.number]))
+        yield job_shown

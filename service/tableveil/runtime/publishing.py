@@ -175,14 +175,14 @@ class _Courier:
         """Does what is due, and returns the seconds until the next attempt, None if there is nothing to try again."""
         with self._database.ledger() as ledger:
             due = due_at(ledger, self._name)
-            found = publications.at_target(ledger, self._name)
+            read_publications = publications.at_target(ledger, self._name)
         steps = [(number, self._publish, published) for number in due.published]
         steps += [(number, self.target.remove, removed) for number in due.removed]
         later = []
         for number, step, done in steps:
             due_in = self._not_before.get((number, done), 0.0) - time.monotonic()
             # Asking once more begins anew.
-            if due_in <= 0 or not found[number].attempts:
+            if due_in <= 0 or not read_publications[number].attempts:
                 due_in = self._attempt(number, step, done)
                 self._not_before[number, done] = time.monotonic() + due_in
             later.append(due_in)
@@ -214,9 +214,13 @@ class _Courier:
 
     def _record(self, number: int, failure: Failure | None, done: Done) -> Publication:
         with self._database.ledger() as ledger, ledger.transaction():
-            found = publications.find(ledger, number, self._name)
-            assert found is not None, "publications are never deleted"
-            changed = done(found) if failure is None else failed(found, failure.code, failure.message, _passes(failure))
+            publication = publications.find(ledger, number, self._name)
+            assert publication is not None, "publications are never deleted"
+            changed = (
+                done(publication)
+                if failure is None
+                else failed(publication, failure.code, failure.message, _passes(failure))
+            )
             publications.store(ledger, number, changed)
             return changed
 
@@ -234,11 +238,11 @@ class _Courier:
         """
         self._control.raise_if_stopped()
         with self._database.ledger() as ledger, ledger.transaction():
-            found = publications.find(ledger, number, self._name)
-            if found is None or number not in due_at(ledger, self._name).published:
+            publication = publications.find(ledger, number, self._name)
+            if publication is None or number not in due_at(ledger, self._name).published:
                 taken, expected = f"releases/{number}, which was taken back meanwhile", "one that is to be published"
                 raise ConflictError.of("RELEASE_TAKEN_BACK", "release", taken, expected)
-            publications.store(ledger, number, replace(found, published_at=now()))
+            publications.store(ledger, number, replace(publication, published_at=now()))
 
 
 def _passes(failure: Failure) -> bool:

@@ -54,11 +54,11 @@ class JobQueue:
                 raise BusyError("STOPPING", "the server is stopping and takes no more jobs")
             own, most = self._queued.of(owner), self._limits.queued_of_owner
             if most is not None and own >= most:
-                found, expected = f"{own} of your jobs waiting", f"fewer than {most}"
-                raise BusyError.of("TOO_MANY_JOBS", "queue", found, expected, "Submit again when some have ended.")
+                actual, expected = f"{own} of your jobs waiting", f"fewer than {most}"
+                raise BusyError.of("TOO_MANY_JOBS", "queue", actual, expected, "Submit again when some have ended.")
             if len(self._queued) >= self._limits.queued:
-                found, expected = f"{len(self._queued)} jobs waiting", f"fewer than {self._limits.queued}"
-                raise BusyError.of("QUEUE_FULL", "queue", found, expected, "Submit again when some have ended.")
+                actual, expected = f"{len(self._queued)} jobs waiting", f"fewer than {self._limits.queued}"
+                raise BusyError.of("QUEUE_FULL", "queue", actual, expected, "Submit again when some have ended.")
 
     def add(self, active: Active) -> None:
         """Queues a job behind its owner's others."""
@@ -206,5 +206,5 @@ def _only_whole(work: Work) -> str:
 
 def _has_best(job: Job) -> bool:
     """Whether the search of a job could end now; a frontier keeps all that it has."""
-    found = job.progress
-    return found is not None and (found.best_score is not None or job.request.kind is JobKind.FRONTIER)
+    progress = job.progress
+    return progress is not None and (progress.best_score is not None or job.request.kind is JobKind.FRONTIER)

@@ -46,9 +46,15 @@ def least_bytes(session: Session, policy: Policy, reference: TableReference) -> 
     kept = {item.column for item in policy.attributes if item.role in (Role.SENSITIVE, Role.INSENSITIVE)} & set(stored)
     if not kept:
         return 0
-    columns = tuple(found for found in columns_of(session, reference) if isinstance(found, Column))
+    columns = tuple(
+        source_column for source_column in columns_of(session, reference) if isinstance(source_column, Column)
+    )
     source = Source(reference, columns)
-    texts = [found.name for found in columns if found.name in kept and found.type == "VARCHAR"]
+    texts = [
+        source_column.name
+        for source_column in columns
+        if source_column.name in kept and source_column.type == "VARCHAR"
+    ]
     if not texts or not (records := records_in(session, source)):
         return 0
     different = estimated_values(session, source, texts)

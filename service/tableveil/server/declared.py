@@ -17,8 +17,8 @@ def completed(policy: policy_pb2.Policy, privacies: Privacies) -> Callable[[Faul
     if policy.source.load and not policy.source.table:
         _name_table(policy, privacies)
     table = unbound(policy.source)
-    found = privacies.find(table) if table.table and not policy.source_query else None
-    return complete(policy, table_privacy_to_proto(table, found)) if found else lambda fault: fault
+    privacy = privacies.find(table) if table.table and not policy.source_query else None
+    return complete(policy, table_privacy_to_proto(table, privacy)) if privacy else lambda fault: fault
 
 
 def _name_table(policy: policy_pb2.Policy, privacies: Privacies) -> None:

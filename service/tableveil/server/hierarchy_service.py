@@ -78,8 +78,8 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     ) -> v1.CompareHierarchiesResponse:
         """Two versions beside each other."""
         earlier, later = stored_levels_from_proto(request.earlier), stored_levels_from_proto(request.later)
-        found = self._hierarchies.compare(earlier, later, example_limit(request), control_of(context))
-        return comparison_to_proto(found)
+        comparison = self._hierarchies.compare(earlier, later, example_limit(request), control_of(context))
+        return comparison_to_proto(comparison)
 
     def ReadHierarchy(  # noqa: N802
         self, request: v1.ReadHierarchyRequest, context: grpc.ServicerContext
@@ -95,7 +95,7 @@ def _received(pieces: Iterable[tuple[Iterable[policy_pb2.HierarchyRow], int]], a
     """The rows of all pieces together; a piece is the rows of a message and the message's size in bytes."""
     rows: list[tuple[str, ...]] = []
     # Labels repeat from row to row; one object for each keeps large hierarchies in memory.
-    known: dict[str, str] = {}
+    levels_by_start: dict[str, str] = {}
     size = 0
     for new, piece_bytes in pieces:
         size += piece_bytes
@@ -104,15 +104,15 @@ def _received(pieces: Iterable[tuple[Iterable[policy_pb2.HierarchyRow], int]], a
             raise _too_large(f"more than {limit}", f"at most {limit}")
         for row in new:
             labels = tuple(row.labels)
-            rows.append((*labels[:1], *map(known.setdefault, labels[1:], labels[1:])))
+            rows.append((*labels[:1], *map(levels_by_start.setdefault, labels[1:], labels[1:])))
         if len(rows) > MOST_HIERARCHY_ROWS:
             raise _too_large(f"more than {MOST_HIERARCHY_ROWS:,} rows", f"at most {MOST_HIERARCHY_ROWS:,} rows")
     # gRPC may end a stream that was cut off, by the client or a message over the limit, as if it were complete.
     if len(rows) < announced:
         raise CancelledError("CANCELLED", "the upload was cut off before its end; nothing was stored")
     if len(rows) > announced:
-        found, expected = f"{announced:,} announced, {len(rows):,} sent", "the number of all rows in the first message"
-        raise InvalidError.of("ROW_COUNT_WRONG", "row_count", found, expected)
+        actual, expected = f"{announced:,} announced, {len(rows):,} sent", "the number of all rows in the first message"
+        raise InvalidError.of("ROW_COUNT_WRONG", "row_count", actual, expected)
     return rows
 
 

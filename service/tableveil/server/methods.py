@@ -33,17 +33,17 @@ def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess
     Raises:
         AssertionError: a method declares none.
     """
-    found = {}
+    by_method = {}
     for service in services:
         for method in service.methods:
             access = method.GetOptions().Extensions[access_pb2.access]
             roles = frozenset(filter(None, map(ACCESS_ROLES.from_proto, access.roles)))
             assert roles, f"{method.full_name} declares no access"
             is_stream = method.client_streaming or method.server_streaming
-            found[f"/{service.full_name}/{method.name}"] = MethodAccess(
+            by_method[f"/{service.full_name}/{method.name}"] = MethodAccess(
                 roles, tuple(access.resources), is_stream, access.whole_server
             )
-    return found
+    return by_method
 
 
 REFLECTION = f"/{reflection.SERVICE_NAME}/"

@@ -42,8 +42,8 @@ class OpenStreams:
     def _look_after(self) -> None:
         while not self._closed.wait(SECONDS_BETWEEN_LOOKS):
             with self._lock:
-                found = list(self._open.items())
-            for context, (call, credentials) in found:
+                streams = list(self._open.items())
+            for context, (call, credentials) in streams:
                 try:
                     self._authenticator.authenticate(credentials)
                 except Unauthenticated as refused:

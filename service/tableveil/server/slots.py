@@ -22,8 +22,8 @@ class Slots:
         """Holds a slot while the block runs; `BusyError` if all are taken."""
         # A waiting caller would hold a thread that another call needs.
         if not self._free.acquire(blocking=False):
-            found = f"{self._limit} {self._what}, as many as the server takes"
-            raise BusyError.of("TOO_MANY_CALLS", self._what, found, "a free place", "Try again in a moment.")
+            actual = f"{self._limit} {self._what}, as many as the server takes"
+            raise BusyError.of("TOO_MANY_CALLS", self._what, actual, "a free place", "Try again in a moment.")
         try:
             yield
         finally:

@@ -33,8 +33,8 @@ def examine_warehouses(database: Database) -> Iterator[Finding]:
                 yield Finding(Level.OK, subject, "it answers")
         except TableveilError as error:
             (fault,) = error.faults or (None,)
-            found, advice = (fault.found, fault.hint) if fault else (error.code, "")
-            yield Finding(Level.PROBLEM, subject, found, advice)
+            actual, advice = (fault.found, fault.hint) if fault else (error.code, "")
+            yield Finding(Level.PROBLEM, subject, actual, advice)
 
 
 def close_warehouses(database: Database) -> None:

@@ -122,9 +122,9 @@ class Listening:
             try:
                 os.chown(path, -1, _group(self.socket_group))
             except OSError as error:
-                found = f"{shortened(self.socket_group)}, which the system refuses: {error.strerror}"
+                actual = f"{shortened(self.socket_group)}, which the system refuses: {error.strerror}"
                 hint = "Let the server's user be in the group."
-                raise InvalidError.of("GROUP_INVALID", "socket_group", found, "a group of the user", hint) from None
+                raise InvalidError.of("GROUP_INVALID", "socket_group", actual, "a group of the user", hint) from None
         path.chmod(self.socket_mode)
 
 
@@ -221,9 +221,9 @@ def _is_loopback(host: str) -> bool:
 def _diagnosis(address: str) -> TableveilError:
     """The reason why gRPC cannot listen; gRPC only logs it. A plain socket gives the reason."""
     if address.startswith(_SOCKET_FILE):
-        found = f"{shortened(address)}, where no socket can be made"
+        actual = f"{shortened(address)}, where no socket can be made"
         expected = "a path in an existing, writable directory, where nothing is"
-        return InvalidError.of("ADDRESS_UNUSABLE", "address", found, expected)
+        return InvalidError.of("ADDRESS_UNUSABLE", "address", actual, expected)
     host, port = _parsed(address)
     reason = "for a reason it does not give"
     try:
@@ -235,8 +235,8 @@ def _diagnosis(address: str) -> TableveilError:
         if error.errno == errno.EADDRINUSE:
             return _in_use(address, "another port")
         reason = error.strerror or type(error).__name__
-    found = f"{shortened(address)}, which the system refuses: {reason}"
-    return InvalidError.of("ADDRESS_UNUSABLE", "address", found, "an address of this machine and a port one may use")
+    actual = f"{shortened(address)}, which the system refuses: {reason}"
+    return InvalidError.of("ADDRESS_UNUSABLE", "address", actual, "an address of this machine and a port one may use")
 
 
 def _in_use(address: str, other: str) -> BusyError:

@@ -54,7 +54,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, in ASCII."""
-        found = {
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
@@ -62,10 +62,10 @@ class JsonFormatter(logging.Formatter):
         }
         for name in ("job", *_FIELDS):
             if (value := getattr(record, name, None)) is not None:
-                found[name] = value
+                entry[name] = value
         if record.exc_info:
-            found["exception"] = place_of(record.exc_info)
-        return json.dumps(found)
+            entry["exception"] = place_of(record.exc_info)
+        return json.dumps(entry)
 
 
 def place_of(raised: object) -> str:

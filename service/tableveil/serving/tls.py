@@ -58,11 +58,13 @@ class PortCertificates:
 
     def examine(self) -> Finding:
         """Whether the certificate has to be renewed."""
-        found, left = f"expires on {self._ends:%F %T} UTC", self._ends - datetime.now(UTC)
+        actual, left = f"expires on {self._ends:%F %T} UTC", self._ends - datetime.now(UTC)
         if left > SOON:
-            return Finding(Level.OK, "certificate", found)
+            return Finding(Level.OK, "certificate", actual)
         level = Level.WARNING if left > timedelta(0) else Level.PROBLEM
-        return Finding(level, "certificate", found, "Put a renewed one in the place of the file; no restart is needed.")
+        return Finding(
+            level, "certificate", actual, "Put a renewed one in the place of the file; no restart is needed."
+        )
 
     def credentials(self) -> grpc.ServerCredentials:
         """Credentials for the port: TLS 1.2 or 1.3, as gRPC has it."""
@@ -98,8 +100,8 @@ class PortCertificates:
         stamps = []
         for path in filter(None, (self._files.certificate, self._files.key, self._files.client_ca)):
             try:
-                found = path.stat()
-                stamps.append((found.st_ino, found.st_mtime_ns, found.st_size))
+                status = path.stat()
+                stamps.append((status.st_ino, status.st_mtime_ns, status.st_size))
             except OSError:
                 stamps.append((0, 0, 0))
         return tuple(stamps)
@@ -110,11 +112,13 @@ def certificate_names(context: grpc.ServicerContext) -> tuple[str, ...]:
 
     gRPC checked the certificate when the connection was made, which may have been long ago.
     """
-    found = cast(Mapping[str, Sequence[bytes]], context.auth_context())
-    if not (certificate := found.get("x509_pem_cert")) or _ends(certificate[0]) < datetime.now(UTC):
+    context_values = cast(Mapping[str, Sequence[bytes]], context.auth_context())
+    if not (certificate := context_values.get("x509_pem_cert")) or _ends(certificate[0]) < datetime.now(UTC):
         return ()
     return tuple(
-        f"{kind}:{name.decode(errors='surrogateescape')}" for key, kind in _KINDS.items() for name in found.get(key, ())
+        f"{kind}:{name.decode(errors='surrogateescape')}"
+        for key, kind in _KINDS.items()
+        for name in context_values.get(key, ())
     )
 
 

@@ -123,9 +123,9 @@ def _standing(target: StatementTarget, call: Call) -> str:
     """The name of the release whose objects stand in a table or view."""
     for release in call(ListReleasesRequest(target=target.reference)).releases:
         return str(release.name)
-    known = {release.target.name for release in call(ListReleasesRequest(page_size=MOST_KNOWN)).releases}
+    standing = {release.target.name for release in call(ListReleasesRequest(page_size=MOST_KNOWN)).releases}
     name = target.reference.table
-    hint = nearest(name, known - {name})
+    hint = nearest(name, standing - {name})
     expected = "a table or view that a release made, and that stands"
     raise NotFoundError.of("RELEASE_NOT_FOUND", target.place, shortened(name), expected, hint)
 
@@ -162,8 +162,8 @@ def _removed(rule: GrantRule, call: Call) -> GrantMessage:
                 return removed
         asked.page_token = page.next_page_token
         if not asked.page_token:
-            found = f"no grant to {shortened(rule.group or rule.principal)}"
-            raise NotFoundError.of("GRANT_NOT_FOUND", "statement", found, "a grant on this table or view alone")
+            actual = f"no grant to {shortened(rule.group or rule.principal)}"
+            raise NotFoundError.of("GRANT_NOT_FOUND", "statement", actual, "a grant on this table or view alone")
 
 
 def _same(one: GrantRule, other: GrantRule) -> bool:

@@ -240,8 +240,8 @@ class _Options:
 
     def _put(self, name: str, node: Node) -> None:
         """Adds a field; parts of one field may come from several clauses. Reading the fields refuses a repeated one."""
-        for known, earlier in self._policy.entries:
-            if known == name and isinstance(earlier, Mapping) and isinstance(node, Mapping):
+        for written, earlier in self._policy.entries:
+            if written == name and isinstance(earlier, Mapping) and isinstance(node, Mapping):
                 earlier.entries.extend(node.entries)
                 return
         self._policy.entries.append((name, node))

@@ -188,13 +188,13 @@ def _message(message: Message) -> str:
 
 def _arguments(message: Message) -> Iterator[str]:
     """The first numbers and texts without names, the other arguments with names."""
-    found = {field.name: value for field, value in message.ListFields()}
+    arguments = {field.name: value for field, value in message.ListFields()}
     named = False
     for field in positional(cast(Descriptor, message.DESCRIPTOR)):
-        named = named or field.name not in found or field.message_type is not None or field.enum_type is not None
+        named = named or field.name not in arguments or field.message_type is not None or field.enum_type is not None
         named = named or field.is_repeated
-        if field.name in found:
-            yield f"{field.name} => " * named + _value(field, found[field.name])
+        if field.name in arguments:
+            yield f"{field.name} => " * named + _value(field, arguments[field.name])
 
 
 def quoted(name: str) -> str:

@@ -16,13 +16,13 @@ def split(script: str) -> tuple[list[str], str]:
     Raises:
         InvalidError: the script ends inside of a quoted name, a text or a comment.
     """
-    found, begin, tokens = [], 0, tokenized(script)
+    statements, begin, tokens = [], 0, tokenized(script)
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
-            found.append(_placed(script, begin, token.start))
+            statements.append(_placed(script, begin, token.start))
             begin = token.end + 1
     left = _placed(script, begin, len(script)) if tokens and tokens[-1].start >= begin else ""
-    return [statement for statement in found if statement.strip()], left
+    return [statement for statement in statements if statement.strip()], left
 
 
 def _placed(script: str, begin: int, end: int) -> str:

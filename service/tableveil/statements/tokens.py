@@ -42,11 +42,11 @@ def tokenized(text: str) -> list[Token]:
     try:
         return tokenizer.tokenize(text)
     except TokenError:
-        place, found = (
+        place, sql_token = (
             line_and_column(text, tokenizer._core._start),
             "a quoted name, a text or a comment without an end",
         )
-        raise UnfinishedError.of("STATEMENT_INVALID", place, found, "its end") from None
+        raise UnfinishedError.of("STATEMENT_INVALID", place, sql_token, "its end") from None
 
 
 class StatementTokens:
@@ -55,8 +55,8 @@ class StatementTokens:
     def __init__(self, text: str) -> None:
         """Raises `InvalidError` if the text is too long, and as `tokenized` does."""
         if len(text) > MOST_CHARACTERS:
-            found, hint = f"{len(text):,} characters", "Store large hierarchies on the server, and refer to them."
-            raise InvalidError.of("STATEMENT_INVALID", "statement", found, f"at most {MOST_CHARACTERS:,}", hint)
+            actual, hint = f"{len(text):,} characters", "Store large hierarchies on the server, and refer to them."
+            raise InvalidError.of("STATEMENT_INVALID", "statement", actual, f"at most {MOST_CHARACTERS:,}", hint)
         # Editors on Windows begin UTF-8 with a byte order mark.
         self.text = text.removeprefix("\ufeff")
         self._position = 0
@@ -99,10 +99,10 @@ class StatementTokens:
     def refuse_next(self, expected: str = "", *choices: str) -> NoReturn:
         """Raises the error about the next token; without an expectation, all that was tried there was expected."""
         token = self.peek
-        found = "the end of the statement" if token is None else shortened(self.text[token.start : token.end + 1])
+        actual = "the end of the statement" if token is None else shortened(self.text[token.start : token.end + 1])
         names = choices or self._expected
         hint = nearest(token.text, names) if token is not None else ""
-        self.refuse(self.offset, found, expected or " or ".join(dict.fromkeys(self._expected)), hint)
+        self.refuse(self.offset, actual, expected or " or ".join(dict.fromkeys(self._expected)), hint)
 
     def is_next(self, *words: str) -> bool:
         """Whether these keywords or signs come next."""
@@ -154,10 +154,10 @@ class StatementTokens:
 
     def names(self, what: str) -> list[str]:
         """Reads a name, and those behind dots."""
-        found = [self.name(what)]
+        names = [self.name(what)]
         while self.accept("."):
-            found.append(self.name("a name"))
-        return found
+            names.append(self.name("a name"))
+        return names
 
     def whole_number(self) -> int:
         """Reads a whole number."""

@@ -24,11 +24,11 @@ def read_pair(certificate: Path, key: Path, option: str) -> Pair:
         InvalidError: a file cannot be read or is no PEM, others may read the key, the certificate has expired or does
             not begin yet, or the key belongs to another certificate.
     """
-    chain, found = _certificates(certificate, f"{option}_certificate")
+    chain, key_certificates = _certificates(certificate, f"{option}_certificate")
     # The certificates of the authorities between this one and the root follow it.
-    _require_valid(found[:1], certificate, f"{option}_certificate")
+    _require_valid(key_certificates[:1], certificate, f"{option}_certificate")
     secret, public = _private_key(key, f"{option}_key")
-    if found[0].public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo) != public:
+    if key_certificates[0].public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo) != public:
         raise InvalidError.of(
             "CERTIFICATE_KEY_MISMATCH",
             f"{option}_key",
@@ -45,8 +45,8 @@ def read_authorities(path: Path, option: str) -> bytes:
     Raises:
         InvalidError: it cannot be read, has no certificate, or none that is valid now.
     """
-    text, found = _certificates(path, option)
-    _require_valid(found, path, option)
+    text, certificates = _certificates(path, option)
+    _require_valid(certificates, path, option)
     return text
 
 
@@ -67,7 +67,7 @@ def _certificates(path: Path, option: str) -> tuple[bytes, list[x509.Certificate
 def _require_valid(certificates: Sequence[x509.Certificate], path: Path, option: str) -> None:
     """Raises `InvalidError` unless one of the certificates is valid now."""
     now = datetime.now(UTC)
-    if any(found.not_valid_before_utc <= now <= found.not_valid_after_utc for found in certificates):
+    if any(certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc for certificate in certificates):
         return
     first = certificates[0]
     early = now < first.not_valid_before_utc
@@ -97,18 +97,18 @@ def _private_key(path: Path, option: str) -> tuple[bytes, bytes]:
         public = load_pem_private_key(text, None).public_key()
         return text, public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     except TypeError:
-        found, hint = "a key that is encrypted", "`openssl pkey -in FILE -out PLAIN` decrypts one."
+        actual, hint = "a key that is encrypted", "`openssl pkey -in FILE -out PLAIN` decrypts one."
     except (ValueError, UnsupportedAlgorithm):
-        found, hint = "no readable key", "Such a file begins with -----BEGIN PRIVATE KEY-----."
-    found = f"{shortened(str(path))}, which holds {found}"
-    raise InvalidError.of("KEY_INVALID", option, found, "a private key in PEM, without a password", hint)
+        actual, hint = "no readable key", "Such a file begins with -----BEGIN PRIVATE KEY-----."
+    actual = f"{shortened(str(path))}, which holds {actual}"
+    raise InvalidError.of("KEY_INVALID", option, actual, "a private key in PEM, without a password", hint)
 
 
 def _read(path: Path, option: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        found = f"{shortened(str(path))}, which cannot be read: {error.strerror}"
+        actual = f"{shortened(str(path))}, which cannot be read: {error.strerror}"
         raise InvalidError.of(
-            "FILE_UNREADABLE", option, found, "a file that this process may read", "Check the path, owner and mode."
+            "FILE_UNREADABLE", option, actual, "a file that this process may read", "Check the path, owner and mode."
         ) from None

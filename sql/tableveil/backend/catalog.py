@@ -80,7 +80,7 @@ def noted(session: Session, target: exp.Table) -> list[str]:
 
 def has_table(session: Session, schema: str, name: str) -> bool:
     """Whether there is a table of that very name in the schema."""
-    return any((found.name, found.kind) == (name, "table") for found in listed(session, schema))
+    return any((listed_table.name, listed_table.kind) == (name, "table") for listed_table in listed(session, schema))
 
 
 def columns(session: Session, of: Collection[Listed]) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
@@ -88,20 +88,20 @@ def columns(session: Session, of: Collection[Listed]) -> Mapping[tuple[str, str]
 
     DuckDB looks at every column of the database, however few it is asked for: of one table, see `Session.described`.
     """
-    found = defaultdict(list)
+    by_table = defaultdict(list)
     for schema, name, *column in session.rows(
         "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
         "WHERE database_name = current_database() "
         "AND (schema_name, table_name) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])) ORDER BY column_index",
         [[one.schema for one in of], [one.name for one in of]],
     ):
-        found[schema, name].append(tuple(column))
-    return found
+        by_table[schema, name].append(tuple(column))
+    return by_table
 
 
 def comments(session: Session, schema: str) -> Mapping[str, Mapping[str, str]]:
     """The comments in a schema, by the names of table or view and column; that on the table itself has no column."""
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    by_table: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, column, comment in session.rows(
         "SELECT table_name, '' AS column_name, comment FROM duckdb_tables() "
         f"WHERE {OWN} AND schema_name = $1 AND comment IS NOT NULL "
@@ -111,8 +111,8 @@ def comments(session: Session, schema: str) -> Mapping[str, Mapping[str, str]]:
         f"WHERE {OWN} AND schema_name = $1 AND comment IS NOT NULL",
         [schema],
     ):
-        found[name][column] = comment
-    return found
+        by_table[name][column] = comment
+    return by_table
 
 
 def views(session: Session) -> list[tuple[str, str, str]]:
@@ -164,7 +164,11 @@ def column_bytes(session: Session, reference: TableReference) -> dict[str, int]:
 
     Rows that are still in the log have none.
     """
-    tables = [found.name.casefold() for found in listed(session, reference.schema) if found.kind == "table"]
+    tables = [
+        listed_table.name.casefold()
+        for listed_table in listed(session, reference.schema)
+        if listed_table.kind == "table"
+    ]
     if reference.table.casefold() not in tables:
         return {}
     return dict(

@@ -14,7 +14,10 @@ def cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
     the fields of a struct that is NULL, which are NULL themselves.
     """
     every = pa.arange(0, batch.num_rows)
-    columns = [compute.take(found, every) if _may_hold_more(found) else found for found in batch.columns]
+    columns = [
+        compute.take(source_column, every) if _may_hold_more(source_column) else source_column
+        for source_column in batch.columns
+    ]
     return pa.record_batch(columns, schema=batch.schema)
 
 

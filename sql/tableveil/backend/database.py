@@ -99,8 +99,8 @@ class Database:
         if not warehouse:
             yield embedded
         elif warehouse not in self.warehouses:
-            found, hint = f"{shortened(warehouse)}, which the server has not", "Start it with --warehouse."
-            raise BusyError.of("WAREHOUSE_UNAVAILABLE", "warehouse", found, "a warehouse of the server", hint)
+            actual, hint = f"{shortened(warehouse)}, which the server has not", "Start it with --warehouse."
+            raise BusyError.of("WAREHOUSE_UNAVAILABLE", "warehouse", actual, "a warehouse of the server", hint)
         else:
             with self.warehouses[warehouse].session(embedded) as session:
                 yield session
@@ -189,9 +189,9 @@ def check_path(path: Path, field: str) -> None:
         InvalidError: there is a question mark in it.
     """
     if "?" in str(path.absolute()):
-        found = f"{shortened(str(path.absolute()))}, in which there is a question mark"
+        actual = f"{shortened(str(path.absolute()))}, in which there is a question mark"
         hint = "Rename it: DuckDB takes what follows a question mark for options."
-        raise InvalidError.of("PATH_INVALID", field, found, "a path without one", hint)
+        raise InvalidError.of("PATH_INVALID", field, actual, "a path without one", hint)
 
 
 def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnection:
@@ -234,10 +234,10 @@ def _free(directory: Path) -> int:
 def _file_at(path: Path) -> tuple[int, int] | None:
     """Device and inode of a file, None if there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _opening_failed(path: Path, error: duckdb.Error) -> TableveilError | Stopped:

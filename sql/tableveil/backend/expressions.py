@@ -73,8 +73,8 @@ def in_one_spelling(value: exp.Expr) -> exp.Expr:
 
 def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions together; true if there are none."""
-    found = list(conditions)
-    return exp.and_(*found) if found else exp.true()
+    parts = list(conditions)
+    return exp.and_(*parts) if parts else exp.true()
 
 
 def row_number(order: Sequence[exp.Expr]) -> exp.Expr:

@@ -145,18 +145,18 @@ class Session:
         """The names and types of a query's columns; the query is bound and not run, and no log has its text."""
         try:
             # This takes a tenth of the time of looking through all columns of the database.
-            found = self._cursor.sql(_text(query))
-            return list(zip(found.columns, map(str, found.types), strict=True))
+            relation = self._cursor.sql(_text(query))
+            return list(zip(relation.columns, map(str, relation.types), strict=True))
         except duckdb.Error as error:
             raise translated(error) from None
 
     def described_tables(self, tables: Sequence[exp.Table]) -> list[list[tuple[str, str]]]:
         """The names and types of the columns of each table or view, in one statement."""
-        found: list[list[tuple[str, str]]] = [[] for _ in tables]
+        described: list[list[tuple[str, str]]] = [[] for _ in tables]
         each = [f"SELECT {i} AS nr, * FROM (DESCRIBE {render(one)})" for i, one in enumerate(tables)]
         for number, name, type_, *_ in self.rows(" UNION ALL ".join(each)) if each else ():
-            found[number].append((name, type_))
-        return found
+            described[number].append((name, type_))
+        return described
 
     def noted(self, target: exp.Table) -> list[str]:
         """The columns of a table that have comments."""

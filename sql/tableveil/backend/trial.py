@@ -71,8 +71,8 @@ class Trials:
         while not self._free.acquire(timeout=_SECONDS_BETWEEN_LOOKS):
             control.raise_if_stopped()
             if time.monotonic() > deadline:
-                found = f"{AT_ONCE} statements that are being looked at, as many as the server takes"
-                raise BusyError.of("TOO_MANY_CALLS", "source_query", found, "a free place", "Try again in a moment.")
+                actual = f"{AT_ONCE} statements that are being looked at, as many as the server takes"
+                raise BusyError.of("TOO_MANY_CALLS", "source_query", actual, "a free place", "Try again in a moment.")
         try:
             answer = _answer(request, control)
         finally:

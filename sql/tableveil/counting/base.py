@@ -101,7 +101,9 @@ class BaseHistogram:
     @property
     def aggregated_columns(self) -> tuple[tuple[int, AggregatedColumn], ...]:
         """The aggregated columns, each with its position among `counted`."""
-        return tuple((len(self.sensitive) + j, found.values) for j, found in enumerate(self.aggregated))
+        return tuple(
+            (len(self.sensitive) + j, aggregated_column.values) for j, aggregated_column in enumerate(self.aggregated)
+        )
 
     @property
     def combinations(self) -> int:
@@ -193,12 +195,12 @@ def _counted(
         levels.append(_single_level(earlier.known.combinations))
         codes.append(code)
     if values is not None:
-        known = values.counted if isinstance(values, AggregatedDictionary) else values.values
+        counted_values = values.counted if isinstance(values, AggregatedDictionary) else values.values
         if isinstance(values, JointDictionary | PairsDictionary):
             packed, code = _joined_jointly(packed, values, "source", "v")
         else:
             packed, code = joined_value(packed, values, "source", "v")
-        levels.append(_single_level(len(known.counts), known.null_code))
+        levels.append(_single_level(len(counted_values.counts), counted_values.null_code))
         codes.append(code)
     layout = KeyLayout.of([len(attribute.groups[0]) for attribute in levels])
     counted = counted_keys(packed, codes, layout)
@@ -321,8 +323,8 @@ def _joined_jointly(
     query: exp.Select, dictionary: JointDictionary | PairsDictionary, of: str, as_: str
 ) -> tuple[exp.Select, exp.Expr]:
     same = conjunction(
-        exp.NullSafeEQ(this=column(found.name, of), expression=column(f"v{j}", as_))
-        for j, found in enumerate(dictionary.columns)
+        exp.NullSafeEQ(this=column(source_column.name, of), expression=column(f"v{j}", as_))
+        for j, source_column in enumerate(dictionary.columns)
     )
     return query.join(table(dictionary.table_name, alias=as_), on=same), column("code", as_)
 

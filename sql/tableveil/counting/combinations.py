@@ -13,10 +13,10 @@ from tableveil.game.combinations import Combinations
 def read_combinations(session: Session, base: BaseHistogram) -> Combinations:
     """All combinations that are not withheld, in the order of their codes."""
     codes = base.histogram.columns
-    found = session.arrays(merged(base).order_by(*map(column, codes)))
-    records = found["n"].astype(np.int64)
-    people = records if base.population is None else found["population"].astype(np.int64)
-    return Combinations(base.histogram.levels, tuple(found[name].astype(np.int32) for name in codes), records, people)
+    arrays = session.arrays(merged(base).order_by(*map(column, codes)))
+    records = arrays["n"].astype(np.int64)
+    people = records if base.population is None else arrays["population"].astype(np.int64)
+    return Combinations(base.histogram.levels, tuple(arrays[name].astype(np.int32) for name in codes), records, people)
 
 
 def merged(base: BaseHistogram) -> exp.Select:

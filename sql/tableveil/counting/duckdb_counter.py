@@ -131,12 +131,12 @@ class DuckDBCounter:
 
     def values_at(self, transformation: Transformation, attribute: int) -> ClassValues:
         """The values of a sensitive column in all classes at the transformation."""
-        known = self._last_values.get(attribute)
-        if known is None or known[0] != transformation:
+        remembered = self._last_values.get(attribute)
+        if remembered is None or remembered[0] != transformation:
             by_value = self._other(self._base.by_value[attribute]).classes((*transformation, 0))
-            known = (transformation, class_values(by_value))
-            self._last_values[attribute] = known
-        return known[1]
+            remembered = (transformation, class_values(by_value))
+            self._last_values[attribute] = remembered
+        return remembered[1]
 
     def population_of(self, classes: EquivalenceClasses) -> PopulationCounts:
         """The population's records in all classes at a transformation."""

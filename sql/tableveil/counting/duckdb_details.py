@@ -50,12 +50,12 @@ class DuckDBDetails:
 
     def values(self, attribute: int) -> ClassValues:
         """The values of a sensitive column."""
-        found = self._source.values_at(self._classes.at, attribute)
+        by_value = self._source.values_at(self._classes.at, attribute)
         if self._chosen is None:
-            return found
-        within = self._chosen[found.classes]
+            return by_value
+        within = self._chosen[by_value.classes]
         renumbered = np.cumsum(self._chosen) - 1
-        return ClassValues(renumbered[found.classes[within]], found.values[within], found.counts[within])
+        return ClassValues(renumbered[by_value.classes[within]], by_value.values[within], by_value.counts[within])
 
     def population(self) -> NDArray[np.int64]:
         """Per class, the population's records."""

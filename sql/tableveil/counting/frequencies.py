@@ -93,7 +93,7 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
         )
     values = tuple(_distinct_values(session, analyzed, j) for j in range(len(analyzed.quasi_identifiers)))
     # Powers of two, so that shifts take codes out of keys: dividing takes three times as long.
-    layout = KeyLayout.of([1 << max(known.codes - 1, 0).bit_length() for known in values])
+    layout = KeyLayout.of([1 << max(held_value.codes - 1, 0).bit_length() for held_value in values])
     keys = _keys(analyzed.source.table("source"), values, layout)
     if analyzed.weight is not None:
         keys = keys.select(alias(cast(column(analyzed.weight.name, "source"), "DOUBLE"), "weight"))
@@ -108,10 +108,10 @@ def count_frequencies(session: WarehouseSession, analyzed: Analyzed) -> CountedF
         people = _people(session, combinations, _keys(population, values, layout))
     frequencies = Frequencies(
         codes=tuple(
-            _codes(layout, combinations.words, j).astype(np.min_scalar_type(max(known.codes - 1, 0)))
-            for j, known in enumerate(values)
+            _codes(layout, combinations.words, j).astype(np.min_scalar_type(max(held_value.codes - 1, 0)))
+            for j, held_value in enumerate(values)
         ),
-        values=tuple(known.codes for known in values),
+        values=tuple(held_value.codes for held_value in values),
         records=combinations.records,
         people=people,
         weights=combinations.weights,
@@ -133,15 +133,15 @@ def _by_sorting(session: WarehouseSession, keys: exp.Select, weighted: bool) -> 
     if weighted:
         # Moving weights along with keys is slower in numpy than in the database, which sorts on all cores.
         keys = exp.select("*").from_(keys.subquery("packed")).order_by(column("w0"))
-    found = session.arrays(keys)
-    word = found["w0"].astype(np.int64, copy=False)
+    arrays = session.arrays(keys)
+    word = arrays["w0"].astype(np.int64, copy=False)
     if not weighted:
         word = np.sort(word)
     starts = np.flatnonzero(np.concatenate(([True], word[1:] != word[:-1]))) if len(word) else np.zeros(0, np.int64)
     records = np.diff(np.append(starts, len(word))).astype(np.int64)
     weights = None
     if weighted:
-        weights = np.add.reduceat(found["weight"], starts) if len(starts) else np.zeros(0)
+        weights = np.add.reduceat(arrays["weight"], starts) if len(starts) else np.zeros(0)
     return _Combinations((word[starts],), records, weights)
 
 
@@ -157,8 +157,8 @@ def _by_grouping(session: WarehouseSession, keys: exp.Select, layout: KeyLayout,
     if weighted:
         measured.append(alias(exp.Sum(this=column("weight")), "weight"))
     query = exp.select(*words, *measured).from_(keys.subquery("packed")).group_by(*words).limit(MOST_COMBINATIONS + 1)
-    found = session.embedded.arrays(exp.select("*").from_(collected(session, "risk_counted", query)))
-    if len(found["n"]) > MOST_COMBINATIONS:
+    arrays = session.embedded.arrays(exp.select("*").from_(collected(session, "risk_counted", query)))
+    if len(arrays["n"]) > MOST_COMBINATIONS:
         raise InvalidError.of(
             "TOO_MANY_COMBINATIONS",
             "quasi_identifiers",
@@ -166,8 +166,8 @@ def _by_grouping(session: WarehouseSession, keys: exp.Select, layout: KeyLayout,
             "as many at most",
             "Leave out columns that tell nearly everybody apart, or analyze a sample of the rows.",
         )
-    read = tuple(found[f"w{word}"].astype(np.int64, copy=False) for word in range(layout.words))
-    return _Combinations(read, found["n"].astype(np.int64), found.get("weight"))
+    read = tuple(arrays[f"w{word}"].astype(np.int64, copy=False) for word in range(layout.words))
+    return _Combinations(read, arrays["n"].astype(np.int64), arrays.get("weight"))
 
 
 def _people(session: WarehouseSession, combinations: _Combinations, keys: exp.Select) -> NDArray[np.int64]:
@@ -185,8 +185,8 @@ def _people(session: WarehouseSession, combinations: _Combinations, keys: exp.Se
     )
     people = np.zeros(len(combinations.records), np.int64)
     with session.embedded.relation("known_combinations", pa.table(arrays)):
-        found = session.embedded.arrays(query)
-    people[found["position"]] = found["n"]
+        counted_arrays = session.embedded.arrays(query)
+    people[counted_arrays["position"]] = counted_arrays["n"]
     return people
 
 
@@ -197,20 +197,20 @@ def write_frequencies(
 
     A measure with the name of a column of the table gets underscores.
     """
-    names = {known.column.name.casefold() for known in counted.values}
+    names = {held_value.column.name.casefold() for held_value in counted.values}
     arrays = {f"c{j}": pa.array(codes) for j, codes in enumerate(counted.frequencies.codes)}
     arrays |= {f"m{i}": pa.array(array) for i, array in enumerate(measures.values())}
     query = exp.select(
         # Not as an ENUM, whose type the owner may drop.
         *(
-            alias(cast(column("value", f"d{j}"), known.column.released_type), known.column.name)
-            for j, known in enumerate(counted.values)
+            alias(cast(column("value", f"d{j}"), held_value.column.released_type), held_value.column.name)
+            for j, held_value in enumerate(counted.values)
         ),
         *(alias(column(f"m{i}", "frequencies"), _free(name, names)) for i, name in enumerate(measures)),
     ).from_(exp.Table(this=identifier("frequencies")))
-    for j, known in enumerate(counted.values):
+    for j, held_value in enumerate(counted.values):
         same = exp.EQ(this=column(f"c{j}", "frequencies"), expression=column("code", f"d{j}"))
-        query = query.join(table(known.table_name, alias=f"d{j}"), on=same)
+        query = query.join(table(held_value.table_name, alias=f"d{j}"), on=same)
     with session.relation("frequencies", pa.table(arrays)):
         session.execute(create_table(target, query))
 
@@ -222,12 +222,12 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: int) -> DistinctValues:
-    found = analyzed.quasi_identifiers[position]
+    read_identifier = analyzed.quasi_identifiers[position]
     name = f"risk_values_{position}"
-    value = alias(column(found.name), "value")
+    value = alias(column(read_identifier.name), "value")
     distinct = exp.select(value).distinct().from_(analyzed.source.table())
     # Grouping leaves open which sign a zero has.
-    shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
+    shown = in_one_spelling(column("value")) if read_identifier.kind is ValueKind.FLOAT else column("value")
     code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
     query = exp.select(alias(shown, "value"), alias(code, "code")).from_(collected(session, "risk_distinct", distinct))
     session.embedded.stage(name, query)
@@ -235,21 +235,21 @@ def _distinct_values(session: WarehouseSession, analyzed: Analyzed, position: in
     codes, present = session.embedded.row(
         exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
     )
-    return DistinctValues(found, name, codes, codes - 1 if present < codes else None)
+    return DistinctValues(read_identifier, name, codes, codes - 1 if present < codes else None)
 
 
 def _keys(rows: exp.Expr, values: Sequence[DistinctValues], layout: KeyLayout) -> exp.Select:
     """The key of each of the rows, which have the alias `source`: words `w0`, `w1`, …; NULL for unknown values."""
     query = exp.select().from_(rows)
     words: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
-    for j, known in enumerate(values):
-        value = column(known.column.name, "source")
+    for j, held_value in enumerate(values):
+        value = column(held_value.column.name, "source")
         same = exp.EQ(this=value, expression=column("value", f"d{j}"))
-        query = query.join(table(known.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        query = query.join(table(held_value.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
         code: exp.Expr = column("code", f"d{j}")
-        if known.null_code is not None:
+        if held_value.null_code is not None:
             # NULL equals nothing.
-            is_null = exp.If(this=value.copy().is_(exp.null()), true=number(known.null_code))
+            is_null = exp.If(this=value.copy().is_(exp.null()), true=number(held_value.null_code))
             code = exp.Case(ifs=[is_null], default=code)
         words[layout.word[j]].append(exp.Mul(this=code, expression=number(layout.stride[j])))
     return query.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(words)))

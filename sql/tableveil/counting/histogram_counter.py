@@ -127,22 +127,24 @@ class HistogramCounter:
             assert source.table_name is not None
             return self._tables.count_part(source.table_name, source.at, transformation, size, (attribute, part))
 
-        found = count_parts(self._records(attribute, transformation[attribute]), most, count)
-        if found is None:
+        parts = count_parts(self._records(attribute, transformation[attribute]), most, count)
+        if parts is None:
             return False
         self._checks += 1
         self._in_numpy += in_numpy
         source.used = self._checks
-        share = found.rows / max(source.rows, 1)
-        source.counted(transformation, int(found.classes / share) if share else 0, share)
+        share = parts.rows / max(source.rows, 1)
+        source.counted(transformation, int(parts.classes / share) if share else 0, share)
         if not in_numpy:
-            self._counted_in_table(source, found.rows, self._clock() - started)
+            self._counted_in_table(source, parts.rows, self._clock() - started)
         return True
 
     def _records(self, attribute: int, level: int) -> NDArray[np.int64]:
         """Records per group of a quasi-identifier."""
-        known = self._levels[attribute]
-        return np.bincount(known.groups[level], self._marginal(attribute), len(known.leaves[level])).astype(np.int64)
+        at_levels = self._levels[attribute]
+        return np.bincount(at_levels.groups[level], self._marginal(attribute), len(at_levels.leaves[level])).astype(
+            np.int64
+        )
 
     def _marginal(self, attribute: int) -> NDArray[np.int64]:
         """Records per code of a quasi-identifier."""

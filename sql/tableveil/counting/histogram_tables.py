@@ -38,9 +38,9 @@ class HistogramTables:
         layout = self._layout(transformation)
         grouped = self._grouped(name, at, transformation, layout)
         # DuckDB's order changes from run to run, and with it the last digits of sums of floats over classes.
-        found = self._session.arrays(grouped.order_by(*(number(word + 1) for word in range(layout.words))))
-        words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
-        return EquivalenceClasses(layout, words, found["n"].astype(np.int64), transformation)
+        arrays = self._session.arrays(grouped.order_by(*(number(word + 1) for word in range(layout.words))))
+        words = tuple(arrays[f"w{word}"].astype(np.int64) for word in range(layout.words))
+        return EquivalenceClasses(layout, words, arrays["n"].astype(np.int64), transformation)
 
     def count_part(
         self,
@@ -65,8 +65,8 @@ class HistogramTables:
             this=exp.Sum(this=n), expression=exp.Where(this=exp.LT(this=n.copy(), expression=number(size)))
         )
         totals = [cast(exp.Sum(this=column("of")), "BIGINT"), exp.Count(this=exp.Star()), cast(small, "BIGINT")]
-        found = self._session.row(exp.select(*totals).from_(counted.subquery("counted")))
-        return PartCount(*(int(total or 0) for total in found))
+        row = self._session.row(exp.select(*totals).from_(counted.subquery("counted")))
+        return PartCount(*(int(total or 0) for total in row))
 
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
         """An estimate of the number of classes at the transformation, in less than half of the time of counting."""
@@ -96,16 +96,16 @@ class HistogramTables:
     def columns(self, name: str) -> tuple[list[NDArray[np.integer[Any]]], NDArray[np.int64]]:
         """The whole table: the groups of each quasi-identifier, and `n`."""
         names = [f"c{j}" for j in range(len(self._levels))]
-        found = self._session.arrays(exp.select(*map(column, names), column("n")).from_(table(name)))
-        return [found[name] for name in names], found["n"].astype(np.int64)
+        arrays = self._session.arrays(exp.select(*map(column, names), column("n")).from_(table(name)))
+        return [arrays[name] for name in names], arrays["n"].astype(np.int64)
 
     def marginal(self, name: str, attribute: int) -> NDArray[np.int64]:
         """Records per code of a quasi-identifier, from a table at level 0."""
         total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records")
         query = exp.select(alias(column(f"c{attribute}"), "code"), total).from_(table(name))
-        found = self._session.arrays(query.group_by(column(f"c{attribute}")))
+        arrays = self._session.arrays(query.group_by(column(f"c{attribute}")))
         counts = np.zeros(len(self._levels[attribute].groups[0]), np.int64)
-        counts[found["code"]] = found["records"]
+        counts[arrays["code"]] = arrays["records"]
         return counts
 
     def _layout(self, transformation: Transformation) -> KeyLayout:

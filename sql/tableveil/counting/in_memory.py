@@ -28,8 +28,8 @@ def combination_rows(session: Session, base: BaseHistogram) -> CombinationRows:
     combinations = read_combinations(session, base)
     of_source = np.flatnonzero(combinations.records)
     sensitive = tuple(
-        (known, _sensitive_rows(session, histogram, of_source))
-        for known, histogram in zip(base.counted, base.by_value, strict=True)
+        (values, _sensitive_rows(session, histogram, of_source))
+        for values, histogram in zip(base.counted, base.by_value, strict=True)
     )
     return CombinationRows(combinations, sensitive)
 
@@ -39,18 +39,18 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
     names = base.histogram.columns
     rows = merged(base)
     # Rows of values are found by their order.
-    found = session.arrays(rows.order_by(*map(column, names)) if base.by_value else rows)
-    counts = found["n"].astype(np.int64)
-    population = None if base.population is None else found["population"].astype(np.int64)
+    arrays = session.arrays(rows.order_by(*map(column, names)) if base.by_value else rows)
+    counts = arrays["n"].astype(np.int64)
+    population = None if base.population is None else arrays["population"].astype(np.int64)
     of_source = np.flatnonzero(counts)
     return NumpyCounter(
         base.histogram.levels,
-        [found[name] for name in names],
+        [arrays[name] for name in names],
         counts,
         base.withheld,
         sensitive=[
-            (known, _sensitive_rows(session, histogram, of_source))
-            for known, histogram in zip(base.counted, base.by_value, strict=True)
+            (values, _sensitive_rows(session, histogram, of_source))
+            for values, histogram in zip(base.counted, base.by_value, strict=True)
         ],
         population=population,
         outside=0 if population is None else (base.population_records or 0) - int(population.sum()),
@@ -59,9 +59,9 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
 
 def _sensitive_rows(session: Session, by_value: Histogram, of_source: NDArray[np.intp]) -> SensitiveRows:
     """The values of the rows, of which those in `of_source` have records of the source; all in the order of codes."""
-    found = session.arrays(by_value.searchable().select(*map(column, by_value.columns), column("n")))
+    arrays = session.arrays(by_value.searchable().select(*map(column, by_value.columns), column("n")))
     radices = [len(levels.groups[0]) for levels in by_value.levels]
-    words, counts = _ascending(radices, [found[name] for name in by_value.columns], found["n"].astype(np.int64))
+    words, counts = _ascending(radices, [arrays[name] for name in by_value.columns], arrays["n"].astype(np.int64))
     # The value's code is the last part of the last word.
     combinations, values = np.divmod(words[-1], max(radices[-1], 1))
     differs = np.zeros(len(counts), np.bool_)

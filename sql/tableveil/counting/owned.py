@@ -28,7 +28,7 @@ def count_people(session: WarehouseSession, analyzed: Analyzed) -> tuple[int, in
 def owned_classes(session: WarehouseSession, analyzed: Analyzed, columns: Sequence[Column]) -> OwnedClasses:
     """The classes by some of the analyzed columns, in which NULL is a value; every record has a person."""
     names = [f"q{j}" for j in range(len(columns))]
-    values = [alias(_value(found), name) for found, name in zip(columns, names, strict=True)]
+    values = [alias(_value(source_column), name) for source_column, name in zip(columns, names, strict=True)]
     owners = exp.select(*values, alias(exp.Count(this=exp.Star()), "n")).from_(analyzed.source.table())
     owners = owners.group_by(*(number(j + 1) for j in range(len(columns))), column(_person(analyzed).name))
     measured = {
@@ -40,8 +40,8 @@ def owned_classes(session: WarehouseSession, analyzed: Analyzed, columns: Sequen
     classes = classes.from_(owners.subquery("owners")).group_by(*map(column, names))
     kinds = exp.select(*map(column, measured), alias(exp.Count(this=exp.Star()), "classes"))
     kinds = kinds.from_(classes.subquery("classes")).group_by(*map(column, measured))
-    found = session.arrays(kinds)
-    sizes, people, most, numbers = (found[name].astype(np.int64) for name in (*measured, "classes"))
+    source_column = session.arrays(kinds)
+    sizes, people, most, numbers = (source_column[name].astype(np.int64) for name in (*measured, "classes"))
     return OwnedClasses(sizes, people, most, numbers)
 
 

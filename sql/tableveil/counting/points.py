@@ -43,10 +43,10 @@ def read_points(
         codes.append(code)
     layout = KeyLayout.of([len(dictionary.values.counts) for dictionary in dictionaries])
     words = [column(f"w{word}") for word in range(layout.words)]
-    found = session.arrays(counted_keys(rows, codes, layout).order_by(*words))
-    keys = tuple(found[f"w{word}"] for word in range(layout.words))
+    arrays = session.arrays(counted_keys(rows, codes, layout).order_by(*words))
+    keys = tuple(arrays[f"w{word}"] for word in range(layout.words))
     read = tuple(layout.unpack(keys, j).astype(np.int32) for j in range(len(dictionaries)))
-    values = {found.column.name: position for position, found in enumerate(sensitive, start=len(aggregated))}
+    values = {arrays.column.name: position for position, arrays in enumerate(sensitive, start=len(aggregated))}
     owned = []
     for of_column in pairs:
         position = values[of_column.values.column]
@@ -55,7 +55,7 @@ def read_points(
     return Points(
         columns=tuple(dictionary.values for dictionary in aggregated),
         codes=read[: len(aggregated)],
-        counts=found["n"].astype(np.int64),
+        counts=arrays["n"].astype(np.int64),
         sensitive=(*read[len(aggregated) :], *owned),
         people=None if people is None else read[-1],
     )

@@ -128,8 +128,8 @@ def _values(
     assert aggregation is not None
     counts = _array(session, table_name, column("n")).astype(np.int64)
     if aggregation.scale is Scale.NUMERIC:
-        found, coded, faults = _numeric(session, aggregation, source_column, table_name, f"{field}.aggregation")
-        values = AggregatedColumn(attribute.column, aggregation, counts, found, coded=coded, weight=attribute.weight)
+        numbers, coded, faults = _numeric(session, aggregation, source_column, table_name, f"{field}.aggregation")
+        values = AggregatedColumn(attribute.column, aggregation, counts, numbers, coded=coded, weight=attribute.weight)
         return (None, faults) if faults else (values, [])
     levels = None
     if aggregation.scale is Scale.NOMINAL:
@@ -150,12 +150,12 @@ def _numeric(
 ) -> tuple[NDArray[np.float64], tuple[float, float], list[Fault]]:
     """The positions after coding, the positions of the codings, and all faults."""
     coded, faults = positions.read_codings(session, aggregation, source_column, field)
-    found = _array(session, table_name, positions.position_of(column("value"), source_column.kind))
-    faults += positions.check_positions(aggregation, source_column, found, field)
+    numbers = _array(session, table_name, positions.position_of(column("value"), source_column.kind))
+    faults += positions.check_positions(aggregation, source_column, numbers, field)
     if not faults:
-        found = np.clip(found, *coded)
-        faults += positions.check_function(aggregation, source_column, found, field)
-    return found, coded, faults
+        numbers = np.clip(numbers, *coded)
+        faults += positions.check_function(aggregation, source_column, numbers, field)
+    return numbers, coded, faults
 
 
 def _array(session: Session, table_name: str, expression: exp.Expr) -> NDArray[np.float64]:
@@ -173,6 +173,6 @@ def _check_one_meaning(
     if same is None:
         return []
     name = shortened(source_column.name)
-    found = f"a label of {name} that stands for different values at the levels {same[0]} and {same[1]}"
+    actual = f"a label of {name} that stands for different values at the levels {same[0]} and {same[1]}"
     expected = "labels that stand for the same values at whichever level, because of COMMON_LABEL"
-    return [Fault(field, found, expected, "Rename the label at one of them.")]
+    return [Fault(field, actual, expected, "Rename the label at one of them.")]

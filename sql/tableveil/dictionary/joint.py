@@ -46,7 +46,7 @@ def build_joint(
     `number_` distinguishes the dictionaries of a job, `field` is the policy's field that names the class.
     """
     names = [f"v{j}" for j in range(len(columns))]
-    values = [alias(_value(found), name) for found, name in zip(columns, names, strict=True)]
+    values = [alias(_value(source_column), name) for source_column, name in zip(columns, names, strict=True)]
     counted = exp.select(*values, alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
     counted = counted.group_by(*(number(j + 1) for j in range(len(columns))))
     ranks = {"code": names, "features": names[:-1], "class": names[-1:]}
@@ -55,14 +55,16 @@ def build_joint(
     session.embedded.stage(table_name, query.from_(collected(session, "counted", counted)))
     session.lend(table_name)
     read = exp.select(*(column(name) for name in (*ranks, "n"))).from_(table(table_name)).order_by(column("code"))
-    found = session.embedded.arrays(read)
-    counts, classes = found["n"].astype(np.int64), found["class"].astype(np.int64)
+    source_column = session.embedded.arrays(read)
+    counts, classes = source_column["n"].astype(np.int64), source_column["class"].astype(np.int64)
     faults = _check_classes(columns[-1], int(classes.max(initial=-1)) + 1, int(counts.sum()), field)
     if faults:
         return None, faults
     # Combinations have no name of their own.
-    told = SensitiveColumn("", counts, protected=False)
-    return JointDictionary(columns, table_name, told, found["features"].astype(np.int64), classes), []
+    sensitive_column = SensitiveColumn("", counts, protected=False)
+    return JointDictionary(
+        columns, table_name, sensitive_column, source_column["features"].astype(np.int64), classes
+    ), []
 
 
 def _value(found: Column) -> exp.Expr:
@@ -80,6 +82,6 @@ def _rank(names: Sequence[str], as_: str) -> exp.Expr:
 def _check_classes(class_: Column, values: int, records: int, field: str) -> list[Fault]:
     if values <= FEW_CLASSES or (values <= MOST_CLASSES and 2 * values <= records):
         return []
-    found = f"{shortened(class_.name)}, which has {values} values in {records} records"
+    actual = f"{shortened(class_.name)}, which has {values} values in {records} records"
     expected = f"a column of at most {MOST_CLASSES} values, of which most records share theirs with others"
-    return [Fault(field, found, expected, "Take a column with a few values, or make one in a view of the source.")]
+    return [Fault(field, actual, expected, "Take a column with a few values, or make one in a view of the source.")]

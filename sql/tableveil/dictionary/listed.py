@@ -104,7 +104,10 @@ def _table_levels(
     reference, faults = find_table(session, wanted, f"{field}.table")
     if reference is None:
         return None, faults
-    names = [found.name if isinstance(found, Column) else found[0] for found in columns_of(session, reference)]
+    names = [
+        source_column.name if isinstance(source_column, Column) else source_column[0]
+        for source_column in columns_of(session, reference)
+    ]
     hint = Nearest(names)
     unknown = [
         Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", hint(name))
@@ -124,13 +127,16 @@ def _zip_levels(
     reference, faults = find_table(session, wanted, f"{field}.population")
     if reference is None:
         return None, faults
-    found = {known.name if isinstance(known, Column) else known[0]: known for known in columns_of(session, reference)}
+    types = {
+        source_column.name if isinstance(source_column, Column) else source_column[0]: source_column
+        for source_column in columns_of(session, reference)
+    }
     columns = {"zip_column": definition.zip_column, "population_column": definition.population_column}
     for name, wanted_name in columns.items():
-        if wanted_name not in found:
+        if wanted_name not in types:
             expected = f"a column of {shortened(reference.table)}"
-            faults.append(Fault(f"{field}.{name}", shortened(wanted_name), expected, nearest(wanted_name, found)))
-    people = found.get(definition.population_column)
+            faults.append(Fault(f"{field}.{name}", shortened(wanted_name), expected, nearest(wanted_name, types)))
+    people = types.get(definition.population_column)
     if people is not None and not (isinstance(people, Column) and people.kind is ValueKind.INTEGER):
         type_ = people.type if isinstance(people, Column) else people[1]
         shown = f"{shortened(definition.population_column)} of type {shown_type(type_)}"

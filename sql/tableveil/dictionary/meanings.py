@@ -22,8 +22,8 @@ def ambiguous_levels(levels: AttributeLevels, texts: Sequence[str | None], among
             # NULL is no text; below the top it stands for itself alone.
             if label is None:
                 continue
-            known, at = meanings.setdefault(label, (signature, level))
-            if known != signature:
+            earlier, at = meanings.setdefault(label, (signature, level))
+            if earlier != signature:
                 return at, level
     return None
 

@@ -49,8 +49,8 @@ def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fau
     fitting = {OrderBy.NUMBER: _NUMERIC, OrderBy.DATE: _TEMPORAL}.get(order.by)
     if fitting is None or source_column.kind in (ValueKind.TEXT, *fitting):
         return []
-    found = f"{order.by} for {shortened(source_column.name)}, a column of type {shown_type(source_column.type)}"
-    return [Fault(f"{field}.by", found, "text, or a type of that kind", "TYPE orders values as their type does.")]
+    actual = f"{order.by} for {shortened(source_column.name)}, a column of type {shown_type(source_column.type)}"
+    return [Fault(f"{field}.by", actual, "text, or a type of that kind", "TYPE orders values as their type does.")]
 
 
 def place_values(
@@ -102,9 +102,9 @@ def check_places(session: Session, placed: str, attribute: AttributePolicy, fiel
         return []
     values = f"{count:,} {'value' if count == 1 else 'values'} of {name}"
     if order.values:
-        found = f"{values} that {'is' if count == 1 else 'are'} not listed"
+        actual = f"{values} that {'is' if count == 1 else 'are'} not listed"
         hint = f"Add them where they belong, as the text DuckDB casts them to. {SEE_VALUES}"
-        return [Fault(f"{field}.values", found, "all values that occur", hint)]
+        return [Fault(f"{field}.values", actual, "all values that occur", hint)]
     form = "numbers such as -1.5" if order.by is OrderBy.NUMBER else "dates as YYYY-MM-DD"
     hint = f"Correct them, or list the order in values. {SEE_VALUES}"
     return [Fault(f"{field}.by", f"{values} that {'is' if count == 1 else 'are'} none", form, hint)]
@@ -124,9 +124,9 @@ def check_distinct(session: Session, placed: str, attribute: AttributePolicy, fi
     count = session.value(exp.select(exp.Sum(this=column("texts"))).from_(shared.subquery("shared")))
     if not count:
         return []
-    found = f"{count} values of {shortened(attribute.column)} that are the same number of 64 bits as others"
+    actual = f"{count} values of {shortened(attribute.column)} that are the same number of 64 bits as others"
     hint = f"Write each number in one way, or list the order in values. {SEE_VALUES}"
-    return [Fault(f"{field}.by", found, "numbers that differ", hint)]
+    return [Fault(f"{field}.by", actual, "numbers that differ", hint)]
 
 
 def write_codes(session: Session, table_name: str, placed: str) -> None:

@@ -34,7 +34,7 @@ def build_pairs(
 ) -> PairsDictionary:
     """The dictionary of the pairs in the source; `number_` distinguishes those of a job."""
     columns = (people.column, sensitive.column)
-    names = [alias(column(found.name), f"v{j}") for j, found in enumerate(columns)]
+    names = [alias(column(source_column.name), f"v{j}") for j, source_column in enumerate(columns)]
     counted = exp.select(*names, alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
     counted = counted.group_by(number(1), number(2))
     rows = "counted_pairs"
@@ -59,17 +59,19 @@ def build_pairs(
     )
     table_name = f"pairs_{number_}"
     shared = _shared(sensitive.values)
-    known = pa.table({"code": np.arange(len(shared)), "shared": shared})
-    with session.embedded.relation("shared_codes", known):
+    shares = pa.table({"code": np.arange(len(shared)), "shared": shared})
+    with session.embedded.relation("shared_codes", shares):
         session.embedded.stage(table_name, query)
     session.lend(table_name)
     total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
     keys = [column(name) for name in ("code", "person", "value")]
-    found = session.embedded.arrays(
+    source_column = session.embedded.arrays(
         exp.select(*keys, total).from_(table(table_name)).group_by(*keys).order_by(column("code"))
     )
-    owned = PersonValues(found["person"].astype(np.int64), found["value"].astype(np.int64))
-    values = SensitiveColumn(sensitive.attribute.column, found["n"].astype(np.int64), protected=False, owned=owned)
+    owned = PersonValues(source_column["person"].astype(np.int64), source_column["value"].astype(np.int64))
+    values = SensitiveColumn(
+        sensitive.attribute.column, source_column["n"].astype(np.int64), protected=False, owned=owned
+    )
     return PairsDictionary(columns, table_name, values)
 
 
@@ -80,8 +82,8 @@ def pair_codes(
     owned, shared = pairs.values.owned, _shared(sensitive.values)
     assert owned is not None, "pairs have owners"
     span = len(shared) + 1
-    known = owned.people * span + owned.values + 1
-    return known.searchsorted(people.astype(np.int64) * span + shared[values] + 1).astype(np.int32)
+    keys = owned.people * span + owned.values + 1
+    return keys.searchsorted(people.astype(np.int64) * span + shared[values] + 1).astype(np.int32)
 
 
 def _shared(values: SensitiveColumn) -> NDArray[np.int64]:

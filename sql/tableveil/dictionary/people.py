@@ -40,6 +40,6 @@ def build_people(session: WarehouseSession, source: Source, person: str, *, orde
     records = records.from_(source.table()).group_by(number(1))
     session.embedded.stage(table_name, numbered.from_(collected(session, "counted_people", records)))
     session.lend(table_name)
-    found = session.embedded.arrays(exp.select(column("n")).from_(table(table_name)).order_by(column("code")))
-    values = SensitiveColumn("", found["n"].astype(np.int64), protected=False, people=True)
+    arrays = session.embedded.arrays(exp.select(column("n")).from_(table(table_name)).order_by(column("code")))
+    values = SensitiveColumn("", arrays["n"].astype(np.int64), protected=False, people=True)
     return PeopleDictionary(source.column(person), table_name, values)

@@ -61,12 +61,12 @@ def check_kind(aggregation: Aggregation, source_column: Column, field: str) -> l
     """The fault of a column without positions, or without numbers if the aggregate needs numbers."""
     name, kind = shortened(source_column.name), source_column.kind
     if kind not in NOTATIONS:
-        found = f"NUMERIC for {name}, a column of type {shown_type(source_column.type)}"
+        actual = f"NUMERIC for {name}, a column of type {shown_type(source_column.type)}"
         hint = "ORDINAL aggregates values by their order, NOMINAL by a hierarchy."
-        return [Fault(f"{field}.scale", found, "a column of numbers, dates or timestamps", hint)]
+        return [Fault(f"{field}.scale", actual, "a column of numbers, dates or timestamps", hint)]
     if aggregation.function is AggregateFunction.GEOMETRIC_MEAN and kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
-        found = f"GEOMETRIC_MEAN of {name}, a column of type {shown_type(source_column.type)}"
-        return [Fault(f"{field}.function", found, "a column of numbers, because dates have no zero")]
+        actual = f"GEOMETRIC_MEAN of {name}, a column of type {shown_type(source_column.type)}"
+        return [Fault(f"{field}.function", actual, "a column of numbers, because dates have no zero")]
     return []
 
 
@@ -79,8 +79,8 @@ def read_codings(
     for name in positions:
         coding: str = getattr(aggregation, name)
         if coding:
-            position, found = _read_coding(session, coding, source_column, f"{field}.{name}")
-            faults += found
+            position, unfit = _read_coding(session, coding, source_column, f"{field}.{name}")
+            faults += unfit
             positions[name] = math.nan if position is None else position
     bottom, top = positions.values()
     if bottom > top:
@@ -110,8 +110,8 @@ def check_positions(
     finite = np.isfinite(positions)
     strange = int((~finite).sum())
     if strange:
-        found = f"{strange} values of {name} that are infinite or no numbers"
-        yield Fault(f"{field}.scale", found, "finite values", "Make them NULL, or correct them.")
+        actual = f"{strange} values of {name} that are infinite or no numbers"
+        yield Fault(f"{field}.scale", actual, "finite values", "Make them NULL, or correct them.")
     beyond, expected = _beyond(kind, positions[finite])
     if beyond:
         hint = "Correct them, or say ORDINAL: then only their order matters."
@@ -139,20 +139,20 @@ def check_function(
     if aggregation.function is AggregateFunction.GEOMETRIC_MEAN:
         without = int((positions <= 0).sum())
         if without:
-            found = f"GEOMETRIC_MEAN of {name}, which has {without} values that are not above 0"
-            yield Fault(f"{field}.function", found, "values above 0", "Use MEAN, or a bottom_coding above 0.")
+            actual = f"GEOMETRIC_MEAN of {name}, which has {without} values that are not above 0"
+            yield Fault(f"{field}.function", actual, "values above 0", "Use MEAN, or a bottom_coding above 0.")
     if aggregation.grid is not None:
         grid = Fraction(aggregation.grid)
         unit, wording = _UNITS.get(source_column.kind, (grid, ""))
         if grid % unit:
-            found = f"{aggregation.grid} for {name}, a column of type {shown_type(source_column.type)}"
-            yield Fault(f"{field}.grid", found, f"a width in {wording}")
+            actual = f"{aggregation.grid} for {name}, a column of type {shown_type(source_column.type)}"
+            yield Fault(f"{field}.grid", actual, f"a width in {wording}")
         elif len(positions) and np.abs(positions).max() > MOST_STEPS * grid:
-            found = f"{aggregation.grid} for {name}, which is too small for its largest values"
-            yield Fault(f"{field}.grid", found, "at most 2^45 steps from 0 to the largest value", "Use a wider one.")
+            actual = f"{aggregation.grid} for {name}, which is too small for its largest values"
+            yield Fault(f"{field}.grid", actual, "at most 2^45 steps from 0 to the largest value", "Use a wider one.")
         elif _leaves_the_calendar(source_column.kind, grid, positions):
-            found = f"{aggregation.grid} for {name}"
-            yield Fault(f"{field}.grid", found, "a width whose multiples around all values are in the years 1 to 9999")
+            actual = f"{aggregation.grid} for {name}"
+            yield Fault(f"{field}.grid", actual, "a width whose multiples around all values are in the years 1 to 9999")
 
 
 def _leaves_the_calendar(kind: ValueKind, grid: Fraction, positions: NDArray[np.float64]) -> bool:

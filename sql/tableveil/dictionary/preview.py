@@ -105,8 +105,8 @@ def preview_hierarchy(session: WarehouseSession, request: PreviewRequest) -> Pre
         return _alone(request, stored, hierarchy)
     # One transaction, so that NULLs are counted in the rows that the values come from.
     with session.transaction():
-        values, found = _values(session, request.table, request.column)
-    faults += found
+        values, preview_values = _values(session, request.table, request.column)
+    faults += preview_values
     if hierarchy is not None and values is not None:
         attribute = AttributePolicy(request.column, Role.QUASI_IDENTIFIER, request.definition)
         faults += check_fit(attribute, hierarchy, values.column.kind, FIELD)
@@ -143,16 +143,16 @@ def _hierarchy(
 
 
 def _alone(request: PreviewRequest, stored: Stored | None, hierarchy: InlineLevels | RuleHierarchy) -> Preview:
-    found = representatives(hierarchy)
-    if found is None:
+    examples = representatives(hierarchy)
+    if examples is None:
         rule = field_of(request.definition)
         hint = "Name a table and a column: the preview then shows what becomes of the values that are there."
         expected = "a hierarchy whose labels can be listed without values"
         raise InvalidError.of("TABLE_NEEDED", f"{FIELD}.{rule}", "no table to look at", expected, hint)
-    labelled = label_values(hierarchy, found.kind, found.values, found.texts)
-    told = _told(request, stored, labelled, found.texts, np.zeros(len(found.texts), dtype=np.int64), None)
+    labelled = label_values(hierarchy, examples.kind, examples.values, examples.texts)
+    preview = _told(request, stored, labelled, examples.texts, np.zeros(len(examples.texts), dtype=np.int64), None)
     # The representatives of a rule's labels are not all of its values.
-    return told if isinstance(hierarchy, InlineLevels) else replace(told, levels=told.levels[1:])
+    return preview if isinstance(hierarchy, InlineLevels) else replace(preview, levels=preview.levels[1:])
 
 
 def _told(
@@ -172,13 +172,18 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
     if reference is None:
         return None, faults
     columns = columns_of(session, reference)
-    found = next((known for known in columns if isinstance(known, Column) and known.name == name), None)
-    if found is None:
-        other = next((known for known in columns if not isinstance(known, Column) and known[0] == name), None)
+    source_column = next(
+        (each_column for each_column in columns if isinstance(each_column, Column) and each_column.name == name), None
+    )
+    if source_column is None:
+        other = next(
+            (each_column for each_column in columns if not isinstance(each_column, Column) and each_column[0] == name),
+            None,
+        )
         if other is not None:
             shown = f"{shortened(name)} of type {shown_type(other[1])}"
             return None, [Fault("column", shown, "a column of a type that can be released")]
-        names = [known.name if isinstance(known, Column) else known[0] for known in columns]
+        names = [each_column.name if isinstance(each_column, Column) else each_column[0] for each_column in columns]
         return None, [missing_column("column", name, Nearest(names))]
     source = table(reference.table, reference.schema, reference.catalog)
     counted = (
@@ -190,17 +195,17 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
         collected(session, "counted", counted)
     )
     rows = session.embedded.rows(
-        exp.select(readable(found), column("text"), column("row_count"))
+        exp.select(readable(source_column), column("text"), column("row_count"))
         .from_(with_text.subquery("distinct_values"))
         .order_by(exp.Ordered(this=column("value"), nulls_first=False))
     )
     null_rows = sum(count for _, text, count in rows if text is None)
-    known = [row for row in rows if row[1] is not None]
+    each_column = [row for row in rows if row[1] is not None]
     return _Values(
-        column=found,
-        read=[value for value, _, _ in known],
-        texts=[text for _, text, _ in known],
-        rows=np.fromiter((count for _, _, count in known), np.int64, len(known)),
+        column=source_column,
+        read=[value for value, _, _ in each_column],
+        texts=[text for _, text, _ in each_column],
+        rows=np.fromiter((count for _, _, count in each_column), np.int64, len(each_column)),
         null_rows=null_rows,
     ), []
 

@@ -75,11 +75,11 @@ def build_sensitive(
         return None, faults
     session.lend(table_name)
     read = exp.select("n", alias(column("value").is_(exp.null()), "is_null")).from_(table(table_name)).order_by("code")
-    found = embedded.arrays(read)
+    arrays = embedded.arrays(read)
     values = SensitiveColumn(
         column=attribute.column,
-        counts=found["n"].astype(np.int64),
-        null_code=len(found["n"]) - 1 if found["is_null"].any() else None,
+        counts=arrays["n"].astype(np.int64),
+        null_code=len(arrays["n"]) - 1 if arrays["is_null"].any() else None,
         null_first=attribute.order.nulls is NullPosition.FIRST,
         levels=levels,
         spellings=_spellings(embedded, table_name, source_column),
@@ -104,6 +104,6 @@ def _check_nulls(session: Session, placed: str, attribute: AttributePolicy, fiel
     nulls = session.rows(exp.select(column("n")).from_(table(placed)).where(column("value").is_(exp.null())))
     if not nulls:
         return []
-    found = f"{nulls[0][0]} NULLs in {shortened(attribute.column)}"
+    actual = f"{nulls[0][0]} NULLs in {shortened(attribute.column)}"
     hint = "Say FIRST or LAST, so that distances to NULL can be measured."
-    return [Fault(f"{field}.nulls", found, "their place in the order", hint)]
+    return [Fault(f"{field}.nulls", actual, "their place in the order", hint)]

@@ -32,13 +32,13 @@ def surprise(likeness: Likeness, records: int) -> float:
     smaller, larger = sorted((their_records, records))
     in_larger = likeness.mine if records == larger else likeness.theirs
     once = 2 * (in_larger[2] + _UNSEEN) * smaller / larger
-    found = 0.0
+    bits = 0.0
     theirs = likeness.theirs, their_records, likeness.my_density
     mine = likeness.mine, records, likeness.their_density
     for tried, counted, filled in (theirs, mine):
         given = 0.0 if likeness.scale else float(_bits(np.array([counted]))[0])
-        found = max(found, _of_shared(likeness.shared, tried, once, filled) - given)
-    return found
+        bits = max(bits, _of_shared(likeness.shared, tried, once, filled) - given)
+    return bits
 
 
 def _records(sizes: Sizes, records: int, scale: int) -> int:
@@ -65,5 +65,5 @@ def _bits(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     different, index = np.unique(sizes, return_inverse=True)
     # Without scipy, which takes longer to load than a small release takes.
     factorials = np.array([math.lgamma(size + 1) for size in different.tolist()])[index]
-    found: NDArray[np.float64] = (sizes - sizes * np.log(sizes) + factorials) / math.log(2)
-    return found
+    bits: NDArray[np.float64] = (sizes - sizes * np.log(sizes) + factorials) / math.log(2)
+    return bits

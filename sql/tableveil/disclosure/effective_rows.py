@@ -98,12 +98,12 @@ def ordered(released: ReleasedColumn) -> bool:
 def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[int, str]:
     """Stages the rows of the query; returns their number, and the aggregate that counts their records."""
     session, names, records = rows.embedded, [named.alias for named in query.expressions], "count(*)"
-    found: exp.Expr = query.subquery("rows")
+    from_rows: exp.Expr = query.subquery("rows")
     if rows.traits.collects:
         columns = [column(name) for name in names]
-        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(found)
+        counted = exp.select(*columns, alias(exp.Count(this=exp.Star()), "n")).from_(from_rows)
         counted = counted.group_by(*(each.copy() for each in columns))
-        names, found, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
+        names, from_rows, records = [*names, "n"], collected(rows, "effective_collected", counted), "sum(n)::BIGINT"
     class_: exp.Expr = column("class")
     if rows.traits.collects and class_type == HASHED:
         # Hashes of another engine may be below 0.
@@ -111,7 +111,7 @@ def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[
     # Suppressed records are one more class. Only here: no type of Spark's has all hashes of DuckDB's.
     class_ = cast(exp.Coalesce(this=class_, expressions=[number(0)]), class_type)
     others = (column(name) for name in names if name != "class")
-    return session.stage(ROWS, exp.select(alias(class_, "class"), *others).from_(found)), records
+    return session.stage(ROWS, exp.select(alias(class_, "class"), *others).from_(from_rows)), records
 
 
 def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> tuple[CountedColumn, ...]:
@@ -124,10 +124,10 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
         codes = f"effective_codes_{i}" if values <= MOST_CODED else None
         if codes is not None:
             distinct = render(exp.select(alias(value, "hashed")).distinct().from_(rows.copy()))
-            known = session.stage("effective_hashes", distinct)
+            read_hashes = session.stage("effective_hashes", distinct)
             session.stage(
                 codes,
-                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(known)} AS code "
+                f"SELECT hashed, (row_number() OVER (ORDER BY hashed) - 1)::{code_type(read_hashes)} AS code "
                 "FROM effective_hashes",
             )
             session.execute("DROP TABLE temp.main.effective_hashes")

@@ -28,8 +28,8 @@ def class_labels(session: Session, release: Release, columns: Sequence[str]) -> 
     item = check_as_written(session, release, ObjectKind.CLASSES)
     labels = [cast(column(name), "VARCHAR") for name in columns]
     query = exp.select(*labels).from_(table(item.name, release.target_schema, session.catalog))
-    found: list[tuple[Label, ...]] = session.rows(query.order_by(*(label.copy() for label in labels)))
-    return found
+    rows: list[tuple[Label, ...]] = session.rows(query.order_by(*(label.copy() for label in labels)))
+    return rows
 
 
 def check_as_written(session: Session, release: Release, kind: ObjectKind) -> ReleaseObject:
@@ -48,8 +48,8 @@ def check_as_written(session: Session, release: Release, kind: ObjectKind) -> Re
 
 def meanings(session: Session, dictionary: Dictionary, levels: range) -> Mapping[Label, tuple[int, int]]:
     """Per label at these levels the least level that has it, and its group there."""
-    known: dict[Label, tuple[int, int]] = {}
+    by_label: dict[Label, tuple[int, int]] = {}
     for level in reversed(levels):
         labels = dictionary.levels.labels[level - 1] if level else value_texts(session, dictionary)
-        known |= {label: (level, group) for group, label in enumerate(labels)}
-    return known
+        by_label |= {label: (level, group) for group, label in enumerate(labels)}
+    return by_label

@@ -72,9 +72,9 @@ def middles_of(
     read = middle_reader(kind)
     assert read is not None
     low, high = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
-    known = ~np.isnan(values)
-    np.minimum.at(low, levels.groups[level][known], values[known])
-    np.maximum.at(high, levels.groups[level][known], values[known])
+    has_middle = ~np.isnan(values)
+    np.minimum.at(low, levels.groups[level][has_middle], values[has_middle])
+    np.maximum.at(high, levels.groups[level][has_middle], values[has_middle])
     middles = np.full(len(labels), np.nan)
     ranges = []
     for group, label in enumerate(labels):

@@ -64,7 +64,7 @@ class Paired:
         plan = self.plan
         if self.aggregates(name):
             aggregated = plan.recoding.aggregated
-            j = [found.column.name for found in aggregated.dictionaries].index(name)
+            j = [aggregated_column.column.name for aggregated_column in aggregated.dictionaries].index(name)
             dictionary, codes = aggregated.dictionaries[j], self.aggregated[j]
             released = _aggregates(dictionary, aggregated.aggregates[j], self.classes)
             return Feature(name, _as_it_is(dictionary, codes), released)
@@ -73,13 +73,13 @@ class Paired:
 
     def aggregates(self, name: str) -> bool:
         """Whether the column of that name is aggregated."""
-        return name in [found.column.name for found in self.plan.aggregated_columns]
+        return name in [aggregated_column.column.name for aggregated_column in self.plan.aggregated_columns]
 
     def released_at(self, name: str, transformation: Transformation) -> FeatureValues:
         """The values of a column, which must not be aggregated, as a transformation would release them."""
         if name in self.plain:
             return self.plain[name]
-        j = [found.column.name for found in self.plan.dictionaries].index(name)
+        j = [each_dictionary.column.name for each_dictionary in self.plan.dictionaries].index(name)
         dictionary, codes, values = self.plan.dictionaries[j], self.generalized[j], self.values[j]
         return _generalized(dictionary, codes, values, transformation[j])
 
@@ -87,7 +87,10 @@ class Paired:
 def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[str]) -> Paired:
     """Pairs the records of the sample, for the columns of these names, and others that classes need."""
     aggregated = plan.aggregated_columns
-    handled = {*(found.column.name for found in plan.dictionaries), *(found.column.name for found in aggregated)}
+    handled = {
+        *(each_dictionary.column.name for each_dictionary in plan.dictionaries),
+        *(each_dictionary.column.name for each_dictionary in aggregated),
+    }
     return Paired(
         plan=plan,
         generalized=_codes(session, sample, plan.dictionaries),
@@ -108,8 +111,8 @@ def _codes(session: Session, sample: Sample, dictionaries: Sequence[Coded]) -> t
         # NULL is equal to no value.
         null = column(dictionary.column.name, "source").is_(exp.null())
         of_null = number(UNKNOWN if (code := _null_code(dictionary)) is None else code)
-        found = exp.Coalesce(this=column("code", f"d{j}"), expressions=[number(UNKNOWN)])
-        query = query.select(alias(exp.Case(ifs=[exp.If(this=null, true=of_null)], default=found), f"c{j}"))
+        read_code = exp.Coalesce(this=column("code", f"d{j}"), expressions=[number(UNKNOWN)])
+        query = query.select(alias(exp.Case(ifs=[exp.If(this=null, true=of_null)], default=read_code), f"c{j}"))
     arrays = session.arrays(query.order_by(column("position")))
     return tuple(arrays[f"c{j}"].astype(np.int32) for j in range(len(dictionaries)))
 
@@ -165,7 +168,9 @@ def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classe
             return categories(members, [""] * len(values.positions))
         case kinds.CommonLabels():
             assert values.levels is not None, "a common label is one of a hierarchy"
-            found = np.stack([aggregates.levels, aggregates.groups], axis=1)
-            different, label = np.unique(found, axis=0, return_inverse=True)
-            told = [told_labels(values.levels, level)[group] if level else "" for level, group in different.tolist()]
-            return categories(np.append(label.reshape(-1), UNKNOWN)[codes].astype(np.int32), told)
+            levels_and_groups = np.stack([aggregates.levels, aggregates.groups], axis=1)
+            different, label = np.unique(levels_and_groups, axis=0, return_inverse=True)
+            labels_shown = [
+                told_labels(values.levels, level)[group] if level else "" for level, group in different.tolist()
+            ]
+            return categories(np.append(label.reshape(-1), UNKNOWN)[codes].astype(np.int32), labels_shown)

@@ -55,7 +55,7 @@ def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sampl
     The drawn records, and their order, depend on the rows and the seed alone, not on the rows' order.
     """
     whole = source.with_all()
-    names = [found.name for found in whole.columns]
+    names = [source_column.name for source_column in whole.columns]
     drawn, place, hashed, occurrence, position = _free_names(names, "drawn", "place", "hashed", "occurrence", "record")
     values = [column(name) for name in names]
     rows = exp.select(*values, alias(row_hash(number(seed), *(value.copy() for value in values)), hashed))
@@ -88,8 +88,10 @@ def labels_of(session: Session, sample: Sample, name: str) -> SampledLabels:
     ranked = exp.select(alias(code, "code"), alias(column(sample.position), "position")).from_(sample.table())
     codes = session.arrays(ranked.order_by(column("position")))["code"]
     values = exp.select(column(name)).distinct().from_(sample.table()).subquery("distinct_values")
-    found = exp.select(label_text(sample.source.column(name))).from_(values).order_by(*(part.copy() for part in order))
-    return SampledLabels(codes.astype(np.int32), tuple(value for (value,) in session.rows(found)))
+    label_query = (
+        exp.select(label_text(sample.source.column(name))).from_(values).order_by(*(part.copy() for part in order))
+    )
+    return SampledLabels(codes.astype(np.int32), tuple(value for (value,) in session.rows(label_query)))
 
 
 def label_text(found: Column) -> exp.Expr:

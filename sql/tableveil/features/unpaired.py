@@ -54,8 +54,8 @@ def set_beside(
     for name, labels in classes.items():
         beside = _beside(labels, labels_of(session, drawn, name), totals[name])
         both = zip(features, original, released, strict=True)
-        found = tuple(Feature(feature, before, _at(after, beside)) for feature, before, after in both)
-        yield ClassifiedRecords(found, name, labels.codes, labels.names, beside >= 0)
+        paired = tuple(Feature(feature, before, _at(after, beside)) for feature, before, after in both)
+        yield ClassifiedRecords(paired, name, labels.codes, labels.names, beside >= 0)
 
 
 def _totals(session: Session, source: Source, name: str) -> Mapping[str | None, int]:
@@ -85,20 +85,22 @@ def _at(values: FeatureValues, rows: NDArray[np.intp]) -> FeatureValues:
 def _mixed(session: Session, labels: SampledLabels, dictionary: Dictionary, at_levels: range) -> FeatureValues:
     """Labels of several levels: numbers if the groups of every used level follow one another."""
     levels, kind = dictionary.levels, dictionary.column.kind
-    known = meanings(session, dictionary, at_levels)
-    if any(text not in known for text in labels.texts):
-        found = f"labels of {shortened(dictionary.column.name)} that its hierarchy does not have any more"
+    meanings_here = meanings(session, dictionary, at_levels)
+    if any(text not in meanings_here for text in labels.texts):
+        actual = f"labels of {shortened(dictionary.column.name)} that its hierarchy does not have any more"
         raise ConflictError.of(
-            "SOURCE_CHANGED", "release", found, "a release whose hierarchies are as they were", "Release it again."
+            "SOURCE_CHANGED", "release", actual, "a release whose hierarchies are as they were", "Release it again."
         )
-    at = [known[text] for text in labels.texts]
+    at = [meanings_here[text] for text in labels.texts]
     by_level = {level: told_labels(levels, level) for level, _ in at if level}
-    told = [by_level[level][group] if level else text for (level, group), text in zip(at, labels.texts, strict=True)]
+    read_texts = [
+        by_level[level][group] if level else text for (level, group), text in zip(at, labels.texts, strict=True)
+    ]
     values = numbers_of(session, dictionary)
     if values is None:
-        return categories(labels.codes, told)
+        return categories(labels.codes, read_texts)
     numbers = {level: middles_of(levels, level, texts, values, kind) for level, texts in by_level.items()} | {0: values}
     read = [None if (of := numbers[level]) is None else of[group] for level, group in at]
     if None in read:
-        return categories(labels.codes, told)
+        return categories(labels.codes, read_texts)
     return numeric(labels.codes, np.array(read, np.float64))

@@ -58,15 +58,15 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         [releases],
     )
     types = dict(described_table(session, target))
-    known = {name for _, name, of_table in policies if of_table and name is not None}
-    person = _found_column(person_column, sorted(known), list(types))
+    person_columns = {name for _, name, of_table in policies if of_table and name is not None}
+    person = _found_column(person_column, sorted(person_columns), list(types))
     _stage_persons(session, persons, types[person])
     theirs = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
     rows = exp.select("*").from_(table(target.table, target.schema, target.catalog)).where(theirs.copy())
     session.stage("erased_rows", rows)
     columns = [each for each in columns_of(session, target) if isinstance(each, Column)]
     key = fingerprint_key(session.ledger)
-    told = digests.known_of(session.ledger, releases)
+    digests_known = digests.known_of(session.ledger, releases)
     erasure, holding = digests.Erasure(session.ledger), set[int]()
     for release, name, of_table in policies:
         # Others may identify people by another column than this time. Columns of a query may have any name.
@@ -77,18 +77,18 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         if own in types:
             there = (_PERSONS, "person") if own == person else (_ROWS, own)
             holding |= erasure.erase([release], *there)
-    wanted, found = session.row(
+    wanted, row = session.row(
         exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
     )
     removed = empty(session, target, theirs)
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))
-    untold = {*releases} - told
+    untold = {*releases} - digests_known
     tried = trials.among(session.ledger, releases)
     for trial in RELEASES.among(session.ledger, tried & (holding | untold)):
         take_back_trial(session, trial, "An erasure removed people whom it holds, or may hold.")
     found_in, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
-    return Erased(removed, person, wanted, wanted - found, found_in, unknown, of_table)
+    return Erased(removed, person, wanted, wanted - row, found_in, unknown, of_table)
 
 
 def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:
@@ -98,15 +98,15 @@ def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:
 def _found_column(wanted: str, known: Sequence[str], names: Sequence[str]) -> str:
     """The table's column of that name, or the only one that is known to identify people."""
     if wanted:
-        if found := next((name for name in names if name.casefold() == wanted.casefold()), None):
-            return found
+        if match := next((name for name in names if name.casefold() == wanted.casefold()), None):
+            return match
         raise InvalidError.of(
             *("COLUMN_NOT_FOUND", "person_column", shortened(wanted), "a column of the table"), Nearest(names)(wanted)
         )
     if len(known) == 1 and known[0] in names:
         return known[0]
-    found = f"nothing, and releases of the table name {len(known) or 'none'}"
-    raise InvalidError.of("PERSON_COLUMN_UNKNOWN", "person_column", found, "the column that identifies a person")
+    match = f"nothing, and releases of the table name {len(known) or 'none'}"
+    raise InvalidError.of("PERSON_COLUMN_UNKNOWN", "person_column", match, "the column that identifies a person")
 
 
 def _stage_persons(session: Session, persons: Sequence[str], type_: str) -> None:

@@ -37,8 +37,8 @@ def check_guards(
     """
     guards, faults = target.guards, []
     if records < guards.minimum_records:
-        found, expected = f"{records:,} records in the source", f"at least {guards.minimum_records:,}"
-        faults.append(Fault(f"{FIELD}.minimum_records", found, expected))
+        actual, expected = f"{records:,} records in the source", f"at least {guards.minimum_records:,}"
+        faults.append(Fault(f"{FIELD}.minimum_records", actual, expected))
     for column in guards.keep_columns:
         if labels is not None and labels.get(column, 0) < 2:
             faults.append(Fault(f"{FIELD}.keep_columns", f"{shortened(column)}, {_ERASED}", "several labels", _CHECK))
@@ -81,19 +81,19 @@ def _compared(
         had = {folded(column): several for column, several in earlier.items() if several > 1}
         for column, several in labels.items():
             if several < 2 and (before := had.get(folded(column))):
-                found = f"{shortened(column)}, {_ERASED}, and {before:,} in {name}"
-                yield Fault(FIELD, found, "several labels", _off(Guard.ERASED_COLUMNS))
+                actual = f"{shortened(column)}, {_ERASED}, and {before:,} in {name}"
+                yield Fault(FIELD, actual, "several labels", _off(Guard.ERASED_COLUMNS))
 
 
 def _of_records(guards: ReleaseGuards, records: int, before: int, name: str) -> Iterator[Fault]:
     limit = guards.maximum_record_change
-    found = f"{records:,} records in the source, against {before:,} of {name}"
+    actual = f"{records:,} records in the source, against {before:,} of {name}"
     if limit is None:
         if 2 * records < before:
-            yield Fault(FIELD, found, "at most half fewer", _off(Guard.FEWER_RECORDS))
+            yield Fault(FIELD, actual, "at most half fewer", _off(Guard.FEWER_RECORDS))
     elif Decimal(abs(records - before)) > limit * before:
         expected = f"a change of at most {limit:f} of them"
-        yield Fault(f"{FIELD}.maximum_record_change", found, expected, _CHECK)
+        yield Fault(f"{FIELD}.maximum_record_change", actual, expected, _CHECK)
 
 
 def _off(guard: Guard) -> str:

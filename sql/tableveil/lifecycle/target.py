@@ -83,9 +83,11 @@ def foreign_objects(
 ) -> dict[str, str]:
     """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
     # Warehouses may keep names in small letters.
-    known = {name.casefold(): rows for name, rows in owned.items()}
+    own_rows = {name.casefold(): rows for name, rows in owned.items()}
     return {
-        name: kind for name, kind in existing.items() if count_rows(session, name, schema) != known.get(name.casefold())
+        name: kind
+        for name, kind in existing.items()
+        if count_rows(session, name, schema) != own_rows.get(name.casefold())
     }
 
 
@@ -100,4 +102,8 @@ def count_rows(session: WarehouseSession, name: str, schema: str) -> int:
 def objects_called(session: WarehouseSession, schema: str, names: Iterable[str]) -> dict[str, str]:
     """The tables and views of a schema with these names, in any case."""
     wanted = {name.casefold() for name in names}
-    return {found.name: found.kind for found in session.listed(schema) if found.name.casefold() in wanted}
+    return {
+        listed_table.name: listed_table.kind
+        for listed_table in session.listed(schema)
+        if listed_table.name.casefold() in wanted
+    }

@@ -63,19 +63,19 @@ def find_earlier(
     owned = None
     if record:
         assert numbered is not None, "whose a record is follows from the people's numbers"
-        found = persons.owners(session.ledger, together_with, numbered.table_name)
-        owned = Owners(found["code"], found["person"], found["records"])
-    known = EarlierClasses(tuple(together_with), classes, records, present, sets, owned)
+        owners = persons.owners(session.ledger, together_with, numbered.table_name)
+        owned = Owners(owners["code"], owners["person"], owners["records"])
+    earlier_classes = EarlierClasses(tuple(together_with), classes, records, present, sets, owned)
     counted = session.embedded.arrays(
         exp.select(column("code"), alias(cast(exp.Count(this=exp.Star()), "BIGINT"), "n"))
         .from_(table(EARLIER))
         .group_by(column("code"))
     )
-    there = np.bincount(counted["code"].astype(np.intp), counted["n"], known.combinations)[:-1]
+    there = np.bincount(counted["code"].astype(np.intp), counted["n"], earlier_classes.combinations)[:-1]
     strangers = [
         release
         for r, release in enumerate(together_with)
-        if known.records[classes[:, r] >= 0].sum() and not there[classes[:, r] >= 0].sum()
+        if earlier_classes.records[classes[:, r] >= 0].sum() and not there[classes[:, r] >= 0].sum()
     ]
     if strangers:
         nothing = f"no record has a {shortened(record)}" if record else f"nobody has a {shortened(person)}"
@@ -83,7 +83,7 @@ def find_earlier(
         unknown_there = f"{named(strangers)}, in which {nothing} of the source"
         others = {*together_with} - {*strangers}
         raise _refused("TOGETHER_UNRECOGNIZED", unknown_there, f"releases of the same {of}", others)
-    return Earlier(known, record or person)
+    return Earlier(earlier_classes, record or person)
 
 
 def check_kept(session: WarehouseSession, together_with: Sequence[int]) -> None:
@@ -100,9 +100,9 @@ def _check_identified(session: WarehouseSession, together_with: Sequence[int], r
     others = {*together_with} - of_records if record else of_records
     if others:
         kept = "people, not of records" if record else "records, not of people"
-        found = f"{named(sorted(others))}, of which the ledger has the classes of {kept}"
+        actual = f"{named(sorted(others))}, of which the ledger has the classes of {kept}"
         expected = "releases without a record_column" if not record else "releases with a record_column"
-        raise _refused("TOGETHER_UNKNOWN", found, expected, {*together_with} - others)
+        raise _refused("TOGETHER_UNKNOWN", actual, expected, {*together_with} - others)
 
 
 def _check_owners(
@@ -112,12 +112,12 @@ def _check_owners(
     moved = persons.of_others(session.ledger, together_with, rows, record, person)
     disputed = persons.of_several(session.ledger, together_with)
     if moved or disputed:
-        found = (
+        actual = (
             f"{moved:,} records of the source whose {shortened(person)} is another one there"
             if moved
             else f"{disputed:,} records that belong to different people there"
         )
-        disputed_there = f"{named(together_with)}, with {found}"
+        disputed_there = f"{named(together_with)}, with {actual}"
         expected = "records that stay the same person's"
         raise _refused("TOGETHER_UNRECOGNIZED", disputed_there, expected, ())
 
@@ -135,8 +135,8 @@ def _judged_sets(session: WarehouseSession, together_with: Sequence[int]) -> tup
     each = {frozenset({release, *judged[release]} & {*together_with}) for release in together_with}
     mutual: set[frozenset[int]] = set()
     for release in sorted(together_with):
-        found = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
-        mutual = {group for group in found if not any(group < other for other in found)}
+        judged_sets = {*mutual, *(group & judged[release] | {release} for group in (frozenset[int](), *mutual))}
+        mutual = {group for group in judged_sets if not any(group < other for other in judged_sets)}
         if len(mutual) > MOST_SETS:
             without = f"releases of which more than {MOST_SETS} sets were judged with each other"
             expected = f"{MOST_SETS} such sets at most: those left behind are judged of each"
@@ -185,8 +185,8 @@ def joint_figures(session: Session, numbers: Sequence[int]) -> JointFigures:
         raise InvalidError.of("TOGETHER_UNKNOWN", "releases", f"{named(unknown)}, {_WITHOUT}", _WITH)
     of_records = persons.of_records(session.ledger, wanted)
     if of_records and len(of_records) < len(wanted):
-        found = f"{named(sorted(of_records))}, of which the ledger has the classes of records, not of people"
-        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", found, "releases with a record_column, or without")
+        actual = f"{named(sorted(of_records))}, of which the ledger has the classes of records, not of people"
+        raise InvalidError.of("TOGETHER_UNKNOWN", "releases", actual, "releases with a record_column, or without")
     combinations = persons.combinations(session.ledger, wanted)
     people, last = combinations["people"].astype(np.int64), combinations[f"r{len(wanted) - 1}"] != WITHOUT_ROW
     everybody, left_behind = persons.people_of(session.ledger, wanted)

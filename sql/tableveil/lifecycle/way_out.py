@@ -21,17 +21,17 @@ def way_out(session: WarehouseSession, policy: Policy, source: Source, asked: Co
     """
     hopeless = _hopeless(session, policy, source, asked, rows=rows)
     if hopeless:
-        told = f"They cannot be judged together, since {hopeless}. State the reason, or release something else."
+        text = f"They cannot be judged together, since {hopeless}. State the reason, or release something else."
     elif unfit := _unfit(policy):
-        told = f"To judge them together by left_behind, change first that the policy has {unfit}. Or state the reason."
+        text = f"To judge them together by left_behind, change first that the policy has {unfit}. Or state the reason."
     elif policy.release.left_behind is not None:
-        told = "Add them to release.together_with, or state the reason why they are left out."
+        text = "Add them to release.together_with, or state the reason why they are left out."
     else:
-        told = (
+        text = (
             "To judge them together, write left_behind: REPORT below release, which counts the people who are told "
             "apart, or REQUIRE, which suppresses more so that nobody is. Or state the reason why that is not needed."
         )
-    return f"Two releases of the same people can together tell apart what each alone hides. {told}"
+    return f"Two releases of the same people can together tell apart what each alone hides. {text}"
 
 
 def _unfit(policy: Policy) -> str:

@@ -19,8 +19,8 @@ def check_names(names: Sequence[str], most: int = MOST_COLUMNS) -> None:
     """Raises `InvalidError` if there are none or too many, or some are empty, or equal apart from their case."""
     if len(names) > most:
         hint = "Load fewer of them, or allow more with --most-columns, of the server and of the load."
-        found, expected = f"{len(names):,} columns", f"at most {most:,}"
-        raise InvalidError.of("COLUMNS_TOO_MANY", "columns", found, expected, hint)
+        actual, expected = f"{len(names):,} columns", f"at most {most:,}"
+        raise InvalidError.of("COLUMNS_TOO_MANY", "columns", actual, expected, hint)
     faults = [] if names else [Fault("columns", "none", "at least one")]
     faults += [
         Fault(f"column {position}", "no name", "a name for every column")
@@ -31,8 +31,8 @@ def check_names(names: Sequence[str], most: int = MOST_COLUMNS) -> None:
     for folded, times in Counter(name.casefold() for name in names if name.strip()).items():
         if times > 1:
             positions = ", ".join(str(i) for i, name in enumerate(names, start=1) if name.casefold() == folded)
-            found = f"{shortened(shown[folded])} {times} times, as columns {positions}"
-            faults.append(Fault("columns", found, "names that differ, and not only in case"))
+            actual = f"{shortened(shown[folded])} {times} times, as columns {positions}"
+            faults.append(Fault("columns", actual, "names that differ, and not only in case"))
     if faults:
         raise InvalidError.about("COLUMNS_INVALID", "the columns cannot be loaded", faults)
 
@@ -41,8 +41,8 @@ def check_equal_columns(columns: Sequence[object], files: Sequence[str]) -> None
     """Raises `InvalidError` for files whose columns are not those of the first one, in their order."""
     faults = [
         Fault(shortened(file), "other columns, or another order of them", f"the columns of {shortened(files[0])}")
-        for file, found in zip(files, columns, strict=True)
-        if found != columns[0]
+        for file, source_column in zip(files, columns, strict=True)
+        if source_column != columns[0]
     ]
     if faults:
         raise InvalidError.about("COLUMNS_DIFFER", "the files have different columns", faults)

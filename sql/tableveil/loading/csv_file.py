@@ -120,10 +120,10 @@ def _keeps(wanted: str, sample: str) -> bool:
                 "SELECT try_strptime(strftime(t, $2), $2) = t AND (hour(t) > 0 OR strftime(t, $2) = "
                 "strftime(t + INTERVAL '16:05:06.789', $2)) FROM (SELECT $1::TIMESTAMP AS t)"
             )
-            (found,) = connection.execute(query, [sample, wanted]).fetchall()
+            (count,) = connection.execute(query, [sample, wanted]).fetchall()
         except duckdb.Error:
             return False
-    return bool(found[0])
+    return bool(count[0])
 
 
 def scan(
@@ -180,15 +180,15 @@ def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[
     with duckdb.connect() as connection:
         for name, type_ in types.items():
             try:
-                known = str(connection.sqltype(type_))
+                duckdb_type = str(connection.sqltype(type_))
             except duckdb.Error:
-                known = ""
-            if exact := re.fullmatch(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,(\d+)\)", known):
+                duckdb_type = ""
+            if exact := re.fullmatch(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,(\d+)\)", duckdb_type):
                 scales[name] = int(exact[1] or 0)
             # A collation would be lost.
-            if not known or "collate" in type_.casefold():
-                found = f"{shortened(type_)} for column {shortened(name)}"
-                faults.append(Fault("types", found, "a type of DuckDB, such as BIGINT, DECIMAL(10, 2) or VARCHAR"))
+            if not duckdb_type or "collate" in type_.casefold():
+                actual = f"{shortened(type_)} for column {shortened(name)}"
+                faults.append(Fault("types", actual, "a type of DuckDB, such as BIGINT, DECIMAL(10, 2) or VARCHAR"))
     if faults:
         raise InvalidError.about("CSV_TYPES", "some types cannot be given to columns of the file", faults)
     return scales

@@ -49,13 +49,13 @@ def _too_long(path: Path, name: str, begin: int) -> TableveilError:
             lines += piece.count(b"\n")
             left -= len(piece)
         zeros = b"\0" in file.read(_PIECE)
-    found = f"a line of more than {LONGEST_LINE:,} bytes"
+    actual = f"a line of more than {LONGEST_LINE:,} bytes"
     if zeros:
-        found += ", zero bytes among them, as a crash leaves them in a file that was being written"
+        actual += ", zero bytes among them, as a crash leaves them in a file that was being written"
     return InvalidError.of(
         "CSV_LINES_REJECTED",
         f"{shortened(name)}, line {lines}" if name else f"line {lines}",
-        found,
+        actual,
         "a line with one value of its type for every column",
         "Correct it; it cannot be left out. Nothing was loaded.",
     )

@@ -91,17 +91,17 @@ def _fault(group: Sequence[Rejected], most: int, examples: bool) -> Fault:
     place = [shortened(first.line.file)] if first.line.file else []
     if len(group) == 1:
         place.append(f"line {first.line.line}")
-        found = first.line.reason
+        reason = first.line.reason
     else:
         numbers = ", ".join(str(one.line.line) for one in group[:MOST_LINES_LISTED])
         more = f" and {len(group) - MOST_LINES_LISTED:,} more" if len(group) > MOST_LINES_LISTED else ""
         place += [] if first.kind == _CAST else ["lines"]
-        found = f"{first.line.reason}, {len(group):,} times, in lines {numbers}{more}"
+        reason = f"{first.line.reason}, {len(group):,} times, in lines {numbers}{more}"
     if first.line.column and (first.kind == _CAST or len(group) == 1):
         place.append(f"column {shortened(first.line.column)}")
     if examples and (shown := dict.fromkeys(one.example for one in group if one.example)):
-        found += ", such as " + ", ".join(shortened(example) for example in list(shown)[:_MOST_EXAMPLES])
-    return Fault(", ".join(place), found, "a line with one value of its type for every column", _hint(first, most))
+        reason += ", such as " + ", ".join(shortened(example) for example in list(shown)[:_MOST_EXAMPLES])
+    return Fault(", ".join(place), reason, "a line with one value of its type for every column", _hint(first, most))
 
 
 def _hint(first: Rejected, most: int) -> str:

@@ -69,7 +69,7 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
     if how.decimal_comma:
         pointed = alias(_with_point(column("value")), "value")
         listed = exp.select(column("position"), pointed).from_(listed).subquery("pointed")
-    known = (
+    kinds_of_values = (
         exp.select(column("position"), column("value"), alias(_kind(column("value"), how), "kind"))
         .from_(listed)
         .where(column("value").is_(exp.null()).not_())
@@ -84,14 +84,14 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
             exp.Max(this=_digits_of_part(2)),
             exp.LogicalAnd(this=_exact()),
         )
-        .from_(known)
+        .from_(kinds_of_values)
         .group_by(number(1), number(2))
     )
     kinds: list[dict[str, _Found]] = [{} for _ in names]
     for position, kind, *figures in session.rows(counted):
         kinds[position][kind] = _Found(*figures)
     _check_text(names, kinds)
-    return {name: _type(found) for name, found in zip(names, kinds, strict=True)}
+    return {name: _type(each_kind) for name, each_kind in zip(names, kinds, strict=True)}
 
 
 def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], how: CsvFormat) -> None:
@@ -103,7 +103,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
     types = how.types
     values = {name: replaced(column(name), ",", ".") if how.decimal_comma else column(name) for name in scales}
     counts = [exp.CountIf(this=_is_rounded(values[name], types[name], scale)) for name, scale in scales.items()]
-    found = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
+    row = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
     faults = [
         Fault(
             "types",
@@ -111,7 +111,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
             "a type that holds all digits",
             "State a DECIMAL with more digits behind the point, or VARCHAR, or no type.",
         )
-        for name, count in zip(scales, found, strict=True)
+        for name, count in zip(scales, row, strict=True)
         if count
     ]
     if faults:
@@ -138,9 +138,9 @@ def _is_rounded(value: exp.Expr, type_: str, scale: int) -> exp.Expr:
 
 def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> None:
     faults = [
-        Fault(shortened(name), f"{found['nul'].count:,} values with a NUL byte", "text without", "Is --encoding right?")
-        for name, found in zip(names, kinds, strict=True)
-        if "nul" in found
+        Fault(shortened(name), f"{kind['nul'].count:,} values with a NUL byte", "text without", "Is --encoding right?")
+        for name, kind in zip(names, kinds, strict=True)
+        if "nul" in kind
     ]
     if faults:
         raise InvalidError.about("CSV_NUL", "some values cannot be text", faults)
@@ -204,7 +204,7 @@ def _significant(value: exp.Expr) -> exp.Expr:
 
 
 def _type(kinds: Mapping[str, _Found]) -> str:
-    total = sum(found.count for found in kinds.values())
+    total = sum(each_kind.count for each_kind in kinds.values())
     if not total or "code" in kinds:
         return "VARCHAR"
     shares = {type_: sum(kinds[kind].count for kind in of if kind in kinds) / total for type_, of in _TYPES}
@@ -216,9 +216,9 @@ def _type(kinds: Mapping[str, _Found]) -> str:
 
 def _number_type(numbers: Sequence[_Found], kinds: Mapping[str, _Found]) -> str:
     """A type that holds the numbers exactly."""
-    scale = max(found.fraction for found in numbers)
-    precision = max(found.whole for found in numbers) + scale
+    scale = max(read_number.fraction for read_number in numbers)
+    precision = max(read_number.whole for read_number in numbers) + scale
     if "exponent" not in kinds and precision <= 38:
         # With room for numbers to come, as BIGINT has for whole numbers.
         return f"DECIMAL({18 if precision <= 18 else 38},{scale})"
-    return "DOUBLE" if all(found.exact for found in numbers) else "VARCHAR"
+    return "DOUBLE" if all(read_number.exact for read_number in numbers) else "VARCHAR"

@@ -85,5 +85,5 @@ class LoadRows:
     def check_count(self, read: int) -> None:
         """Raises `InvalidError` if as many rows as were read are not all."""
         if self.count not in (None, read):
-            found, expected = f"{read:,} rows that could be read", f"the {self.count:,} that it says it has"
-            raise InvalidError.of("ROWS_MISSING", "file", found, expected, "Nothing was loaded. Write the file again.")
+            actual, expected = f"{read:,} rows that could be read", f"the {self.count:,} that it says it has"
+            raise InvalidError.of("ROWS_MISSING", "file", actual, expected, "Nothing was loaded. Write the file again.")

@@ -65,5 +65,5 @@ def _check_whole(path: Path) -> None:
 
 
 def _unreadable() -> TableveilError:
-    found = "one that cannot be read as Parquet"
-    return InvalidError.of("PARQUET_UNREADABLE", "file", found, "a Parquet file that is whole")
+    actual = "one that cannot be read as Parquet"
+    return InvalidError.of("PARQUET_UNREADABLE", "file", actual, "a Parquet file that is whole")

@@ -86,11 +86,11 @@ def _opened(path: str, directories: Sequence[Path]) -> int:
 def _opened_below(path: Path, roots: Sequence[Path]) -> int | None:
     """The opened file behind all links; None if there is none below the roots, or none that the system opens."""
     try:
-        found = path.resolve()
-        if not (found.is_file() and _is_below(found, roots)):
+        target = path.resolve()
+        if not (target.is_file() and _is_below(target, roots)):
             return None
         # Another thing may be in its place by now: a link, a pipe that would block, or a file elsewhere.
-        descriptor = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, RuntimeError):
         # The path is too long, has links in a circle, or leads through a closed directory.
         return None

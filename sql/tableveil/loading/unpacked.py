@@ -68,14 +68,14 @@ def unpacked(path: Path, encoding: str, directory: Path | None, control: Control
 
 def _codec(encoding: str) -> str:
     try:
-        found = codecs.lookup(encoding)
-        is_text = found._is_text_encoding
+        codec = codecs.lookup(encoding)
+        is_text = codec._is_text_encoding
     except (LookupError, ValueError):
         is_text = False
     if not is_text:
         expected = "an encoding that Python knows, such as utf-8, cp1252 or utf-16"
         raise InvalidError.of("CSV_ENCODING", "encoding", shortened(encoding), expected)
-    return "utf-8-sig" if found.name == "utf-8" else found.name
+    return "utf-8-sig" if codec.name == "utf-8" else codec.name
 
 
 def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encoding: str, control: Control) -> None:
@@ -92,8 +92,8 @@ def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encod
             _check_latin_1(text, codec, line)
             copy.write(text.encode())
             if copy.tell() > most:
-                found = f"more than {most:,} bytes when it is unpacked, which is half of the free space"
-                raise BusyError.of("DISK_FULL", "file", found, "a smaller file, or more space", "Nothing was loaded.")
+                actual = f"more than {most:,} bytes when it is unpacked, which is half of the free space"
+                raise BusyError.of("DISK_FULL", "file", actual, "a smaller file, or more space", "Nothing was loaded.")
             line += text.count("\n")
             piece = following
         copy.flush()
@@ -105,8 +105,8 @@ def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encod
     except (EOFError, zlib.error, BadGzipFile):
         raise InvalidError.of("CSV_UNREADABLE", "file", "gzip that is damaged or cut off", "a whole file") from None
     except OSError as error:
-        found = f"no room for a copy of it in UTF-8: {error.strerror}"
-        raise BusyError.of("DISK_FULL", "file", found, "free space", "Free space, or save it as UTF-8.") from None
+        actual = f"no room for a copy of it in UTF-8: {error.strerror}"
+        raise BusyError.of("DISK_FULL", "file", actual, "free space", "Free space, or save it as UTF-8.") from None
 
 
 def _check_start(start: bytes, encoding: str) -> None:
@@ -127,8 +127,8 @@ def _check_latin_1(text: str, codec: str, line: int) -> None:
     """Every byte is a character of latin-1, so that other encodings show as control characters that nobody writes."""
     if codec != "iso8859-1":
         return
-    if found := re.search("[\x80-\x9f]", text):
-        line += text.count("\n", 0, found.start())
+    if match := re.search("[\x80-\x9f]", text):
+        line += text.count("\n", 0, match.start())
         raise _wrong(f"control characters, which no text in latin-1 has, in line {line:,}")
 
 

@@ -47,12 +47,12 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
 
 
 def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
-    known, given = {name.casefold() for name in there}, {name.casefold() for name in names}
+    table_columns, given = {name.casefold() for name in there}, {name.casefold() for name in names}
     hint = Nearest(there)
     faults = [
         Fault("columns", shortened(name), "a column of the table", hint(name))
         for name in names
-        if name.casefold() not in known
+        if name.casefold() not in table_columns
     ]
     faults += [
         Fault("columns", f"no {shortened(name)}", "every column of the table")
@@ -97,8 +97,8 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
     if not existing and not session.sight.owned.has_table(target.schema, target.table):
         message = f"only a steward of the schema {shortened(target.schema)} may make this table"
         raise DeniedError("PERMISSION_DENIED", message)
-    found = listed(session, target.schema)
-    kinds = {one.name.casefold(): one.kind for one in found}
+    tables = listed(session, target.schema)
+    kinds = {one.name.casefold(): one.kind for one in tables}
     kind = kinds.get(target.table.casefold())
     if not existing and kind is not None:
         raise ConflictError.of(
@@ -110,7 +110,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         )
     if existing and kind != "table":
         what = f"the view {shortened(target.table)}" if kind else shortened(target.table)
-        names = [one.name for one in found if one.kind == "table"]
+        names = [one.name for one in tables if one.kind == "table"]
         hint = nearest(target.table, names)
         raise NotFoundError.of(
             "TABLE_NOT_FOUND", "table.table", what, f"a table of schema {shortened(target.schema)}", hint
@@ -121,9 +121,9 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
 
 def found_place(session: Session, target: TableReference) -> TableReference | None:
     """The table, or view, of that name in any case, as the database spells it."""
-    for found in listed(session, target.schema):
-        if found.name.casefold() == target.table.casefold():
-            return TableReference(target.catalog, found.schema, found.name)
+    for listed_table in listed(session, target.schema):
+        if listed_table.name.casefold() == target.table.casefold():
+            return TableReference(target.catalog, listed_table.schema, listed_table.name)
     return None
 
 

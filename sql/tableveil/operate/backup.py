@@ -243,11 +243,11 @@ def _finish(partial: Path, path: Path) -> None:
 
 
 def _exists(path: Path) -> ConflictError:
-    found, hint = (
+    actual, hint = (
         f"{shortened(path.name)}, which is there already",
         "Backups are never overwritten: choose another name.",
     )
-    return ConflictError.of("BACKUP_EXISTS", "name", found, "a name that no backup has", hint)
+    return ConflictError.of("BACKUP_EXISTS", "name", actual, "a name that no backup has", hint)
 
 
 def _check_directory(directory: Path) -> None:

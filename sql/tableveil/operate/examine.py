@@ -35,8 +35,8 @@ def examine_file(path: Path, served: bool, replaced: bool = False) -> Iterator[F
     """
     if replaced:
         advice = "Make a backup, which has all that the server holds; then stop it, and put the backup in the place."
-        found = f"{shortened(str(path))} is not the file that the server has open, which writes nothing more"
-        yield Finding(Level.PROBLEM, "file", found, advice)
+        actual = f"{shortened(str(path))} is not the file that the server has open, which writes nothing more"
+        yield Finding(Level.PROBLEM, "file", actual, advice)
         return
     if not path.is_file():
         yield Finding(Level.PROBLEM, "file", f"{shortened(str(path))} is not there", "Check the path.")
@@ -113,11 +113,11 @@ def _spill(directory: Path, served: bool) -> Finding:
         advice = f"It holds raw values: chmod 700 {directory.name}"
         return Finding(Level.PROBLEM, subject, f"mode {mode:03o}: others than its owner may look into it", advice)
     sizes = list(_sizes(directory))
-    found = f"{len(sizes)} files, {in_bytes(sum(sizes))}"
+    actual = f"{len(sizes)} files, {in_bytes(sum(sizes))}"
     if served or not sizes:
-        return Finding(Level.OK, subject, found)
+        return Finding(Level.OK, subject, actual)
     advice = f"Raw values that a killed server left; the next start removes them, or you do: {directory.name}"
-    return Finding(Level.WARNING, subject, found, advice)
+    return Finding(Level.WARNING, subject, actual, advice)
 
 
 def _sizes(directory: Path) -> Iterator[int]:
@@ -129,15 +129,15 @@ def _sizes(directory: Path) -> Iterator[int]:
 
 def _room(path: Path) -> Finding:
     free, size = free_bytes(path.parent), path.stat().st_size
-    found = f"{in_bytes(free)} free where the file is"
+    actual = f"{in_bytes(free)} free where the file is"
     if free < LEAST_FREE_BYTES:
         advice = f"No job is taken below {in_bytes(LEAST_FREE_BYTES)}: free space."
-        return Finding(Level.PROBLEM, "disk", found, advice)
+        return Finding(Level.PROBLEM, "disk", actual, advice)
     if free < size:
         return Finding(
-            Level.WARNING, "disk", found, "A release of a large table may need as much as the table: free space."
+            Level.WARNING, "disk", actual, "A release of a large table may need as much as the table: free space."
         )
-    return Finding(Level.OK, "disk", found)
+    return Finding(Level.OK, "disk", actual)
 
 
 def _versions(session: Session) -> Finding:
@@ -155,19 +155,19 @@ def _versions(session: Session) -> Finding:
 
 
 def _migrations(session: Session) -> Finding:
-    subject, known = "state", migrations()
+    subject, numbered = "state", migrations()
     if not catalog.has_table(session, SCHEMA, "migrations"):
         return Finding(Level.WARNING, subject, "none: no server has had this file yet", "The first start makes it.")
     applied = session.ledger.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
-    if len(applied) > len(known):
+    if len(applied) > len(numbered):
         advice = "It was written by a newer Tableveil: upgrade this one."
-        return Finding(Level.PROBLEM, subject, f"version {len(applied)}, newer than {len(known)}", advice)
-    if applied != [(migration.number, migration.name) for migration in known[: len(applied)]]:
+        return Finding(Level.PROBLEM, subject, f"version {len(applied)}, newer than {len(numbered)}", advice)
+    if applied != [(migration.number, migration.name) for migration in numbered[: len(applied)]]:
         advice = "It was written by another Tableveil: use that one, or restore a backup."
         return Finding(Level.PROBLEM, subject, "migrations that this version does not know", advice)
-    if len(applied) < len(known):
-        advice = f"The next start brings it to version {len(known)}; make a copy of the file before."
-        return Finding(Level.WARNING, subject, f"version {len(applied)} of {len(known)}", advice)
+    if len(applied) < len(numbered):
+        advice = f"The next start brings it to version {len(numbered)}; make a copy of the file before."
+        return Finding(Level.WARNING, subject, f"version {len(applied)} of {len(numbered)}", advice)
     return Finding(Level.OK, subject, f"version {len(applied)}, all migrations applied")
 
 
@@ -243,11 +243,13 @@ def _backup(session: Session) -> Finding:
 
 
 def _orphans(session: Session) -> Finding:
-    found = orphans(session)
-    if not found:
+    orphaned = orphans(session)
+    if not orphaned:
         return Finding(Level.OK, "tables of the state", "each belongs to something")
     advice = "Nothing reads them, and they may hold raw values: drop them while no server runs."
-    return Finding(Level.WARNING, "tables of the state", f"{len(found)} belong to nothing: {_some(found)}", advice)
+    return Finding(
+        Level.WARNING, "tables of the state", f"{len(orphaned)} belong to nothing: {_some(orphaned)}", advice
+    )
 
 
 def _some(names: list[str]) -> str:

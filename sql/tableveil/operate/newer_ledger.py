@@ -65,9 +65,9 @@ def newer_files(backup: Path, session: Session) -> Iterator[tuple[Path, int]]:
         # A file that cannot be read, or is in use, or is nobody's, is none that could be restored.
         with suppress(TableveilError), read_only(path) as other:
             if catalog.has_table(other, SCHEMA, "releases") and fingerprint_key(other.ledger) == key:
-                known = last_known(other)
-                if known > last:
-                    yield path, known
+                last_release = last_known(other)
+                if last_release > last:
+                    yield path, last_release
 
 
 def take_over(database: Path, newer: Path) -> None:
@@ -115,8 +115,8 @@ def _written(database: Path, *directories: Path) -> Iterator[Session]:
 
 def _check(session: Session, newer: Path) -> None:
     applied = "SELECT list(name ORDER BY number) FROM {}tableveil.migrations"
-    known = [migration.name for migration in migrations()]
-    if any(session.value(applied.format(place)) != known for place in ("", f"{_NEWER}.")):
+    names = [migration.name for migration in migrations()]
+    if any(session.value(applied.format(place)) != names for place in ("", f"{_NEWER}.")):
         hint = "Open both with a server of this version first, or restore without --ledger."
         raise _unfit(newer, "of another version of Tableveil than this one, as the backup may be", hint)
     hint = "Name a later backup of the same database, or the database file itself."

@@ -33,7 +33,9 @@ def examine_releases(session: Session) -> Iterator[Finding]:
 
     Tables are compared by their marks, if this version of DuckDB made those; views only by their kind.
     """
-    kinds = {(found.schema, found.name): found.kind.upper() for found in catalog.listed(session)}
+    kinds = {
+        (listed_table.schema, listed_table.name): listed_table.kind.upper() for listed_table in catalog.listed(session)
+    }
     objects = session.ledger.rows(_CURRENT, [duckdb.__version__])
     for release, schema, name, kind, rows, made in objects:
         wrong = _wrong(session, schema, name, kind, rows, made, kinds.get((schema, name)))
@@ -45,14 +47,14 @@ def examine_releases(session: Session) -> Iterator[Finding]:
 
 def orphans(session: Session) -> list[str]:
     """Numbered tables of the state without an owner."""
-    found = []
+    orphaned = []
     for name, numbering in _NUMBERED.items():
-        known = {number for (number,) in session.ledger.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
+        releases_here = {number for (number,) in session.ledger.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
         for made in catalog.listed(session, SCHEMA):
             match = re.fullmatch(rf"{name}_(\d+)", made.name)
-            if match and int(match[1]) not in known:
-                found.append(f"{SCHEMA}.{made.name}")
-    return found
+            if match and int(match[1]) not in releases_here:
+                orphaned.append(f"{SCHEMA}.{made.name}")
+    return orphaned
 
 
 def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made: str | None, found: str | None) -> str:

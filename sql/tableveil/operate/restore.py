@@ -65,8 +65,8 @@ def _check(backup: Path, database: Path) -> None:
             "Somebody opened it: close it there, or restore another one.",
         )
     if not os.access(database.parent, os.W_OK | os.X_OK):
-        found = f"{shortened(str(database))}, in a directory that is not there or cannot be written"
-        raise InvalidError.of("DATABASE_UNWRITABLE", "database", found, "a path in an existing, writable directory")
+        actual = f"{shortened(str(database))}, in a directory that is not there or cannot be written"
+        raise InvalidError.of("DATABASE_UNWRITABLE", "database", actual, "a path in an existing, writable directory")
     for taken in (database, database.with_name(f"{database.name}.wal")):
         if os.path.lexists(taken):
             raise _exists(taken)
@@ -110,12 +110,12 @@ def _newer_ledgers(session: Session, backup: Path, database: Path) -> Iterator[F
         return
     subject, last = "newer ledger", last_known(session)
     advice = "Restore that one; or this one again, with --ledger and that one's path."
-    for path, known in newer_files(backup, session):
-        yield Finding(Level.WARNING, subject, f"{shortened(str(path))} ends with releases/{known}", advice)
-    if (known := last_marked(database, session.ledger)) > last:
-        found = f"the database that was here had made releases up to releases/{known}"
+    for path, mark in newer_files(backup, session):
+        yield Finding(Level.WARNING, subject, f"{shortened(str(path))} ends with releases/{mark}", advice)
+    if (mark := last_marked(database, session.ledger)) > last:
+        actual = f"the database that was here had made releases up to releases/{mark}"
         advice = "If its file is still somewhere, restore again with --ledger and its path."
-        yield Finding(Level.WARNING, subject, found, advice)
+        yield Finding(Level.WARNING, subject, actual, advice)
 
 
 def _damaged(backup: Path) -> TableveilError:

@@ -73,8 +73,8 @@ class DirectoryTarget:
 def writable(directory: Path) -> Iterator[None]:
     """Turns the system's refusals into errors that name the directory and hold no value."""
     if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
-        found = "which is not there, is no directory, or may not be written"
-        raise InternalError("TARGET_UNWRITABLE", f"{shortened(str(directory))}: found one {found}")
+        actual = "which is not there, is no directory, or may not be written"
+        raise InternalError("TARGET_UNWRITABLE", f"{shortened(str(directory))}: found one {actual}")
     try:
         yield
     except OSError as error:

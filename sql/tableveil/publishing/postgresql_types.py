@@ -60,18 +60,18 @@ def arriving(name: str, type_: str) -> Arriving | None:
         value = cast(value, type_)
     if type_ == "UUID":
         digits = exp.Replace(this=cast(value, "VARCHAR"), expression=text("-"), replacement=text(""))
-        value, found = exp.Unhex(this=digits), "uuid"
+        value, sql_type = exp.Unhex(this=digits), "uuid"
     elif decimal := _DECIMAL.fullmatch(type_):
-        found = f"numeric({decimal[1]},{decimal[2]})"
+        sql_type = f"numeric({decimal[1]},{decimal[2]})"
     elif type_.startswith("ENUM("):
         kind = exp.DataType.build(type_, dialect=DIALECT)
-        labels, found = tuple(label.name for label in kind.expressions), ""
+        labels, sql_type = tuple(label.name for label in kind.expressions), ""
         if any(len(label.encode()) > MOST_BYTES for label in labels):
             return None
     elif type_ in _SAME:
-        found = _SAME[type_]
+        sql_type = _SAME[type_]
     elif base in _LISTED:
-        found = f"{_SAME[base]}[]"
+        sql_type = f"{_SAME[base]}[]"
     else:
         return None
-    return Arriving(name, found, labels, value, found.startswith(("date", "timestamp")))
+    return Arriving(name, sql_type, labels, value, sql_type.startswith(("date", "timestamp")))

@@ -52,18 +52,18 @@ def take_back(session: Session, number: int, target: str) -> None:
         NotFoundError: it was never to be published there.
     """
     with session.transaction():
-        found = publications.find(session.ledger, number, target)
-        if found is None:
+        publication = publications.find(session.ledger, number, target)
+        if publication is None:
             expected = f"a target of releases/{number}"
             raise NotFoundError.of("PUBLICATION_NOT_FOUND", "target", shortened(target), expected)
-        publications.store(session.ledger, number, replace(found, wanted=False))
+        publications.store(session.ledger, number, replace(publication, wanted=False))
 
 
 def due_at(ledger: Ledger, target: str) -> Due:
     """The steps that are due at a target, by what the ledger says now."""
-    found = publications.at_target(ledger, target)
+    read_due = publications.at_target(ledger, target)
     suspended = {number for (number,) in ledger.rows("SELECT release FROM tableveil.suspended_releases")}
-    return due(found, RELEASES.among(ledger, list(found)), suspended)
+    return due(read_due, RELEASES.among(ledger, list(read_due)), suspended)
 
 
 def due(found: Mapping[int, Publication], releases: Collection[Release], suspended: Collection[int]) -> Due:

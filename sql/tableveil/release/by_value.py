@@ -95,8 +95,8 @@ class ByValue:
             session.embedded.stage(_CLASSES, "SELECT * FROM numbered_keys")
         session.lend(_CLASSES)
         query, groups = joined_rows(plan, with_groups=True)
-        found = column("class", _CLASSES)
-        number = exp.Case(ifs=[exp.If(this=released(plan, found), true=found)])
+        class_number = column("class", _CLASSES)
+        number = exp.Case(ifs=[exp.If(this=released(plan, class_number), true=class_number)])
         return of_classes(plan, query, groups, _CLASSES, "LEFT"), number
 
     def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
@@ -107,8 +107,8 @@ class ByValue:
         if plan.earlier is not None:
             # Rows are told apart by their earlier classes, too.
             query, groups[len(groups)] = plan.earlier.joined(query, "source", "earlier")
-        found = column("class", _KEPT)
-        class_ = exp.Case(ifs=[exp.If(this=released(plan, found), true=found)])
+        class_number = column("class", _KEPT)
+        class_ = exp.Case(ifs=[exp.If(this=released(plan, class_number), true=class_number)])
         query = of_classes(plan, query, groups, _KEPT, "LEFT")
         return CodedRows(query, class_, own, person, hashed=False, staged=(_KEPT,))
 
@@ -130,20 +130,20 @@ def kept_rows(plan: ReleasePlan, *, with_groups: bool) -> tuple[exp.Select, dict
 
 def classes_by_groups(plan: ReleasePlan, generalized: Sequence[Codes]) -> NDArray[np.intp]:
     """The positions of records' classes among the plan's, by the groups of their codes; -1 if there is none."""
-    classes, known = plan.classes, np.True_
+    classes, inside = plan.classes, np.True_
     groups = []
     for dictionary, codes, level in zip(plan.dictionaries, generalized, classes.at, strict=True):
-        known = known & (codes != -1)
+        inside = inside & (codes != -1)
         if dictionary.withholds:
-            known = known & (codes != dictionary.levels.null_code)
+            inside = inside & (codes != dictionary.levels.null_code)
         groups.append(dictionary.levels.groups[level][codes])
-    words = classes.layout.pack([np.where(known, group, 0) for group in groups])
+    words = classes.layout.pack([np.where(inside, group, 0) for group in groups])
     number_of_classes = len(classes.counts)
     keys = np.concatenate([np.stack(classes.words, axis=1), np.stack(words, axis=1)])
     _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     # The classes come first, each with a key of its own.
-    found = first[key.reshape(-1)[number_of_classes:]]
-    return np.where(known & (found < number_of_classes), found, -1)
+    positions = first[key.reshape(-1)[number_of_classes:]]
+    return np.where(inside & (positions < number_of_classes), positions, -1)
 
 
 def _keys(plan: ReleasePlan, wanted: NDArray[np.bool_]) -> dict[str, pa.Array]:

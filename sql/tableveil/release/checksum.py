@@ -35,15 +35,15 @@ def row_digests(names: Sequence[str], rows: exp.Expr) -> exp.Select:
 
 def combined(names: Sequence[str], digests: Iterable[pa.RecordBatch]) -> str:
     """The checksum of rows with these columns and digests."""
-    found = hashlib.sha256("".join(f"{len(name)}:{name}" for name in names).encode())
+    digest = hashlib.sha256("".join(f"{len(name)}:{name}" for name in names).encode())
     for batch in digests:
         (found_digests,) = batch.columns
         _, offsets, data = found_digests.buffers()
         if len(found_digests):
             # A slice of a column keeps the buffers of the whole.
             ends = np.frombuffer(offsets, np.int32)[found_digests.offset :][: len(found_digests) + 1]
-            found.update(memoryview(data)[int(ends[0]) : int(ends[-1])])
-    return found.hexdigest()
+            digest.update(memoryview(data)[int(ends[0]) : int(ends[-1])])
+    return digest.hexdigest()
 
 
 def _measured(value: exp.Expr) -> exp.Expr:

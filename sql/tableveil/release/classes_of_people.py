@@ -26,12 +26,12 @@ def people_with_classes(session: WarehouseSession, plan: ReleasePlan, person: st
     numbered = plan.recoding.numbered(session, plan)
     if numbered is None:
         records = exp.select().from_(plan.source.with_all().table("source"))
-        found: exp.Expr = exp.null()
+        shown_class: exp.Expr = exp.null()
     else:
         shown = SHOWN if plan.policy.suppressed_records is SuppressedRecords.KEEP else WITHOUT_ROW
         records, class_ = numbered
-        found = exp.Coalesce(this=class_, expressions=[number(shown)])
-    wanted = [alias(column(person, "source"), "person"), alias(cast(found, "INTEGER"), "class")]
+        shown_class = exp.Coalesce(this=class_, expressions=[number(shown)])
+    wanted = [alias(column(person, "source"), "person"), alias(cast(shown_class, "INTEGER"), "class")]
     if plan.policy.record_column:
         wanted.append(alias(column(plan.policy.record_column, "source"), "record"))
     return collected(session, "people_with_classes", records.select(*wanted))

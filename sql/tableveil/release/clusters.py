@@ -82,7 +82,10 @@ class Clusters:
     def coded(self, session: WarehouseSession, plan: ReleasePlan) -> CodedRows:
         """Members alone."""
         query, unchanged = self._rows(session, plan)
-        own = {found.column.name: column(f"c{i}", "rows") for i, found in enumerate(plan.aggregated_columns)}
+        own = {
+            aggregated_column.column.name: column(f"c{i}", "rows")
+            for i, aggregated_column in enumerate(plan.aggregated_columns)
+        }
         last = len(own) + len(self.members.by) - 1
         person = column(f"c{last}", "rows") if plan.people is not None else None
         return CodedRows(query, row_hash(column("class", MEMBERS)), own, person, hashed=True, values=unchanged)
@@ -104,9 +107,9 @@ def alike(session: Session, plan: ReleasePlan) -> NDArray[np.intp]:
     _stage_aggregates(session, plan)
     columns = [exp.Ordered(this=column(f"a{j}")) for j, _ in enumerate(plan.aggregated_columns)]
     same = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=columns))
-    found = session.arrays(exp.select(alias(same, "place")).from_(table(AGGREGATES)).order_by(column("class")))
+    arrays = session.arrays(exp.select(alias(same, "place")).from_(table(AGGREGATES)).order_by(column("class")))
     session.forget(AGGREGATES)
-    return found["place"].astype(np.intp) - 1
+    return arrays["place"].astype(np.intp) - 1
 
 
 def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
@@ -116,8 +119,8 @@ def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
     proportions.
     """
     entries = np.stack([*members.codes, *members.sensitive], axis=1)
-    known = np.all([code != -1 for code in codes], axis=0)
-    keys = np.concatenate([entries, np.stack(codes, axis=1)[known]])
+    inside = np.all([code != -1 for code in codes], axis=0)
+    keys = np.concatenate([entries, np.stack(codes, axis=1)[inside]])
     _, key = np.unique(keys, axis=0, return_inverse=True)
     of_entry, of_record = np.split(key.reshape(-1), [len(entries)])
     sorted_entries = np.lexsort((members.classes, of_entry))
@@ -129,9 +132,9 @@ def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
     rank = np.empty(len(of_record))
     rank[by_key] = np.arange(len(of_record)) - (np.cumsum(sampled) - sampled)[of_record[by_key]]
     place = first[of_record] + (rank + 0.5) * total[of_record] / sampled[of_record]
-    found = np.full(len(known), -1, np.intp)
-    found[known] = members.classes[sorted_entries[np.searchsorted(ends, place, side="right")]]
-    return found
+    filled = np.full(len(inside), -1, np.intp)
+    filled[inside] = members.classes[sorted_entries[np.searchsorted(ends, place, side="right")]]
+    return filled
 
 
 def _stage_aggregates(session: Session, plan: ReleasePlan) -> None:
@@ -164,8 +167,8 @@ def _stage_members(session: Session, members: Members) -> None:
 def _split(session: Session) -> bool:
     """Whether any records with equal codes are in different classes."""
     several = exp.GT(this=column("first"), expression=number(1))
-    found: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(several))))
-    return found
+    is_divided: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(several))))
+    return is_divided
 
 
 def _member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr], numbered: bool) -> exp.Select:

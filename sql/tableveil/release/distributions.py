@@ -14,15 +14,15 @@ TABLE = "sensitive_distributions"
 
 def write_distribution(session: Session, dictionary: SensitiveDictionary, release: int) -> None:
     """Stores the distribution of a sensitive column in the whole source, suppressed records included."""
-    known = dictionary.values
+    values = dictionary.values
     position: exp.Expr = column("code")
-    if known.null_code is not None and known.null_first:
-        is_null = exp.EQ(this=column("code"), expression=number(known.null_code))
+    if values.null_code is not None and values.null_first:
+        is_null = exp.EQ(this=column("code"), expression=number(values.null_code))
         after = exp.Add(this=column("code"), expression=number(1))
         position = exp.Case(ifs=[exp.If(this=is_null, true=number(0))], default=after)
     query = exp.select(
         alias(number(release), "release"),
-        alias(text(known.column), "column_name"),
+        alias(text(values.column), "column_name"),
         alias(position, "position"),
         alias(cast(column("value"), "VARCHAR"), "value"),
         column("n"),

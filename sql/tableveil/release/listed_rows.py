@@ -80,16 +80,16 @@ def write_listed_rows(
         sorted_by = column(f"c{i}", "ordered_rows")
         if released.name in labelled:
             columns = labelled[released.name]
-            known = [label for label in ranked[released.name] if label.place is not None]
+            placed = [label for label in ranked[released.name] if label.place is not None]
             # NULL has the last place; no record has a label that is not released.
-            places, last = {label.label: label.place for label in known}, len(known) + 1
+            places, last = {label.label: label.place for label in placed}, len(placed) + 1
             group = exp.Add(this=groups.get(position[released.name], number(0)), expression=number(1))
             place = entry([places.get(label, last) for label in texts[released.name]], "USMALLINT", group)
             wide.append(
-                alias(entry([*(label.label for label in known), None], released.type, sorted_by), released.name)
+                alias(entry([*(label.label for label in placed), None], released.type, sorted_by), released.name)
             )
             if columns.bounds is not None:
-                low, high = ([*(getattr(label, end) for label in known), None] for end in ("low", "high"))
+                low, high = ([*(getattr(label, end) for label in placed), None] for end in ("low", "high"))
                 wide.append(alias(entry(low, columns.bounds_type, sorted_by.copy()), columns.low))
                 wide.append(alias(entry(high, columns.bounds_type, sorted_by.copy()), columns.high))
             rank = cast(sorted_by.copy(), RANK_TYPE)
@@ -138,12 +138,14 @@ def _stage_texts(session: Session, plan: ReleasePlan, values: Mapping[str, exp.E
     for (i, released), different in zip(others.items(), numbers, strict=True):
         if different > MOST_LISTED:
             continue
-        known = exp.select(alias(values[released.name].copy(), "value")).distinct().from_(rows.copy())
-        placed = exp.select("value", alias(row_number([column("value")]), "place")).from_(known.subquery("known"))
+        distinct_values = exp.select(alias(values[released.name].copy(), "value")).distinct().from_(rows.copy())
+        placed = exp.select("value", alias(row_number([column("value")]), "place")).from_(
+            distinct_values.subquery("known")
+        )
         session.stage(_texts(i), placed.where(column("value").is_(exp.null()).not_()))
-        found = [text for (text,) in session.rows(exp.select("value").from_(table(_texts(i))).order_by("place"))]
-        if len(found) <= MOST_LISTED and sum(map(len, found)) <= MOST_CHARACTERS:
-            few[released.name] = found
+        texts = [text for (text,) in session.rows(exp.select("value").from_(table(_texts(i))).order_by("place"))]
+        if len(texts) <= MOST_LISTED and sum(map(len, texts)) <= MOST_CHARACTERS:
+            few[released.name] = texts
         else:
             session.execute(drop("TABLE", table(_texts(i))))
     return few
@@ -158,11 +160,11 @@ def _labels(
     session: WarehouseSession, plan: ReleasePlan, positions: Mapping[str, int], values: Mapping[str, exp.Expr]
 ) -> dict[str, list[str | None]]:
     """The label of each group of these quasi-identifiers, as it is released."""
-    found: dict[str, list[str | None]] = {}
+    by_column: dict[str, list[str | None]] = {}
     as_they_are = []
     for name, j in positions.items():
         dictionary, level = plan.dictionaries[j], plan.transformation[j]
-        found[name] = list(dictionary.levels.labels[level - 1]) if level else []
+        by_column[name] = list(dictionary.levels.labels[level - 1]) if level else []
         if not level:
             # The column may have any name, also that of the code.
             code = f"{name}_code"
@@ -174,8 +176,8 @@ def _labels(
         names = {j: name for name, j in positions.items()}
         all_ = united(as_they_are).subquery("labels")
         for j, label, _ in session.embedded.rows(exp.select("*").from_(all_).order_by(column("at"), "code")):
-            found[names[j]].append(label)
-    return found
+            by_column[names[j]].append(label)
+    return by_column
 
 
 def _counted(plan: ReleasePlan, j: int, labels: Sequence[str | None]) -> list[tuple[str | None, int]]:

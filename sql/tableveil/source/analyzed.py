@@ -48,32 +48,38 @@ def resolve_analyzed(
     `marker` names the BOOLEAN column that is true for rows of suppressed records, if there is one.
     """
     columns = columns_of(session, reference) if query is None else query_columns(session.embedded, query)
-    names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    names = [source_column.name if isinstance(source_column, Column) else source_column[0] for source_column in columns]
     source = Source(
-        reference, tuple(found for found in columns if isinstance(found, Column)), marker=marker, query=query
+        reference,
+        tuple(source_column for source_column in columns if isinstance(source_column, Column)),
+        marker=marker,
+        query=query,
     )
     faults = []
     if population is not None and population.subset_column:
         faults += check_subset(population, source, names)
         source = replace(source, subset=population.subset_column)
-    by_name = {found.name if isinstance(found, Column) else found[0]: found for found in columns}
+    by_name = {
+        source_column.name if isinstance(source_column, Column) else source_column[0]: source_column
+        for source_column in columns
+    }
     nearest_of = Nearest(names)
     scalar = []
     for i, name in enumerate(quasi_identifiers):
-        found = by_name.get(name)
+        source_column = by_name.get(name)
         field = f"quasi_identifiers[{i}]"
-        if found is None or name == marker:
+        if source_column is None or name == marker:
             faults.append(missing_column(field, name, nearest_of))
-        elif not isinstance(found, Column):
+        elif not isinstance(source_column, Column):
             expected = "a scalar type other than INTERVAL, and text without a collation"
             hint = "Analyze a table in which it is cast to scalar columns."
-            faults.append(Fault(field, f"{shortened(name)} of type {shown_type(found[1])}", expected, hint))
+            faults.append(Fault(field, f"{shortened(name)} of type {shown_type(source_column[1])}", expected, hint))
         elif name == source.subset:
             hint = "It tells who is in the table, not who somebody is."
             faults.append(Fault(field, f"{shortened(name)}, the subset column", "another column", hint))
         else:
-            scalar.append(found)
-    rows, unfit = resolve_population(session, population, source, [found.name for found in scalar])
+            scalar.append(source_column)
+    rows, unfit = resolve_population(session, population, source, [source_column.name for source_column in scalar])
     weight, misfit = _weight(weight_column, by_name)
     person, unknown = _person(person_column, by_name)
     faults += [*unfit, *misfit, *unknown]
@@ -83,22 +89,22 @@ def resolve_analyzed(
 def _person(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:
     if not name:
         return None, []
-    found = by_name.get(name)
-    if found is None:
+    person_column = by_name.get(name)
+    if person_column is None:
         return None, [missing_column("person_column", name, Nearest(by_name))]
-    if isinstance(found, Column):
-        return found, []
-    shown = f"{shortened(name)} of type {shown_type(found[1])}"
+    if isinstance(person_column, Column):
+        return person_column, []
+    shown = f"{shortened(name)} of type {shown_type(person_column[1])}"
     return None, [Fault("person_column", shown, "a scalar type other than INTERVAL, and text without a collation")]
 
 
 def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:
     if not name:
         return None, []
-    found = by_name.get(name)
-    if found is None:
+    weight_column = by_name.get(name)
+    if weight_column is None:
         return None, [missing_column("weight_column", name, Nearest(by_name))]
-    if isinstance(found, Column) and found.kind in _NUMERIC:
-        return found, []
-    type_ = found.type if isinstance(found, Column) else found[1]
+    if isinstance(weight_column, Column) and weight_column.kind in _NUMERIC:
+        return weight_column, []
+    type_ = weight_column.type if isinstance(weight_column, Column) else weight_column[1]
     return None, [Fault("weight_column", f"{shortened(name)} of type {shown_type(type_)}", "a column of numbers")]

@@ -43,15 +43,15 @@ def check_collectible(
         wanted += [number(known[name]) if known and name in known else exp.ApproxDistinct(this=column(name)), length]
     for others in ([], *([column(name)] for name in sensitive)):
         wanted.append(exp.ApproxDistinct(this=row_hash(*(part.copy() for part in together), *others)))
-    found = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
-    distinct, lengths = found[: 2 * len(columns) : 2], found[1 : 2 * len(columns) : 2]
+    row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
+    distinct, lengths = row[: 2 * len(columns) : 2], row[1 : 2 * len(columns) : 2]
     sizes = {
         f"the {int(values):,} values of {shortened(name)}": int(values) * (BYTES_PER_VALUE + int(length or 0))
         for name, values, length in zip(columns, distinct, lengths, strict=True)
     }
-    combinations = [int(values) for values in found[2 * len(columns) :]]
+    combinations = [int(values) for values in row[2 * len(columns) :]]
     if source.population is not None:
-        everybody = exp.ApproxDistinct(this=row_hash(*(column(found.name) for found in source.population.columns)))
+        everybody = exp.ApproxDistinct(this=row_hash(*(column(row.name) for row in source.population.columns)))
         combinations.append(int(session.value(exp.select(everybody).from_(source.population.table()))))
     shown = f"the {sum(combinations):,} combinations of quasi-identifiers and sensitive values"
     sizes[shown] = sum(combinations) * BYTES_PER_COMBINATION

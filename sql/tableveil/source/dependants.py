@@ -24,6 +24,6 @@ def views_reading(
 
 def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:
     """Schemas and names that a view in that schema reads, in lower case; a name alone may be found in several."""
-    for found in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
-        name = found.name.casefold()
-        yield from [(found.db.casefold(), name)] if found.db else [(schema.casefold(), name), ("main", name)]
+    for node in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
+        name = node.name.casefold()
+        yield from [(node.db.casefold(), name)] if node.db else [(schema.casefold(), name), ("main", name)]

@@ -68,7 +68,7 @@ def describe(session: WarehouseSession, reference: TableReference, most_values: 
     for start in range(0, len(columns), at_once):
         described += _counted(session, reference, columns[start : start + at_once], rows, exactly)
     if most_values:
-        described = [_with_values(session, reference, found, most_values) for found in described]
+        described = [_with_values(session, reference, source_column, most_values) for source_column in described]
     return TableDescription(reference, rows, tuple(described))
 
 
@@ -81,18 +81,18 @@ def _counted(
 ) -> list[ColumnDescription]:
     """The columns without values, in one scan."""
     wanted: list[exp.Expr] = []
-    for found in columns:
-        value = _comparable(*_name_and_kind(found))
+    for source_column in columns:
+        value = _comparable(*_name_and_kind(source_column))
         length = exp.Length(this=cast(value.copy(), "VARCHAR"))
         distinct = exp.Count(this=exp.Distinct(expressions=[value])) if exactly else exp.ApproxDistinct(this=value)
         wanted += [exp.Count(this=value.copy()), distinct, exp.Min(this=length), exp.Max(this=length.copy())]
     query = exp.select(*(alias(e, f"f{i}") for i, e in enumerate(wanted))).from_(_named(reference))
     figures = session.row(query)
     described = []
-    for position, found in enumerate(columns):
+    for position, source_column in enumerate(columns):
         present, distinct_values, shortest, longest = figures[4 * position : 4 * position + 4]
-        name, kind = _name_and_kind(found)
-        type_ = without_values(found.type if isinstance(found, Column) else found[1])
+        name, kind = _name_and_kind(source_column)
+        type_ = without_values(source_column.type if isinstance(source_column, Column) else source_column[1])
         # An estimate may exceed the number of values.
         distinct_values = min(distinct_values, present)
         described.append(

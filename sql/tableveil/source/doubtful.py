@@ -82,21 +82,21 @@ _VALUES = table("doubted_values", "", "temp")
 
 def doubts(session: Session, source: Source, columns: Sequence[Column], all_columns: Sequence[str]) -> Doubts:
     """Looks at the values of `columns`; the repairing SELECT has `all_columns`. Call it in a transaction."""
-    found: list[DoubtfulValues] = []
+    doubtful: list[DoubtfulValues] = []
     repaired: dict[str, exp.Expr] = {}
     for each in columns:
         for kind, records, repair in _found(session, source, each):
-            found.append(DoubtfulValues(each.name, kind, records, render(repair(column(each.name)))))
+            doubtful.append(DoubtfulValues(each.name, kind, records, render(repair(column(each.name)))))
             repaired[each.name] = repair(repaired.get(each.name, column(each.name)))
-    if not found:
+    if not doubtful:
         return Doubts((), "")
     wanted = [alias(repaired[name], name) if name in repaired else column(name) for name in all_columns]
     place = source.reference
     rows = exp.select(*wanted).from_(table(place.table, place.schema))
     if source.query is not None:
         names = ", ".join(render(each) for each in wanted)
-        return Doubts(tuple(found), f"SELECT {names} FROM (\n{source.query.text}\n) AS {render(_SOURCE)}")
-    return Doubts(tuple(found), render(rows))
+        return Doubts(tuple(doubtful), f"SELECT {names} FROM (\n{source.query.text}\n) AS {render(_SOURCE)}")
+    return Doubts(tuple(doubtful), render(rows))
 
 
 _SOURCE = exp.to_identifier("source", quoted=True)
@@ -111,9 +111,9 @@ def largest_shares(session: Session, source: Source, names: Iterable[str]) -> di
     most = exp.Max(this=column("records"))
     return {
         name: float(
-            session.value(exp.select(exp.Div(this=most.copy(), expression=_total())).from_(found.subquery("v")))
+            session.value(exp.select(exp.Div(this=most.copy(), expression=_total())).from_(shares.subquery("v")))
         )
-        for name, found in counted.items()
+        for name, shares in counted.items()
     }
 
 
@@ -158,9 +158,9 @@ def _short_codes(session: Session, of: Column, records: int) -> Iterator[tuple[D
     if short and not longer and often >= _USUAL * records and usual >= _SHORTEST_CODE and (zeros or postal):
 
         def repair(value: exp.Expr) -> exp.Expr:
-            told = value if of.kind is ValueKind.TEXT else cast(value, "VARCHAR")
-            digits_only = exp.RegexpLike(this=told.copy(), expression=text(f"^[0-9]{{1,{usual - 1}}}$"))
-            return exp.Case(default=told).when(digits_only, padded(told.copy(), usual, "0"))
+            original = value if of.kind is ValueKind.TEXT else cast(value, "VARCHAR")
+            digits_only = exp.RegexpLike(this=original.copy(), expression=text(f"^[0-9]{{1,{usual - 1}}}$"))
+            return exp.Case(default=original).when(digits_only, padded(original.copy(), usual, "0"))
 
         yield DoubtKind.SHORT_CODE, short, repair
 
@@ -244,29 +244,29 @@ def _dates(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
 
 def _ends(session: Session, value: str, finite: str) -> tuple[float, float, float, float]:
     """The two least and the two greatest different values, as numbers in ascending order."""
-    found = session.row(
+    row = session.row(
         f"SELECT min(v, 2), max(v, 2) FROM (SELECT DISTINCT {value} AS v FROM temp.doubted_values WHERE {finite})"
     )
-    low, high = (list(ends or [0.0]) for ends in found)
+    low, high = (list(ends or [0.0]) for ends in row)
     return low[0], low[-1], high[-1], high[0]
 
 
 def _records_of(session: Session, value: str, gone: Sequence[float]) -> int:
-    found: int = session.value(
+    records: int = session.value(
         f"SELECT coalesce(sum(records), 0)::BIGINT FROM temp.doubted_values WHERE list_contains(?::DOUBLE[], {value})",
         [list(gone)],
     )
-    return found
+    return records
 
 
 def _far_outside(
     session: Session, of: Column, value: str, finite: str, gone: Sequence[float], spans: int
 ) -> Iterator[tuple[DoubtKind, int, Repair]]:
-    known = f"FROM temp.doubted_values WHERE {finite} AND NOT list_contains(?::DOUBLE[], {value})"
+    finite_rows = f"FROM temp.doubted_values WHERE {finite} AND NOT list_contains(?::DOUBLE[], {value})"
     first, last = session.row(
         "SELECT min(v) FILTER (WHERE upto >= 0.01 * total), min(v) FILTER (WHERE upto >= 0.99 * total) "
         f"FROM (SELECT {value} AS v, sum(records) OVER (ORDER BY value) AS upto, sum(records) OVER () AS total "
-        f"{known})",
+        f"{finite_rows})",
         [list(gone)],
     )
     if first is None or last <= first:
@@ -275,7 +275,7 @@ def _far_outside(
     if of.kind in _NUMBERS and first >= 0:
         lowest = min(0.0, first)
     outside: int = session.value(
-        f"SELECT coalesce(sum(records), 0)::BIGINT {known} AND NOT ({value} BETWEEN ? AND ?)",
+        f"SELECT coalesce(sum(records), 0)::BIGINT {finite_rows} AND NOT ({value} BETWEEN ? AND ?)",
         [list(gone), lowest, highest],
     )
     ends = _written(of, lowest, highest)

@@ -54,11 +54,11 @@ def full_fingerprint(
     records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
     rows = _of_rows(session, source.columns, (records, total, xored), key)
     if session.traits.collects:
-        known = sketch_elsewhere(session, source, records, estimated, key)
+        row_sketch = sketch_elsewhere(session, source, records, estimated, key)
     else:
-        known = sketch(session.embedded, source, records, estimated, key)
-    values = {each.name: int(found) for each, found in zip(source.columns, estimated[::2], strict=True)}
-    return Fingerprint(rows, with_people(known, person_column), values)
+        row_sketch = sketch(session.embedded, source, records, estimated, key)
+    values = {each.name: int(source_column) for each, source_column in zip(source.columns, estimated[::2], strict=True)}
+    return Fingerprint(rows, with_people(row_sketch, person_column), values)
 
 
 def population_fingerprint(session: WarehouseSession, source: Source, key: bytes) -> str:

@@ -29,8 +29,8 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
     types = [column.type for column in source.columns if column.name == name]
     if types == ["BOOLEAN"]:
         return []
-    found = shortened(name) + (f" of type {shown_type(types[0])}" if types else "")
-    return [Fault(field, found, "a column of type BOOLEAN: true for the rows to anonymize")]
+    actual = shortened(name) + (f" of type {shown_type(types[0])}" if types else "")
+    return [Fault(field, actual, "a column of type BOOLEAN: true for the rows to anonymize")]
 
 
 def resolve_population(
@@ -49,13 +49,13 @@ def resolve_population(
     reference, faults = find_table(session, population.table, field)
     if reference is None:
         return None, faults
-    found = {
+    read_by_name = {
         column.name if isinstance(column, Column) else column[0]: column for column in columns_of(session, reference)
     }
-    hint = Nearest(found)
+    hint = Nearest(read_by_name)
     columns = []
     for column in wanted:
-        theirs = found.get(column.name)
+        theirs = read_by_name.get(column.name)
         if theirs is None:
             expected = "a table with a column called as each quasi-identifier"
             missing = f"{shortened(str(reference))}, which has no column {shortened(column.name)}"

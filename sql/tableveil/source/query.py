@@ -64,10 +64,10 @@ def _resolved(session: Session, text: str) -> tuple[SourceQuery | None, list[Fau
 
 def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
     """The database does not distinguish names that differ only in case."""
-    found = Counter(name.casefold() for name, _ in columns)
+    times = Counter(name.casefold() for name, _ in columns)
     return [
         Fault(FIELD, f"{count} columns called {shortened(name)}", "a name of its own for every column", "Rename one.")
-        for name, count in found.items()
+        for name, count in times.items()
         if count > 1
     ]
 
@@ -98,10 +98,10 @@ def take_snapshot(session: Session, source: Source) -> None:
     except InternalError as error:
         if error.code != "DATABASE_ERROR":
             raise
-        found = f"a statement that fails on the rows of its tables: {error.message}"
+        actual = f"a statement that fails on the rows of its tables: {error.message}"
         hint = "A cast, or a subquery of several rows, may be what fails: run it by itself to see."
-        raise InvalidError.of("SOURCE_QUERY_FAILED", FIELD, found, "a statement that runs to its end", hint) from None
-    found_columns = tuple(found for found in columns_of(session, SNAPSHOT) if isinstance(found, Column))
+        raise InvalidError.of("SOURCE_QUERY_FAILED", FIELD, actual, "a statement that runs to its end", hint) from None
+    found_columns = tuple(actual for actual in columns_of(session, SNAPSHOT) if isinstance(actual, Column))
     if found_columns != source.columns:
         raise ConflictError.of(
             "SOURCE_CHANGED",

@@ -33,16 +33,16 @@ def check_functions(session: Session, functions: Mapping[str, str]) -> list[Faul
     while waiting:
         looked_at |= set(waiting)
         inside: dict[str, str] = {}
-        for known in catalog.functions(session, waiting):
-            name, where = known.name, waiting[known.name]
-            if not known.built_in:
+        for function in catalog.functions(session, waiting):
+            name, where = function.name, waiting[function.name]
+            if not function.built_in:
                 hint = "A macro may change, and may read anything: write out what it stands for."
                 faults.append(Fault(FIELD, f"the macro {shortened(name)}{where}", "functions that are built in", hint))
-            elif name in _NOT_CONSISTENT or not known.consistent:
+            elif name in _NOT_CONSISTENT or not function.consistent:
                 expected = "functions whose results depend on their arguments alone"
                 hint = "The source must have the same rows whenever it is read."
                 faults.append(Fault(FIELD, f"{shortened(name)}{where}", expected, hint))
-            for definition in known.definitions:
+            for definition in function.definitions:
                 statement, _ = read_statement(session, f"SELECT {definition}")
                 inside |= dict.fromkeys(statement.functions if statement is not None else (), where)
         waiting = {name: where for name, where in inside.items() if name not in looked_at}

@@ -78,14 +78,14 @@ def check_plan(
 
     `statement` was parsed before; it locates functions in the text.
     """
-    found, unread = described(session, "json_serialize_plan", full)
+    plan, unread = described(session, "json_serialize_plan", full)
     if unread:
         return unread
-    if found["error"]:
-        return [unbound(found)]
+    if plan["error"]:
+        return [unbound(plan)]
     functions: set[str] = set()
     faults: list[Fault] = []
-    for node, in_list in _nodes(found["plans"]):
+    for node, in_list in _nodes(plan["plans"]):
         kind = node.get("expression_class")
         if str(node.get("type")) == "LOGICAL_GET":
             faults += _check_scan(node, references)

@@ -162,14 +162,14 @@ def read_statement(session: Session, text: str) -> tuple[QueryStatement | None, 
         return None, [Fault(FIELD, "a null character", "text without one")]
     if _depth(text) > MOST_BRACKETS:
         return None, [too_deep()]
-    found, faults = described(session, "json_serialize_sql", text)
+    tree, faults = described(session, "json_serialize_sql", text)
     if faults:
         return None, faults
-    if found["error"]:
-        return None, [_unreadable(found, text)]
-    if len(found["statements"]) != 1:
-        return None, [Fault(FIELD, f"{len(found['statements'])} statements", "exactly one SELECT")]
-    statement = QueryStatement(text, found["statements"][0])
+    if tree["error"]:
+        return None, [_unreadable(tree, text)]
+    if len(tree["statements"]) != 1:
+        return None, [Fault(FIELD, f"{len(tree['statements'])} statements", "exactly one SELECT")]
+    statement = QueryStatement(text, tree["statements"][0])
     reads = _reads(statement.tree, {})
     if reads > MOST_READS:
         hint = "Make a table of a common table expression that is named often, and read that."
@@ -267,8 +267,10 @@ def _look(statement: QueryStatement, node: Node, common: frozenset[str]) -> Iter
     allowed = _EXPRESSIONS if "class" in node else _PARTS
     where = statement.where(node)
     if isinstance(kind, str) and kind not in allowed:
-        found, expected, hint = _REFUSED.get(kind, (kind.replace("_", " "), "a part that a source query may have", ""))
-        yield Fault(FIELD, f"{found}{where}", expected, hint)
+        refusal, expected, hint = _REFUSED.get(
+            kind, (kind.replace("_", " "), "a part that a source query may have", "")
+        )
+        yield Fault(FIELD, f"{refusal}{where}", expected, hint)
     elif kind == "BASE_TABLE":
         path = node["qualified_name"]["path"]
         if node["at_clause"] is not None:
@@ -308,5 +310,5 @@ def unnamed_columns(statement: QueryStatement) -> Iterator[Fault]:
         node = node["children"][0]
     for i, item in enumerate(node.get("select_list", ()), start=1):
         if not item["alias"] and item["class"] not in ("COLUMN_REF", "STAR"):
-            found = f"column {i} without a name{statement.where(item)}"
-            yield Fault(FIELD, found, "a name for every expression", "Write expression AS name.")
+            actual = f"column {i} without a name{statement.where(item)}"
+            yield Fault(FIELD, actual, "a name for every expression", "Write expression AS name.")

@@ -31,7 +31,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         }
         for kind in ("table", "view")
     )
-    found: list[TableReference] = []
+    references: list[TableReference] = []
     faults: list[Fault] = []
     hints: dict[str, Nearest] = {}
     for mention in mentions:
@@ -44,7 +44,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         elif key[0] == STATE_SCHEMA:
             faults.append(MissingTable(FIELD, f"{shown}, of Tableveil's own state", "a table of yours"))
         elif key in tables:
-            found.append(tables[key])
+            references.append(tables[key])
         elif key in views:
             hint = "A view may change, and may read anything: write its query out, as a common table expression."
             faults.append(MissingTable(FIELD, f"the view {shown}", "a table", hint))
@@ -52,7 +52,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
             if key[0] not in hints:
                 hints[key[0]] = Nearest(reference.table for (where, _), reference in tables.items() if where == key[0])
             faults.append(MissingTable(FIELD, f"{shown}, which is not there", _EXPECTED, hints[key[0]](name)))
-    return found, faults
+    return references, faults
 
 
 _HERE = "WHERE database_name = ? AND NOT internal AND NOT temporary"
@@ -71,8 +71,8 @@ def named_in_full(
         name = render(_table(mention.node, reference)).encode()
         text = text[: mention.start] + name + text[mention.start + mention.length :]
     full = text.decode()
-    found, unread = described(session, "json_serialize_sql", full)
-    if unread or found["error"] or [_unplaced(wanted)] != [_unplaced(tree) for tree in found["statements"]]:
+    read_tree, unread = described(session, "json_serialize_sql", full)
+    if unread or read_tree["error"] or [_unplaced(wanted)] != [_unplaced(tree) for tree in read_tree["statements"]]:
         expected = "tables in an ordinary FROM clause"
         hint = "Name every table in full, database.schema.table, and use ordinary spaces."
         return "", [Fault(FIELD, "table names that cannot be completed", expected, hint)]
@@ -90,10 +90,10 @@ def _named(node: Node, reference: TableReference) -> Node:
 
 
 def _table(node: Node, reference: TableReference) -> exp.Table:
-    found = table(reference.table, reference.schema, reference.catalog, node["alias"])
+    target = table(reference.table, reference.schema, reference.catalog, node["alias"])
     if node["column_name_alias"]:
-        found.args["alias"].set("columns", [identifier(name) for name in node["column_name_alias"]])
-    return found
+        target.args["alias"].set("columns", [identifier(name) for name in node["column_name_alias"]])
+    return target
 
 
 def _unplaced(node: Any) -> Any:
@@ -114,7 +114,7 @@ def check_second_opinion(full: str, references: Iterable[TableReference]) -> lis
         return [Fault(FIELD, "a statement that DuckDB can read and sqlglot cannot", expected, hint)]
     (tree, *others) = [tree for tree in trees if tree is not None]
     common = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
-    named = {tuple(part.name for part in found.parts) for found in tree.find_all(exp.Table) if not _makes_rows(found)}
+    named = {tuple(part.name for part in node.parts) for node in tree.find_all(exp.Table) if not _makes_rows(node)}
     expected_names = {(r.catalog, r.schema, r.table) for r in references}
     unexpected = [name for name in named - expected_names if len(name) > 1 or folded(name[0]) not in common]
     if others or not isinstance(tree, exp.Query) or unexpected or not expected_names <= named:

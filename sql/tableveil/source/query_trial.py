@@ -19,13 +19,13 @@ def check_trial(session: Session, full: str, references: Collection[TableReferen
         Stopped: the session's control says so.
         BusyError: too many queries are being tried.
     """
-    found = session.tried(full, list(_definitions(session, references)))
-    if found is None:
+    trial = session.tried(full, list(_definitions(session, references)))
+    if trial is None:
         return []
-    if isinstance(found, Exceeded):
+    if isinstance(trial, Exceeded):
         hint = "Make a table of a part of it, and read that."
-        return [Fault(FIELD, found.found, "a simpler query", hint)]
-    return [unbound(found)]
+        return [Fault(FIELD, trial.found, "a simpler query", hint)]
+    return [unbound(trial)]
 
 
 def _definitions(session: Session, references: Collection[TableReference]) -> Iterator[str]:

@@ -110,8 +110,8 @@ def columns_numbering_people(
             )
         )
     everything = np.arange(len(order))
-    found = recurrences(columns, rows or [everything] * len(columns))
-    named = [_named(one, source.columns, None if not sampled else estimated) for one in found]
+    recurring = recurrences(columns, rows or [everything] * len(columns))
+    named = [_named(one, source.columns, None if not sampled else estimated) for one in recurring]
     return [one for one in named if one.different >= FEW_VALUES or records <= one.different * MOST_ROWS_OF_FEW]
 
 
@@ -164,6 +164,6 @@ def _judging(
         # Equal rows are chosen together, and would seem to be of one person.
         of_rows[:] = False
     return [
-        np.flatnonzero(found[order] <= limits[each.name] if each.name in limits else of_rows)
-        for each, found in zip(columns, hashes, strict=True)
+        np.flatnonzero(source_column[order] <= limits[each.name] if each.name in limits else of_rows)
+        for each, source_column in zip(columns, hashes, strict=True)
     ]

@@ -29,11 +29,11 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
     if source is None:
         return None, policy, faults
-    names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    names = [source_column.name if isinstance(source_column, Column) else source_column[0] for source_column in columns]
     compared = {policy.person_column: "person_column", policy.record_column: "record_column"}
-    for found in columns:
-        if not isinstance(found, Column):
-            name, type_ = found
+    for source_column in columns:
+        if not isinstance(source_column, Column):
+            name, type_ = source_column
             if name in compared:
                 hint = "The ledger knows values by their texts, and equal ones of this type may have several: cast it."
                 faults.append(Fault(compared[name], f"type {shown_type(type_)}", _SCALAR, hint))
@@ -76,15 +76,15 @@ def find_source(
         columns = query_columns(session.embedded, query)
         reference = TableReference(session.catalog, "", "")
         return Source(reference, _releasable(columns), query=query), columns, []
-    found, faults = find_table(session, wanted, field)
-    if found is None:
+    each_reference, faults = find_table(session, wanted, field)
+    if each_reference is None:
         return None, [], faults
-    columns = columns_of(session, found)
-    return Source(found, _releasable(columns)), columns, []
+    columns = columns_of(session, each_reference)
+    return Source(each_reference, _releasable(columns)), columns, []
 
 
 def _releasable(columns: list[Column | tuple[str, str]]) -> tuple[Column, ...]:
-    return tuple(found for found in columns if isinstance(found, Column))
+    return tuple(source_column for source_column in columns if isinstance(source_column, Column))
 
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
@@ -103,8 +103,8 @@ def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
         faults.append(Fault("record_column", shortened(policy.record_column), expected, nearest_name))
     # The database does not distinguish names that differ only in case.
     if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
-        found = f"{shortened(policy.marker_column)}, a column of the source"
-        faults.append(Fault("suppressed_records.marker_column", found, "a name no column has"))
+        actual = f"{shortened(policy.marker_column)}, a column of the source"
+        faults.append(Fault("suppressed_records.marker_column", actual, "a name no column has"))
     return faults
 
 

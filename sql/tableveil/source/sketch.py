@@ -258,11 +258,11 @@ def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], se
     digest = exp.SHA2(this=exp.DPipe(this=parameter(1), expression=column("h")))
     keyed = cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=digest, expression=number(14))), "UBIGINT")
     with session.relation("kept", pa.table({"h": hashes, "i": np.arange(len(hashes))})):
-        found = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
+        arrays = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
     thresholds = np.array([_most(scale) for scale in range(64, 0, -1)], np.uint64)
     deciding = np.concatenate([each.hashes if each.decide is None else each.decide for each in kept])
     values = (64 - np.searchsorted(thresholds, deciding)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
-    values[found["i"]] |= found["k"].astype(np.uint64)
+    values[arrays["i"]] |= arrays["k"].astype(np.uint64)
     parts = np.split(values, np.cumsum([len(each.hashes) for each in kept])[:-1])
     return tuple(
         ValueSample(each.column, each.scale, part, each.records, _density(each, spans.get(each.column, 0.0)))

@@ -87,13 +87,13 @@ def _of_rows(session: WarehouseSession, source: Source, columns: Sequence[Column
     query = query.from_(chosen.from_(hashed.subquery("hashed")).subquery("chosen")).group_by(column("h"))
     of_rows = exp.select(alias(row_hash(parameter(1), column("h")), "keyed"), column("h"), column("n"))
     of_rows = of_rows.from_(_collected(session, query, secret)).where(column("h").is_(exp.null()).not_())
-    found = session.embedded.arrays(of_rows, [secret])
+    arrays = session.embedded.arrays(of_rows, [secret])
     return Kept(
         ROWS,
         scale,
-        found["keyed"].astype(np.uint64),
-        found["n"].astype(np.int64),
-        found["h"].astype(np.uint64) if scale else None,
+        arrays["keyed"].astype(np.uint64),
+        arrays["n"].astype(np.int64),
+        arrays["h"].astype(np.uint64) if scale else None,
     )
 
 

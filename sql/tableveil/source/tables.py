@@ -79,7 +79,7 @@ def find_table(
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    kinds = {found.name: found.kind for found in listed(session, named.schema)}
+    kinds = {listed_table.name: listed_table.kind for listed_table in listed(session, named.schema)}
     if kinds.get(named.table) == "table" or (named.table in kinds and session.traits.reads_views):
         return named, []
     if not kinds:
@@ -107,8 +107,8 @@ def _in_parts(*names: str) -> str:
 def listed(session: WarehouseSession, schema: str | None = None) -> list[Listed]:
     """The tables and views of a schema, or of all, that the session sees."""
     owned = session.sight.owned
-    found = session.listed(schema)
-    return [one for one in found if owned.has_table(session.scope(one.schema), one.name)]
+    tables = session.listed(schema)
+    return [one for one in tables if owned.has_table(session.scope(one.schema), one.name)]
 
 
 def owned_schemas(session: WarehouseSession) -> list[str]:
@@ -138,10 +138,10 @@ def described_table(session: WarehouseSession, reference: TableReference) -> lis
 
 def columns_of(session: WarehouseSession, reference: TableReference) -> list[Column | tuple[str, str]]:
     """The table's columns; those of a type that cannot be released as (name, type)."""
-    found = described_table(session, reference)
-    collations = _collations(session, reference, [name for name, type_ in found if type_ == "VARCHAR"])
+    described = described_table(session, reference)
+    collations = _collations(session, reference, [name for name, type_ in described if type_ == "VARCHAR"])
     columns: list[Column | tuple[str, str]] = []
-    for name, type_ in found:
+    for name, type_ in described:
         if name in collations:
             # A collation makes values equal that look different: a class would have more records than look alike.
             columns.append((name, f"{type_} COLLATE {collations[name]}"))

@@ -18,8 +18,8 @@ def unsupported(policy: Policy) -> list[Fault]:
 def _faults(policy: Policy) -> Iterator[Fault]:
     for method in methods_of(policy):
         if not method.warehouses:
-            found, expected = f"{method.called}, which Spark does not support", "labels of hierarchies"
-            yield from (Fault(field, found, expected, _INSTEAD) for field in method.fields(policy))
+            actual, expected = f"{method.called}, which Spark does not support", "labels of hierarchies"
+            yield from (Fault(field, actual, expected, _INSTEAD) for field in method.fields(policy))
     if policy.source_query:
         hint = "Name a view: Spark reads it as it reads tables."
         yield Fault("source_query", "a query", "a table or view of the warehouse", hint)

@@ -92,8 +92,8 @@ class SparkConnection:
     @property
     def id(self) -> str:
         """The server's name for the session."""
-        found: str = self._spark.session_id
-        return found
+        identifier: str = self._spark.session_id
+        return identifier
 
     def run(self, work: Callable[[SparkSession], T], control: Control | None) -> T:
         """Runs work and returns its result.
@@ -179,6 +179,6 @@ def _session(url: str, token: str) -> SparkSession:
 
 def _set(spark: SparkSession) -> None:
     """Makes the settings that differ: each takes a call, and PySpark warns of old ones that are made."""
-    for (name, value), found in zip(SETTINGS.items(), spark.client.get_configs(*SETTINGS), strict=True):
-        if found != value:
+    for (name, value), present in zip(SETTINGS.items(), spark.client.get_configs(*SETTINGS), strict=True):
+        if present != value:
             spark.conf.set(name, value)

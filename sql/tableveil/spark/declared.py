@@ -46,8 +46,8 @@ def _check(name: str, url: str, taken: Iterable[str]) -> None:
         # A token may be in the address.
         raise InvalidError.of("WAREHOUSE_INVALID", "warehouse", shortened(name), _EXPECTED)
     if name.casefold() in (each.casefold() for each in taken):
-        found = f"{shortened(name)}, which another warehouse or the server's own database is called"
-        raise InvalidError.of("WAREHOUSE_INVALID", "warehouse", found, "a name of its own")
+        actual = f"{shortened(name)}, which another warehouse or the server's own database is called"
+        raise InvalidError.of("WAREHOUSE_INVALID", "warehouse", actual, "a name of its own")
     if find_spec("pyspark") is None:
         hint = "Install it: pip install 'tableveil[spark]'."
         raise InvalidError.of("SPARK_MISSING", "warehouse", "no client of Spark Connect", "the extra spark", hint)

@@ -85,5 +85,5 @@ def unavailable(warehouse: str, found: str) -> BusyError:
 
 def _status(error: Exception) -> str:
     """The name of gRPC's status; PySpark tells it, or lets gRPC's own exception through."""
-    told = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
-    return getattr(told(), "name", "") if callable(told) else ""
+    status = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
+    return getattr(status(), "name", "") if callable(status) else ""

@@ -26,35 +26,35 @@ def hashed_first(statement: exp.Expr) -> exp.Expr:
     query = statement.copy()
     source = query.find(exp.From)
     hashes = [
-        found
+        node
         for projection in query.expressions
         for aggregate in projection.find_all(exp.AggFunc)
-        for found in aggregate.find_all(type(_HASH))
-        if found.name == _HASH.name
+        for node in aggregate.find_all(type(_HASH))
+        if node.name == _HASH.name
     ]
-    columns = {found for projection in query.expressions for found in projection.find_all(exp.Column)}
+    columns = {node for projection in query.expressions for node in projection.find_all(exp.Column)}
     nested = any(projection.find(exp.Query) for projection in query.expressions)
-    if source is None or not hashes or nested or any(found.table for found in columns):
+    if source is None or not hashes or nested or any(node.table for node in columns):
         return statement
-    taken = {found.name.casefold() for found in columns}
+    taken = {node.name.casefold() for node in columns}
     free = (name for name in (f"h{i}" for i in itertools.count()) if name not in taken)
     names: dict[exp.Expr, str] = {}
-    for found in hashes:
-        if found not in names:
-            names[found.copy()] = next(free)
-        named = _column(names[found])
-        total = found.parent
+    for node in hashes:
+        if node not in names:
+            names[node.copy()] = next(free)
+        named = _column(names[node])
+        total = node.parent
         if isinstance(total, exp.Sum):
             total.replace(_sum(named))
         else:
-            found.replace(named)
+            node.replace(named)
     others = {
-        found.name: found.copy()
+        node.name: node.copy()
         for projection in query.expressions
-        for found in projection.find_all(exp.Column)
-        if found.name not in names.values()
+        for node in projection.find_all(exp.Column)
+        if node.name not in names.values()
     }
-    rows = exp.select(*others.values(), *(exp.alias_(found, name, quoted=True) for found, name in names.items()))
+    rows = exp.select(*others.values(), *(exp.alias_(node, name, quoted=True) for node, name in names.items()))
     rows = rows.from_(source.this)
     where = query.args.get("where")
     if where is not None:

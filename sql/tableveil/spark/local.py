@@ -125,17 +125,17 @@ class LocalServer:
                     return
             time.sleep(0.2)
         self.kill()
-        found = "a Spark Connect server that did not start"
-        raise BusyError.of("WAREHOUSE_UNAVAILABLE", "warehouse", found, "one that listens", f"Its log is {log}.")
+        actual = "a Spark Connect server that did not start"
+        raise BusyError.of("WAREHOUSE_UNAVAILABLE", "warehouse", actual, "one that listens", f"Its log is {log}.")
 
 
 def _spark_home() -> Path:
     spec = find_spec("pyspark")
     home = Path(spec.origin).parent if spec is not None and spec.origin else None
     if home is None or not (home / "bin" / "spark-submit").is_file():
-        found = "no server of Spark: the extra tableveil[spark] brings the client alone"
+        actual = "no server of Spark: the extra tableveil[spark] brings the client alone"
         hint = "Install it (pip install 'pyspark[connect]'), or give the address of a server (sc://HOST:15002)."
-        raise InvalidError.of("SPARK_MISSING", "warehouse", found, "PySpark with its server", hint)
+        raise InvalidError.of("SPARK_MISSING", "warehouse", actual, "PySpark with its server", hint)
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         hint = "Install it, such as openjdk-17-jre-headless of Debian."
         raise InvalidError.of("JAVA_MISSING", "warehouse", "no Java", "Java 17 or newer", hint)

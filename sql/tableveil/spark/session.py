@@ -125,7 +125,7 @@ class SparkSession:
     def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The result's rows; for small results only."""
         result = self._run(statement, parameters, _fetched)
-        return list(zip(*(_values(found) for found in result.columns), strict=True))
+        return list(zip(*(_values(source_column) for source_column in result.columns), strict=True))
 
     def row(self, statement: Statement, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         """The single row of a result that has exactly one."""
@@ -213,7 +213,7 @@ class SparkSession:
         also takes over what is noted of the source's columns: comments, and lists of values of models (`ml_attr`).
         """
         query = query.copy()
-        ordered = next((found for found in query.find_all(exp.Select) if found.args.get("order")), None)
+        ordered = next((node for node in query.find_all(exp.Select) if node.args.get("order")), None)
         if ordered is not None:
             rows = exp.select(exp.Count(this=exp.Star())).from_(ordered.args["from_"].this.copy())
             if self.value(rows, parameters) <= ROWS_OF_ONE_FILE:
@@ -234,13 +234,13 @@ class SparkSession:
 
     def listed(self, schema: str | None = None) -> list[Listed]:
         """The tables and views, temporary ones aside, of the schema or of all; by schema and name."""
-        found: list[Listed] = []
+        tables: list[Listed] = []
         for each in sorted(self.schemas()):
             if schema in (None, each):
                 views = {name for _, name, *_ in self._shown("VIEWS", each)}
                 names = sorted(name for _, name, temporary in self._shown("TABLES", each) if not temporary)
-                found += [Listed(each, name, "view" if name in views else "table", None, None) for name in names]
-        return found
+                tables += [Listed(each, name, "view" if name in views else "table", None, None) for name in names]
+        return tables
 
     def scope(self, schema: str) -> str:
         """The schema's name in rights and in the ledger: the warehouse's before it."""
@@ -277,8 +277,8 @@ class SparkSession:
     def _shown(self, what: str, schema: str = "") -> list[tuple[Any, ...]]:
         # sqlglot renders no SHOW for Spark.
         within = f" IN `{schema.replace('`', '``')}`" if schema else ""
-        found = self._connection.run(lambda spark: spark.sql(f"SHOW {what}{within}").toArrow(), self.control)
-        return list(zip(*(_values(each) for each in found.columns), strict=True))
+        names = self._connection.run(lambda spark: spark.sql(f"SHOW {what}{within}").toArrow(), self.control)
+        return list(zip(*(_values(each) for each in names.columns), strict=True))
 
     def _drained(self, statement: Statement, stream: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """The batches of a stream, put together to some hundred thousand rows."""
@@ -299,8 +299,8 @@ class SparkSession:
         try:
             some.validate(full=True)
         except pa.ArrowInvalid:
-            found = "text that is not UTF-8 in a column"
-            raise InvalidError.of("TEXT_INVALID", self.catalog, found, "UTF-8; decode() makes it of bytes") from None
+            actual = "text that is not UTF-8 in a column"
+            raise InvalidError.of("TEXT_INVALID", self.catalog, actual, "UTF-8; decode() makes it of bytes") from None
         return some
 
     def _too_much(self) -> InvalidError:
@@ -344,9 +344,9 @@ def _fetched(frame: DataFrame) -> pa.Table:
 def _streamed(frame: DataFrame) -> tuple[StructType, Iterator[pa.Table]]:
     """The columns, and the rows as they come; PySpark's own way to them collects everything first."""
     client = frame.sparkSession.client
-    found = iter(client.to_table_as_iterator(frame._plan.to_proto(client), {}))
-    schema = next(found)
-    return schema, (some for some in found if isinstance(some, pa.Table))
+    batches = iter(client.to_table_as_iterator(frame._plan.to_proto(client), {}))
+    schema = next(batches)
+    return schema, (some for some in batches if isinstance(some, pa.Table))
 
 
 def _values(found: pa.ChunkedArray) -> list[Any]:

@@ -94,8 +94,8 @@ _LINE = (
 
 def newest(ledger: Ledger) -> tuple[int, str] | None:
     """Number and hash of the last entry in the copy."""
-    found = ledger.rows("SELECT number, hash FROM tableveil.audit_entries ORDER BY number DESC LIMIT 1")
-    return found[0] if found else None
+    rows = ledger.rows("SELECT number, hash FROM tableveil.audit_entries ORDER BY number DESC LIMIT 1")
+    return rows[0] if rows else None
 
 
 def insert(ledger: Ledger, lines: Sequence[str], hashes: Sequence[str]) -> None:

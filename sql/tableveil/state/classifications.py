@@ -99,13 +99,13 @@ class _Classifications(NumberedTable[Classification]):
     def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Classification]]) -> None:
         """With their measures."""
         super().insert_all(ledger, rows)
-        for found in itertools.chain.from_iterable(rows.values()):
-            _WITH_CURVES.insert(ledger, [_stored(one) for one in found.assessments], found.number)
+        for held_value in itertools.chain.from_iterable(rows.values()):
+            _WITH_CURVES.insert(ledger, [_stored(one) for one in held_value.assessments], held_value.number)
 
     def find(self, ledger: Ledger, number: int) -> Classification | None:
         """The assessment of that number, with its ROC points."""
-        found = super().find(ledger, number)
-        return None if found is None else _assessed(ledger, [found], _WITH_CURVES)[0]
+        classification = super().find(ledger, number)
+        return None if classification is None else _assessed(ledger, [classification], _WITH_CURVES)[0]
 
     def page(self, ledger: Ledger, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Classification]:
         """Without ROC points."""

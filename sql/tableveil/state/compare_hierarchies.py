@@ -55,12 +55,12 @@ def compare(ledger: Ledger, earlier: Stored, later: Stored, examples: int) -> Hi
         return f"FROM {tables[of]} WHERE l{level} NOT IN (SELECT l{level} FROM {tables[among]})"
 
     def count_of(of: str, among: str, level: int) -> int:
-        found: int = ledger.value(f"SELECT count(DISTINCT l{level}) {missing(of, among, level)}")
-        return found
+        read_count: int = ledger.value(f"SELECT count(DISTINCT l{level}) {missing(of, among, level)}")
+        return read_count
 
     def values_of(of: str, among: str) -> tuple[str, ...]:
-        found = ledger.rows(f"SELECT l0 {missing(of, among, 0)} ORDER BY l0 LIMIT {examples}") if examples else []
-        return tuple(value for (value,) in found)
+        rows = ledger.rows(f"SELECT l0 {missing(of, among, 0)} ORDER BY l0 LIMIT {examples}") if examples else []
+        return tuple(value for (value,) in rows)
 
     def relabelled_at(level: int) -> tuple[tuple[str, str, str], ...]:
         labels = f"earlier.l{level}, later.l{level}"

@@ -78,21 +78,21 @@ def create_all(ledger: Ledger, wanted: Sequence[NewHierarchy]) -> list[Stored]:
     """`create` for several; the store is asked and changed once for all."""
     keys = [(one.name, _digest(one.rows)) for one in wanted]
     with _creating:
-        known = _HIERARCHIES.keyed(ledger, "list_contains(?::VARCHAR[], name)", [[one.name for one in wanted]])
-        found = {(stored.name, digest): stored for (digest,), stored in known}
-        new = {key: one for key, one in zip(keys, wanted, strict=True) if key not in found}
+        earlier = _HIERARCHIES.keyed(ledger, "list_contains(?::VARCHAR[], name)", [[one.name for one in wanted]])
+        by_digest = {(stored.name, digest): stored for (digest,), stored in earlier}
+        new = {key: one for key, one in zip(keys, wanted, strict=True) if key not in by_digest}
         if new:
             newest = Counter[str]()
-            for _, stored in known:
+            for _, stored in earlier:
                 newest[stored.name] = max(newest[stored.name], stored.version)
             with ledger.transaction():
-                found |= _insert(ledger, new, newest)
-    return [found[key] for key in keys]
+                by_digest |= _insert(ledger, new, newest)
+    return [by_digest[key] for key in keys]
 
 
 def _insert(ledger: Ledger, new: Mapping[_Key, NewHierarchy], newest: Counter[str]) -> dict[_Key, Stored]:
     numbers = ledger.rows(f"SELECT nextval('tableveil.hierarchy_numbers') FROM range({len(new):d})")
-    found, by_digest = {}, defaultdict(list)
+    inserted, by_digest = {}, defaultdict(list)
     for ((name, digest), one), (number,) in zip(new.items(), numbers, strict=True):
         newest[name] += 1
         levels = len(one.rows[0])
@@ -100,17 +100,17 @@ def _insert(ledger: Ledger, new: Mapping[_Key, NewHierarchy], newest: Counter[st
         with ledger.relation("hierarchy_rows", pa.table(columns)):
             select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
             ledger.execute(create_table(_table(number), select))
-        stored = found[name, digest] = Stored(number, name, newest[name], levels, len(one.rows), now(), one.origin)
+        stored = inserted[name, digest] = Stored(number, name, newest[name], levels, len(one.rows), now(), one.origin)
         by_digest[digest,].append(stored)
     _HIERARCHIES.insert_all(ledger, by_digest)
-    return found
+    return inserted
 
 
 def version_of(ledger: Ledger, reference: str) -> Stored:
     """The version with that reference in the evidence of a release, to which it belongs: any schema may have it."""
     name, _, version = reference.rpartition("@")
-    (found,) = _HIERARCHIES.where(ledger, "name = ? AND version = ?", [name, int(version)])
-    return found
+    (version_row,) = _HIERARCHIES.where(ledger, "name = ? AND version = ?", [name, int(version)])
+    return version_row
 
 
 def find(ledger: Ledger, name: str, version: int) -> Stored:
@@ -123,10 +123,10 @@ def find(ledger: Ledger, name: str, version: int) -> Stored:
     versions = _HIERARCHIES.where(ledger, f"name = ? AND {seen}", [name, *values], "ORDER BY version DESC")
     if not versions:
         query = f"SELECT DISTINCT name FROM tableveil.hierarchies WHERE {seen}"
-        names = [known for (known,) in ledger.rows(query, values)]
+        names = [held_value for (held_value,) in ledger.rows(query, values)]
         fault = Fault("name", shortened(name), "a stored hierarchy", nearest(name, names))
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
-    matching = [found for found in versions if version in (0, found.version)]
+    matching = [read_version for read_version in versions if version in (0, read_version.version)]
     if not matching:
         fault = Fault(
             "version",

@@ -62,8 +62,8 @@ def of(ledger: Ledger, releases: Collection[int]) -> defaultdict[int, list[Match
         "AND other IN (FROM told) ORDER BY release, other",
         values,
     )
-    found = defaultdict(list)
+    by_release = defaultdict(list)
     for match in (Match(*row) for row in rows):
         for number in {match.release, match.other}.intersection(releases):
-            found[number].append(match)
-    return found
+            by_release[number].append(match)
+    return by_release

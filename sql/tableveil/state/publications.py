@@ -48,7 +48,7 @@ def at_target(ledger: Ledger, target: str) -> dict[int, Publication]:
     """The publications at a target that are not removed, by release."""
     query = "SELECT release FROM tableveil.publications WHERE target = ? AND state <> ?"
     numbers = [number for (number,) in ledger.rows(query, [target, PublicationState.REMOVED.value])]
-    return {number: found for number in numbers if (found := find(ledger, number, target)) is not None}
+    return {number: publication for number in numbers if (publication := find(ledger, number, target)) is not None}
 
 
 def find(ledger: Ledger, release: int, target: str) -> Publication | None:

@@ -36,9 +36,9 @@ def insert(
         "SELECT ?, unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])",
         [
             release,
-            [stage for stage, found in class_sizes.items() for _ in found.sizes],
-            [size for found in class_sizes.values() for size in found.sizes.tolist()],
-            [classes for found in class_sizes.values() for classes in found.classes.tolist()],
+            [stage for stage, sizes in class_sizes.items() for _ in sizes.sizes],
+            [size for sizes in class_sizes.values() for size in sizes.sizes.tolist()],
+            [classes for sizes in class_sizes.values() for classes in sizes.classes.tolist()],
         ],
     )
 
@@ -50,7 +50,10 @@ def sizes_of(ledger: Ledger, release: int) -> dict[str, list[tuple[int, int]]]:
         "ORDER BY stage, class_size",
         [release],
     )
-    return {stage: [(size, classes) for found, size, classes in rows if found == stage] for stage in (BEFORE, AFTER)}
+    return {
+        stage: [(size, classes) for read_stage, size, classes in rows if read_stage == stage]
+        for stage in (BEFORE, AFTER)
+    }
 
 
 def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
@@ -73,7 +76,7 @@ def of_releases(ledger: Ledger, releases: Sequence[int]) -> dict[tuple[int, str]
 
 def risk_of(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:
     """The risk of which these are the rows."""
-    single = {found.measure: found.value for found in measures if found.threshold is None}
+    single = {measure.measure: measure.value for measure in measures if measure.threshold is None}
     return ProsecutorRisk(
         records=int(single["records"]),
         classes=int(single["classes"]),

@@ -47,7 +47,7 @@ class ComparedRisk:
     def classes(self) -> int:
         """Distinct combinations of the columns' values."""
         counted = ("sample", "classes")
-        return next(int(found.value or 0) for found in self.measures if (found.model, found.measure) == counted)
+        return next(int(measure.value or 0) for measure in self.measures if (measure.model, measure.measure) == counted)
 
 
 @dataclass(frozen=True, slots=True)

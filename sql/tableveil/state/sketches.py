@@ -68,11 +68,11 @@ def find(ledger: Ledger, release: int) -> Sketch | None:
     if not samples:
         return None
     values: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for position, *found in ledger.rows(
+    for position, *held_value in ledger.rows(
         "SELECT position, value, records FROM tableveil.release_sample_values WHERE release = ? ORDER BY ALL",
         [release],
     ):
-        values[position].append((found[0], found[1]))
+        values[position].append((held_value[0], held_value[1]))
     # All samples of a release have the key (release, records).
     (((_, records), stored),) = samples.items()
     return Sketch(
@@ -154,8 +154,8 @@ def alike(ledger: Ledger, sketch: Sketch, others: Collection[int]) -> Iterator[L
     if not releases:
         return
     samples = {
-        (release, position): found
-        for release, position, *found in ledger.rows(
+        (release, position): sample
+        for release, position, *sample in ledger.rows(
             "SELECT release, position, column_name, scale, density, source_records FROM tableveil.release_samples "
             "WHERE list_contains(?::BIGINT[], release)",
             [releases],
@@ -163,12 +163,12 @@ def alike(ledger: Ledger, sketch: Sketch, others: Collection[int]) -> Iterator[L
     }
     columns = Counter(release for (release, _), (column, *_) in samples.items() if column != ROWS)
     theirs: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    for release, position, *found in ledger.rows(
+    for release, position, *sample in ledger.rows(
         "SELECT release, position, records, (value >> ?)::INTEGER AS level, count(*) "
         "FROM tableveil.release_sample_values WHERE list_contains(?::BIGINT[], release) GROUP BY ALL",
         [LEVEL_SHIFT, releases],
     ):
-        theirs.setdefault((release, position), []).append(tuple(found))
+        theirs.setdefault((release, position), []).append(tuple(sample))
     for (release, position, own), rows in groupby(shared, key=lambda row: row[:3]):
         mine = sketch.samples[own]
         their_column, their_scale, their_density, their_records = samples[release, position]

@@ -67,8 +67,8 @@ class _Reports(NumberedTable[Stored]):
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Stored]:
         """The reports with a condition."""
-        found = super().where(ledger, condition, parameters, order)
-        spreads = _SPREADS.of(ledger, [one.number for one in found])
+        reports = super().where(ledger, condition, parameters, order)
+        spreads = _SPREADS.of(ledger, [one.number for one in reports])
 
         def complete(one: Stored) -> Stored:
             columns = tuple(
@@ -81,7 +81,7 @@ class _Reports(NumberedTable[Stored]):
             )
             return replace(one, report=replace(one.report, columns=columns))
 
-        return list(map(complete, found))
+        return list(map(complete, reports))
 
 
 UTILITY_REPORTS = _Reports(

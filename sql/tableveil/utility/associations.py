@@ -67,10 +67,10 @@ def _measured(
         query = _coded(session, query, compared, i, bound, edges, released=released)
     coded = table("utility_coded")
     session.stage(coded.name, query, bound)
-    found = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
+    measured = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
     for made in (sample, coded, *(table(f"utility_labels_{i}") for i in range(len(columns)))):
         session.execute(drop("TABLE", made.copy(), if_exists=True))
-    return found
+    return measured
 
 
 def _coded(
@@ -159,10 +159,10 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
         return exp.Div(this=column(f"x{i}"), expression=parameter(numeric.index(i) + 1))
 
     wanted = [exp.Corr(this=scaled(i), expression=scaled(j)) for i, j in pairs]
-    found = session.row(exp.select(*wanted).from_(coded.copy()), scales)
+    row = session.row(exp.select(*wanted).from_(coded.copy()), scales)
     return {
         (i, j, "correlation"): None if value is None or value != value else float(value)
-        for (i, j), value in zip(pairs, found, strict=True)
+        for (i, j), value in zip(pairs, row, strict=True)
     }
 
 
@@ -176,6 +176,6 @@ def _contingencies(session: Session, coded: exp.Table, columns: Sequence[Compare
             .where(exp.Not(this=column(f"c{i}").is_(exp.null())), exp.Not(this=column(f"c{j}").is_(exp.null())))
             .group_by(number(1), number(2))
         )
-        found = session.arrays(counted)
-        measured[i, j, "cramers_v"] = cramers_v(contingency(found["first"], found["second"], found["n"]))
+        arrays = session.arrays(counted)
+        measured[i, j, "cramers_v"] = cramers_v(contingency(arrays["first"], arrays["second"], arrays["n"]))
     return measured

@@ -73,15 +73,15 @@ class _Grid:
 
     def shares(self, label: str, middle: float) -> NDArray[np.float64]:
         """The share of each interval in the values under a label, and an open one ends with the grid."""
-        found = read_bounds(_BOUNDS[self.kind], label)
+        bounds = read_bounds(_BOUNDS[self.kind], label)
         held = np.zeros(self.bins)
-        if found is None or found.low == found.high:
+        if bounds is None or bounds.low == bounds.high:
             held[self.position(middle)] = 1.0
             return held
         edges = self.start + self.step * np.arange(self.bins + 1)
-        low = edges[0] if found.low is None else _as_number(found.low) / self.scale
-        high = edges[-1] if found.high is None else _as_number(found.high) / self.scale
-        if found.high is not None and found.high_included and self.kind in (ValueKind.INTEGER, ValueKind.DATE):
+        low = edges[0] if bounds.low is None else _as_number(bounds.low) / self.scale
+        high = edges[-1] if bounds.high is None else _as_number(bounds.high) / self.scale
+        if bounds.high is not None and bounds.high_included and self.kind in (ValueKind.INTEGER, ValueKind.DATE):
             high += 1.0 / self.scale
         within = np.clip(np.minimum(edges[1:], high) - np.maximum(edges[:-1], low), 0.0, None)
         if not within.sum():
@@ -170,21 +170,21 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
     assert read is not None
     label = column(compared.name, "rows")
     counted = exp.select(label, exp.Count(this=exp.Star())).from_(rows).group_by(label.copy())
-    found = session.rows(counted.order_by(label.copy()).limit(MOST_LABELS + 1))
-    if len(found) > MOST_LABELS:
+    read_rows = session.rows(counted.order_by(label.copy()).limit(MOST_LABELS + 1))
+    if len(read_rows) > MOST_LABELS:
         return _of_categories(session, rows.copy(), compared, original=False, first=())
-    records = sum(count for _, count in found)
-    told = [(text, count) for text, count in found if text not in (None, TOP_LABEL)]
-    missing = records - sum(count for _, count in told)
-    different = sum(text is not None for text, _ in found)
-    middles = [(read(text), text, count) for text, count in told]
-    known = sorted((middle, text, count) for middle, text, count in middles if middle is not None)
+    records = sum(count for _, count in read_rows)
+    labels_shown = [(text, count) for text, count in read_rows if text not in (None, TOP_LABEL)]
+    missing = records - sum(count for _, count in labels_shown)
+    different = sum(text is not None for text, _ in read_rows)
+    middles = [(read(text), text, count) for text, count in labels_shown]
+    in_order = sorted((middle, text, count) for middle, text, count in middles if middle is not None)
     unknown = [(text, count) for middle, text, count in middles if middle is None]
     if grid is None:
-        bins = [Bin(text, count) for _, text, count in known]
+        bins = [Bin(text, count) for _, text, count in in_order]
     else:
         held = np.zeros(grid.bins)
-        for middle, text, count in known:
+        for middle, text, count in in_order:
             held += count * grid.shares(text, middle)
         # Whole records, as many in all as there are.
         whole = np.diff(np.rint(np.cumsum(held)), prepend=0.0)
@@ -192,10 +192,10 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
     shown = unknown if len(unknown) <= MOST_BINS else [(OTHERS, sum(count for _, count in unknown))]
     bins += [Bin(text, count) for text, count in shown]
     bins += [Bin(None, missing)] if missing else []
-    if unknown or not known:
+    if unknown or not in_order:
         return ColumnSpread(records, missing, different, None, None, (), tuple(bins))
-    values = np.array([middle for middle, _, _ in known])
-    weights = np.array([count for _, _, count in known], np.float64)
+    values = np.array([middle for middle, _, _ in in_order])
+    weights = np.array([count for _, _, count in in_order], np.float64)
     mean = float(np.average(values, weights=weights))
     variance = float(np.average((values - mean) ** 2, weights=weights))
     return ColumnSpread(records, missing, different, mean, variance, _quantiles(values, weights), tuple(bins))
@@ -239,11 +239,11 @@ def _of_categories(
         .order_by(exp.Ordered(this=column("n"), desc=True), column("label"))
         .limit(MOST_BINS)
     )
-    found = dict(session.rows(most))
-    ordered = [label for label in first if label in found]
-    ordered += [label for label in found if label not in ordered]
-    bins = [Bin(label, int(found[label])) for label in ordered]
-    others = records - missing - sum(found.values())
+    read_rows = dict(session.rows(most))
+    ordered = [label for label in first if label in read_rows]
+    ordered += [label for label in read_rows if label not in ordered]
+    bins = [Bin(label, int(read_rows[label])) for label in ordered]
+    others = records - missing - sum(read_rows.values())
     bins += [Bin(OTHERS, int(others))] if others else []
     bins += [Bin(None, missing)] if missing else []
     return ColumnSpread(records, missing, distinct, None, None, (), tuple(bins))

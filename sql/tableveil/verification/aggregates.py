@@ -109,8 +109,8 @@ def _other_numbers(session: Session, j: int, aggregation: Aggregation, kind: Val
         # Logarithms of large numbers have fewer digits after the point.
         digits = 1000 if aggregation.function is AggregateFunction.GEOMETRIC_MEAN else 8
         slack = SLACK * spread + digits * _EPSILON * largest + _rounding(kind, type_)
-    found = f"abs({_position(f'r.a{j}', kind)} - x.e) <= {slack!r}"
-    return _failing(session, _EXPECTED[aggregation.function], found)
+    actual = f"abs({_position(f'r.a{j}', kind)} - x.e) <= {slack!r}"
+    return _failing(session, _EXPECTED[aggregation.function], actual)
 
 
 def _rounding(kind: ValueKind, type_: str) -> float:

@@ -30,8 +30,8 @@ class Hashed:
 
     def coded(self, others: NDArray[np.uint64]) -> Codes:
         """The codes of other rows' hashes; hashes that no record has share the next code."""
-        found = pc.fill_null(pc.index_in(pa.array(others), value_set=pa.array(self.hashes)), self.number)
-        codes: Codes = found.to_numpy().astype(np.int64)
+        positions = pc.fill_null(pc.index_in(pa.array(others), value_set=pa.array(self.hashes)), self.number)
+        codes: Codes = positions.to_numpy().astype(np.int64)
         return codes
 
 
@@ -79,9 +79,11 @@ def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool
     """Reads both tables; `numbers` if the first one has them."""
     own, values = [f"o{j}" for j in range(identifiers)], [f"v{i}" for i in range(columns)]
     labels = [f"l{j}" for j in range(identifiers)]
-    told = [f"{letter}{at}" for letter, many in (("x", identifiers), ("y", columns)) for at in range(many) if numbers]
+    number_columns = [
+        f"{letter}{at}" for letter, many in (("x", identifiers), ("y", columns)) for at in range(many) if numbers
+    ]
     mixed = ", ".join((*(f"o{j}, l{j}" for j in range(identifiers)), *values))
-    shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in told)
+    shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in number_columns)
     read = session.arrays(
         f"SELECT class, n, {', '.join((*own, *labels, *values))}{shown}, hash({mixed}) AS mixed FROM unchanged"
     )
@@ -96,7 +98,7 @@ def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool
         of_own,
         tuple(_labels(hashed, read[label]) for hashed, label in zip(of_own, labels, strict=True)),
         of_values,
-        {name: read[name] for name in told},
+        {name: read[name] for name in number_columns},
         np.argsort(read["mixed"], kind="stable"),
     )
     return records, held

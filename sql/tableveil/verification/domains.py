@@ -145,7 +145,7 @@ def _leaves(
 def _shown(session: Session, labels: Labels, level: int) -> list[str]:
     label = quoted(labels.columns[level])
     rows = session.rows(f"SELECT DISTINCT {label} FROM {quoted(labels.table)} WHERE {label} IS NOT NULL")
-    return [found for (found,) in rows]
+    return [read_label for (read_label,) in rows]
 
 
 def _within(rule: Intervals, label: str) -> int:

@@ -153,9 +153,9 @@ class _Column:
         """Whether a value may not fit an own value."""
         if self.grid is None:
             return True
-        known = self.values - 1
-        foreign = bool((held.values[self.i] == known).any())
-        return not self.grid.reshape(-1, self.values)[:, : known + foreign].all()
+        others = self.values - 1
+        foreign = bool((held.values[self.i] == others).any())
+        return not self.grid.reshape(-1, self.values)[:, : others + foreign].all()
 
     def fit(self, own: Codes, value: Codes) -> Flags:
         """Whether each value fits the own value beside it."""

@@ -81,5 +81,5 @@ def _check_dates(session: Session, dates: SafeHarborDate) -> list[str]:
 
 def _unlike(session: Session, allowed: str) -> int:
     """The number of labels that do not match as a whole."""
-    found: int = session.value("SELECT count(*) FROM harboured WHERE NOT regexp_full_match(label, ?)", [allowed])
-    return found
+    unlike: int = session.value("SELECT count(*) FROM harboured WHERE NOT regexp_full_match(label, ?)", [allowed])
+    return unlike

@@ -72,8 +72,8 @@ def k_anonymity_first(
     while asked:
         control.raise_if_stopped()
         on_progress(records - sum(pool.left for pool in pools), records)
-        found = _found(swaps, codes, [tried for _, tried in asked])
-        asked = _asked([(forming, one) for (forming, _), one in zip(asked, found, strict=True)])
+        better = _found(swaps, codes, [tried for _, tried in asked])
+        asked = _asked([(forming, one) for (forming, _), one in zip(asked, better, strict=True)])
     on_progress(records, records)
     clusters = [members for pool in pools for members in pool.clusters]
     numbers = np.repeat(np.arange(len(clusters)), [len(members) for members in clusters])
@@ -103,9 +103,9 @@ Swapping = Generator[TrialMembers, BetterCandidate | None, None]
 def _asked(answers: Sequence[tuple[Swapping, BetterCandidate | None]]) -> list[tuple[Swapping, TrialMembers]]:
     """The next candidates of the blocks that are not done yet."""
     asked = []
-    for forming, found in answers:
+    for forming, candidate in answers:
         with suppress(StopIteration):
-            asked.append((forming, forming.send(found)))
+            asked.append((forming, forming.send(candidate)))
     return asked
 
 
@@ -127,8 +127,8 @@ def _found(
     first[clusters[better]] = better
     best = after[first]
     taken = np.where(first < 0, -1, first - (lengths.cumsum() - lengths))
-    found = np.where(first < 0, excess.now, best.min(axis=1))
-    return list(map(BetterCandidate, taken.tolist(), best.argmin(axis=1).tolist(), found.tolist()))
+    excesses = np.where(first < 0, excess.now, best.min(axis=1))
+    return list(map(BetterCandidate, taken.tolist(), best.argmin(axis=1).tolist(), excesses.tolist()))
 
 
 class _Pool:
@@ -199,9 +199,9 @@ class _Pool:
         excess, tried, next_one = np.inf, TRIED, 0
         while excess > 0 and next_one < len(outside):
             candidates = outside[next_one : next_one + tried]
-            found = yield TrialMembers(members, candidates)
-            assert found is not None, "a swap was not tried"
-            taken, leaving, excess = found
+            candidate = yield TrialMembers(members, candidates)
+            assert candidate is not None, "a swap was not tried"
+            taken, leaving, excess = candidate
             if taken < 0:
                 # Nothing changed, so other records of these points would not be swapped in either.
                 next_one += len(candidates)

@@ -45,7 +45,7 @@ class Nearest:
 
     def nearest(self, place: NDArray[np.float64]) -> int:
         """The number of the nearest remaining place; there must be one."""
-        known, apart = self._in_tree(place)
+        inside, apart = self._in_tree(place)
         recent = slice(self._since, self.number)
         if self._since < self.number:
             squared = np.square(self.places[recent] - place) @ self._ones
@@ -53,7 +53,7 @@ class Nearest:
             best = int(squared.argmin())
             if squared[best] < apart:
                 return self._since + best
-        return known
+        return inside
 
     def _build(self) -> None:
         self._numbers = np.flatnonzero(self.there[: self.number])
@@ -68,8 +68,8 @@ class Nearest:
         asked = FIRST
         while True:
             asked = min(asked, len(self._numbers))
-            distances, found = self._tree.query(place, asked)
-            numbers = self._numbers[np.atleast_1d(found)]
+            distances, nearest_places = self._tree.query(place, asked)
+            numbers = self._numbers[np.atleast_1d(nearest_places)]
             there = self.there[numbers]
             first = int(there.argmax())
             if there[first]:

@@ -100,13 +100,13 @@ class FormingStrata:
         """The place of the record that is farthest from the given place."""
         squared = self._squared(place)
         row, column = divmod(int(squared.argmax()), self.clusters)
-        best, found = squared[row, column], self._places[:, row, column].copy()
+        best, farthest_place = squared[row, column], self._places[:, row, column].copy()
         for spare in self._spare.values():
             at = self._space.at(spare)
             apart = np.square(at - place[:, None]).sum(axis=0)
             if apart.max() > best:
-                best, found = apart.max(), at[:, apart.argmax()]
-        return found
+                best, farthest_place = apart.max(), at[:, apart.argmax()]
+        return farthest_place
 
     def taken(self, place: NDArray[np.float64]) -> NDArray[np.intp]:
         """Takes the nearest record of each stratum, and spare ones while there are any, by their points."""

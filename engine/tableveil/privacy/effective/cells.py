@@ -166,9 +166,9 @@ _TABLE = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
 
 def _log_factorial(n: Codes) -> NDArray[np.float64]:
     """From a table, beyond it by Stirling's series; scipy takes longer to load than a small release takes."""
-    known: NDArray[np.float64] = _TABLE[np.minimum(n, _SMALL - 1)]
+    tabled: NDArray[np.float64] = _TABLE[np.minimum(n, _SMALL - 1)]
     if int(n.max(initial=0)) < _SMALL:
-        return known
+        return tabled
     m = np.maximum(n, 1).astype(np.float64)
     series = m * np.log(m) - m + np.log(2 * np.pi * m) / 2 + 1 / (12 * m) - 1 / (360 * m**3)
-    return np.where(n < _SMALL, known, series)
+    return np.where(n < _SMALL, tabled, series)

@@ -79,10 +79,10 @@ def relax(
     if not proven:
         # This, too, is a part of the time for the conflict.
         started = control.now()
-        found = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(policy)
-        if found.feasible:
-            return Relaxed(found.at, proven=True)
-        proven = found.proven
+        without_any = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(policy)
+        if without_any.feasible:
+            return Relaxed(without_any.at, proven=True)
+        proven = without_any.proven
         seconds -= control.now() - started
     requirements = requirements_of(policy, tops, records)
     choices = other_levels(policy, tops) if policy.search.levels else []
@@ -149,12 +149,12 @@ def _conflict(
     conflict, minimal = [], True
     for requirement in requirements:
         without = requirement.dropped(policy)
-        found = questions.find(without)
-        if not found.feasible and found.proven:
+        outcome = questions.find(without)
+        if not outcome.feasible and outcome.proven:
             policy = without
         else:
             conflict.append(requirement)
-            minimal &= found.proven
+            minimal &= outcome.proven
     return conflict, minimal
 
 
@@ -165,8 +165,8 @@ def _without(policy: Policy, requirements: Iterable[Requirement]) -> Policy:
 
 
 def _infeasible(policy: Policy, questions: Questions) -> bool:
-    found = questions.find(policy)
-    return not found.feasible and found.proven
+    outcome = questions.find(policy)
+    return not outcome.feasible and outcome.proven
 
 
 class _Relaxing:
@@ -201,10 +201,10 @@ class _Relaxing:
         """The relaxations by field, each with its step. Only a requirement in the conflict can end it alone."""
         singles = {}
         for field, parameter in _parameters(self._conflict).items():
-            found = self._strictest(field, {field: parameter.last})
-            if found.step is not None:
-                relaxation = Relaxation((Change(field, parameter.spelled(found.step)),), found.nearest)
-                singles[field] = relaxation, found.step
+            strictest = self._strictest(field, {field: parameter.last})
+            if strictest.step is not None:
+                relaxation = Relaxation((Change(field, parameter.spelled(strictest.step)),), strictest.nearest)
+                singles[field] = relaxation, strictest.step
         return singles
 
     def _other_levels(self) -> list[Relaxation]:
@@ -213,11 +213,11 @@ class _Relaxing:
         for choices in self._choices:
             nearest = True
             for choice in choices:
-                found = self._questions.find(choice.applied(self._policy, 1))
-                if found.feasible:
+                outcome = self._questions.find(choice.applied(self._policy, 1))
+                if outcome.feasible:
                     relaxations.append(Relaxation((Change(choice.field, choice.spelled(1)),), nearest))
                     break
-                nearest &= found.proven
+                nearest &= outcome.proven
         return relaxations
 
     # --- several fields ---
@@ -247,33 +247,33 @@ class _Relaxing:
         First, fields that need not change get their own values back. Each is as strict as it can be in its turn;
         because others only become stricter after it, that stays true.
         """
-        known = {field: self._parameters[field].last for field in self._parameters} | dict(steps)
-        if not self._questions.find(self._at(known)).feasible:
+        last_steps = {field: self._parameters[field].last for field in self._parameters} | dict(steps)
+        if not self._questions.find(self._at(last_steps)).feasible:
             return []
         # A step that is refused may hold with an earlier step of another field.
         nearest = all(parameter.monotone for parameter in self._parameters.values())
         for field in fields:
             if field not in steps:
-                nearest &= self._left(field, known)
+                nearest &= self._left(field, last_steps)
         for field in fields:
             if field in steps:
-                nearest &= self._left(field, known)
-            if known[field]:
-                strictest = self._strictest(field, known)
+                nearest &= self._left(field, last_steps)
+            if last_steps[field]:
+                strictest = self._strictest(field, last_steps)
                 if strictest.step is None:
                     # The time is over: the most lenient value would hold, and helps nobody.
                     return []
                 nearest &= strictest.nearest
-                known[field] = strictest.step
-        changes = [Change(f, self._parameters[f].spelled(step)) for f, step in known.items() if step]
+                last_steps[field] = strictest.step
+        changes = [Change(f, self._parameters[f].spelled(step)) for f, step in last_steps.items() if step]
         return [Relaxation(tuple(changes), nearest)]
 
     def _left(self, field: str, known: dict[str, int]) -> bool:
         """Gives a field its own value back if that holds with the known others; returns whether that is proven."""
-        found = self._questions.find(self._at({**known, field: 0}))
-        if found.feasible:
+        outcome = self._questions.find(self._at({**known, field: 0}))
+        if outcome.feasible:
             known[field] = 0
-        return found.proven
+        return outcome.proven
 
     def _strictest(self, field: str, steps: Steps) -> Step:
         """The strictest step of a field, up to the given one, if the others have these."""

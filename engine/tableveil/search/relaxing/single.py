@@ -30,6 +30,9 @@ def single_changes(
         for parameter in requirement.parameters:
             if parameter.field.startswith(("attributes", "search")) or not parameter.last:
                 continue
-            found = questions.strictest(partial(parameter.applied, policy), parameter.last, parameter.monotone)
-            if found.step is not None:
-                yield Change(parameter.field, parameter.spelled(found.step)), parameter.applied(policy, found.step)
+            strictest = questions.strictest(partial(parameter.applied, policy), parameter.last, parameter.monotone)
+            if strictest.step is not None:
+                yield (
+                    Change(parameter.field, parameter.spelled(strictest.step)),
+                    parameter.applied(policy, strictest.step),
+                )
