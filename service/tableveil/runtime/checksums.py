@@ -9,7 +9,7 @@ from tableveil.backend import Database
 from tableveil.lifecycle.row_checksum import stands, written_checksum
 from tableveil.runtime.follow_up import FollowUp
 from tableveil.state import reports
-from tableveil.state.releases import RELEASES
+from tableveil.state.releases import STANDING
 
 
 class Checksums(FollowUp):
@@ -23,7 +23,7 @@ class Checksums(FollowUp):
         """Makes the checksum of each release that has none."""
         with self._database.ledger() as ledger:
             numbers = [number for number in reports.without_checksum(ledger) if number not in self._without]
-            found = RELEASES.among(ledger, numbers)
+            found = STANDING.among(ledger, numbers)
         for release in found:
             # One that cannot have a checksum, or fails, is not tried at each release.
             self._without.add(release.number)

@@ -147,9 +147,9 @@ class Workers:
     def _record(self, active: Active, failure: Failure | None) -> None:
         number, kind = active.job.number, active.work.kind
         with self._database.ledger() as ledger:
-            if store.has_ended(ledger, number):
+            rows = released_rows(ledger, number)
+            if rows is not None:
                 logger.info("jobs/%d succeeded", number)
-                rows = released_rows(ledger, number) if kind is JobKind.RELEASE else 0
                 self._observer.job_ended(kind, JobState.SUCCEEDED, active.phases, rows)
                 if kind is JobKind.RELEASE:
                     self._released()

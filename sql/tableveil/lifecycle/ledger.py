@@ -97,8 +97,10 @@ def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
 
     They are for readers of both releases. A submitter who was told could ask by loading tables, and wait.
     """
+    others = releases.compared_releases(session.ledger) - {release.number}
+    if not others:
+        return []
     rights = by_rights(of_job(session.ledger, release.job))
-    others = releases.compared_releases(session.ledger)
     others -= releases.seen_among(session.ledger, others, rights) | matches.partners(session.ledger, release.number)
     found = _same_people_as(session, release, others)
     return [Match(release.number, other, f"{reason} releases/{other}") for other, reason in found.items()]

@@ -343,8 +343,8 @@ def _written(
 
     Returns it with the sizes of its classes, and whether it is safe beside the releases that it repeats.
     """
-    objects, sizes, risk = write_objects(session, plan, number, known_as)
-    single = single_valued(session, plan, public(plan, objects[0].name))
+    made = write_objects(session, plan, number, known_as)
+    single = single_valued(session, plan, public(plan, made.objects[0].name))
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
@@ -360,10 +360,9 @@ def _written(
     largest_share = evidence.risk_after.highest if evidence.risk_after is not None else None
     written = replace(written_objects(session, plan, number), score=evidence.score, largest_share=largest_share)
     verify(session, plan.policy, plan.records, written)
-    made = marks(session, plan.policy.release.schema, [item.name for item in objects])
-    objects = tuple(replace(item, mark=made[item.name]) for item in objects)
-    distinct_after = write.distinct_labels(session, plan, public(plan, plan.policy.release.classes_name))
-    return _release(session, plan, evidence, number, objects, risk, distinct_after), sizes, joint.safe
+    known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
+    objects = tuple(replace(item, mark=known_by[item.name]) for item in made.objects)
+    return _release(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
 
 
 @contextmanager

@@ -8,15 +8,15 @@ from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
 from tableveil.release.checksum import checksum
 from tableveil.state import reports
-from tableveil.state.releases import Release
+from tableveil.state.releases import Release, Standing
 
 
-def stands(release: Release) -> bool:
+def stands(release: Release | Standing) -> bool:
     """Whether the rows of a release are in the embedded database: neither gone nor in a warehouse."""
     return not release.warehouse and (release.current or release.waits)
 
 
-def written_checksum(session: Session, release: Release) -> str:
+def written_checksum(session: Session, release: Release | Standing) -> str:
     """The checksum, which the ledger keeps from now on; call it in a transaction.
 
     Empty: the ledger has none, and the rows are gone, in a warehouse, or changed since they were written.

@@ -129,8 +129,8 @@ def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     return query.select(column(plan.marker, "r")) if plan.marker else query
 
 
-def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> int:
-    """Creates the table of labels, in the order of columns and ranks, and returns its number of rows.
+def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) -> dict[str, int]:
+    """Creates the table of labels, in the order of columns and ranks, and returns how many labels each column has.
 
     Bounds of numbers are in `number_from` and `number_to`, those of dates and timestamps in `time_from` and `time_to`.
     Call it once, after `stage_labels` if any column has labels.
@@ -153,9 +153,10 @@ def write_labels(session: WarehouseSession, plan: ReleasePlan, target: exp.Table
     query = exp.select(*(alias(shown.get(name, column(name)), name) for name, _ in COLUMNS)).from_(table(STAGED))
     session.create(target, query.order_by("at", exp.Ordered(this=column("place"), nulls_first=False)))
     embedded = session.embedded
-    written: int = embedded.value(exp.select(exp.Count(this=exp.Star())).from_(table(STAGED)))
+    written = exp.select(column("column_name"), exp.Count(this=exp.Star())).from_(table(STAGED))
+    counted = dict(embedded.rows(written.group_by(column("column_name"))))
     embedded.execute(drop("TABLE", table(STAGED)))
-    return written
+    return {columns.name: counted.get(columns.name, 0) for columns in plan.label_columns}
 
 
 def _closed(bounds: Bounds, rule: Intervals, kind: ValueKind) -> Bounds:

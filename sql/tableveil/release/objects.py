@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -21,13 +22,25 @@ from tableveil.state.seen import PUBLIC
 from tableveil.verification.written import Beside, Labels, Written, WrittenAggregate
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenObjects:
+    """The public objects of a release; the sizes of its classes, and their risks.
+
+    `distinct` says how many different labels each quasi-identifier has.
+    """
+
+    objects: tuple[ReleaseObject, ...]
+    sizes: ClassSizes
+    risk: ProsecutorRisk
+    distinct: Mapping[str, int]
+
+
 def write_objects(
     session: WarehouseSession, plan: ReleasePlan, number: int, known_as: ReleaseTarget | None = None
-) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
+) -> WrittenObjects:
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
-    Readers will find them at the target `known_as`, if that is not where they are written. Returns the objects, the
-    sizes of the released classes, and their risks. The plan is staged.
+    Readers will find them at the target `known_as`, if that is not where they are written. The plan is staged.
     """
     target = plan.policy.release
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
@@ -49,9 +62,11 @@ def write_objects(
         ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
         ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
     ]
+    labelled: Mapping[str, int] = {}
     if target.label_columns:
-        objects += _write_explanations(session, plan, number, risk.classes, known_as or target)
-    return tuple(objects), sizes, risk
+        labelled, explanations = _write_explanations(session, plan, number, risk.classes, known_as or target)
+        objects += explanations
+    return WrittenObjects(tuple(objects), sizes, risk, write.distinct_labels(session, plan, classes, labelled))
 
 
 def write_distributions(session: Session, plan: ReleasePlan, number: int) -> None:
@@ -62,17 +77,19 @@ def write_distributions(session: Session, plan: ReleasePlan, number: int) -> Non
 
 def _write_explanations(
     session: WarehouseSession, plan: ReleasePlan, number: int, classes: int, known_as: ReleaseTarget
-) -> Iterator[ReleaseObject]:
-    """Writes the tables that explain the others."""
+) -> tuple[Mapping[str, int], list[ReleaseObject]]:
+    """Writes the tables that explain the others; returns how many labels the columns have, and the tables."""
     target = plan.policy.release
-    rows = about.write_columns(session, plan, public(plan, target.columns_name))
-    yield ReleaseObject(target.columns_name, ObjectKind.COLUMNS, rows)
-    rows = labels.write_labels(session, plan, public(plan, target.labels_name))
-    yield ReleaseObject(target.labels_name, ObjectKind.LABELS, rows)
-    rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
-    yield ReleaseObject(target.about_name, ObjectKind.ABOUT, rows)
+    columns = about.write_columns(session, plan, public(plan, target.columns_name))
+    labelled = labels.write_labels(session, plan, public(plan, target.labels_name))
+    about_rows = about.write_about(session, plan, number, classes, known_as, public(plan, target.about_name))
     if session.traits.comments:
         about.comment(session.embedded, plan, known_as)
+    return labelled, [
+        ReleaseObject(target.columns_name, ObjectKind.COLUMNS, columns),
+        ReleaseObject(target.labels_name, ObjectKind.LABELS, sum(labelled.values())),
+        ReleaseObject(target.about_name, ObjectKind.ABOUT, about_rows),
+    ]
 
 
 def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -> Written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from sqlglot import exp
@@ -280,14 +280,16 @@ def write_risk_histogram(session: WarehouseSession, sizes: ClassSizes, target: e
     _write_arrow(session, data, target)
 
 
-def distinct_labels(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table) -> dict[str, int]:
-    """Per quasi-identifier, how many different labels (NULL is one) the released classes have."""
-    names = [released.name for released in plan.quasi_identifiers()]
+def distinct_labels(
+    session: WarehouseSession, plan: ReleasePlan, classes: exp.Table, counted: Mapping[str, int]
+) -> dict[str, int]:
+    """Per quasi-identifier, how many different labels (NULL is one) the released classes have; `counted` has some."""
+    names = [released.name for released in plan.quasi_identifiers() if released.name not in counted]
     if not names:
-        return {}
+        return dict(counted)
     labels = [exp.select(column(name)).distinct().from_(classes.copy()).subquery("labels") for name in names]
     counts = session.row(exp.select(*(exp.select(exp.Count(this=exp.Star())).from_(of).subquery() for of in labels)))
-    return dict(zip(names, counts, strict=True))
+    return {**counted, **dict(zip(names, counts, strict=True))}
 
 
 def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:

@@ -28,12 +28,16 @@ class Gap:
         return f"{first} to releases/{self.until} were made and are not in it"
 
 
+LAST_RELEASE = (
+    "SELECT max(number) FROM (SELECT max(number) AS number FROM tableveil.releases "
+    "UNION ALL SELECT max(until_release) FROM tableveil.ledger_gaps UNION ALL SELECT 0)"
+)
+"""A query for the largest number that the ledger knows a release by, also one that it forgot; 0 if there is none."""
+
+
 def last_release(ledger: Ledger) -> int:
-    """The largest number that the ledger knows a release by, also one that it forgot; 0 if there is none."""
-    number: int = ledger.value(
-        "SELECT max(number) FROM (SELECT max(number) AS number FROM tableveil.releases "
-        "UNION ALL SELECT max(until_release) FROM tableveil.ledger_gaps UNION ALL SELECT 0)"
-    )
+    """See `LAST_RELEASE`."""
+    number: int = ledger.value(LAST_RELEASE)
     return number
 
 

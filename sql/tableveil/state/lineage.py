@@ -99,7 +99,8 @@ def last_marked(path: Path, ledger: Ledger) -> int:
 
 
 def _reached(ledger: Ledger) -> Reached:
-    return Reached(ledger_gaps.last_release(ledger), ledger.value("SELECT count(*) FROM tableveil.rights_changes"))
+    changes = "SELECT count(*) FROM tableveil.rights_changes"
+    return Reached(*ledger.row(f"SELECT ({ledger_gaps.LAST_RELEASE}), ({changes})"))
 
 
 def _marker(path: Path) -> Path:

@@ -6,6 +6,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from importlib import resources
+from weakref import WeakKeyDictionary
 
 from tableveil.backend import Ledger
 from tableveil.errors import InvalidError
@@ -13,6 +14,8 @@ from tableveil.errors import InvalidError
 SCHEMA = "tableveil"
 
 SCRIPTS = resources.files("tableveil.state").joinpath("migrations")
+
+_keys: WeakKeyDictionary[Ledger, bytes] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +76,7 @@ def migrate(ledger: Ledger) -> None:
 
 
 def fingerprint_key(ledger: Ledger) -> bytes:
-    """The database's secret key for fingerprints of sources."""
-    return bytes(ledger.value("SELECT value FROM tableveil.secrets WHERE name = 'fingerprint'"))
+    """The database's secret key for fingerprints of sources, which never changes."""
+    if ledger not in _keys:
+        _keys[ledger] = bytes(ledger.value("SELECT value FROM tableveil.secrets WHERE name = 'fingerprint'"))
+    return _keys[ledger]

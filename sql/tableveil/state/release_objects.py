@@ -75,14 +75,14 @@ def replace(ledger: Ledger, release: int, added: ReleaseObject) -> None:
     OBJECTS.insert(ledger, [added], release)
 
 
-def released_rows(ledger: Ledger, job: int) -> int:
-    """How many rows the release of a job has."""
+def released_rows(ledger: Ledger, job: int) -> int | None:
+    """How many rows the release of a job has, 0 if it made none; None if the job has not ended."""
     query = (
-        "SELECT coalesce(sum(row_count), 0)::BIGINT FROM tableveil.release_objects o "
-        "JOIN tableveil.releases ON release = number WHERE job = ? AND o.kind = ?"
+        "SELECT coalesce((SELECT sum(row_count) FROM tableveil.release_objects AS o JOIN tableveil.releases AS r "
+        "ON o.release = r.number WHERE r.job = $1 AND o.kind = $2), 0)::BIGINT "
+        "FROM tableveil.job_outcomes WHERE job = $1"
     )
-    ((rows,),) = ledger.rows(query, [job, ObjectKind.ROWS.value])
-    return int(rows)
+    return next((rows for (rows,) in ledger.rows(query, [job, ObjectKind.ROWS.value])), None)
 
 
 def of_target(ledger: Ledger, schema: str, name: str) -> dict[str, int]:

@@ -84,8 +84,24 @@ class ReleaseState(StrEnum):
     WITHDRAWN = "WITHDRAWN"
 
 
+_WAITING = (ReleaseState.PENDING, ReleaseState.TRIAL)
+
+
+class _Placed:
+    """A release that stands somewhere."""
+
+    __slots__ = ()
+    target_schema: str
+    warehouse: str
+
+    @property
+    def place(self) -> str:
+        """The schema of the objects as the engine that holds them knows it."""
+        return self.target_schema.removeprefix(scoped(self.warehouse, ""))
+
+
 @dataclass(frozen=True, slots=True)
-class Release:
+class Release(_Placed):
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
     A `source` that is a query has no name; `source_tables` are those that it reads. A release in a `warehouse` has
@@ -138,11 +154,6 @@ class Release:
     trial: Trial | None = None
 
     @property
-    def place(self) -> str:
-        """The schema of the objects as the engine that holds them knows it."""
-        return self.target_schema.removeprefix(scoped(self.warehouse, ""))
-
-    @property
     def state(self) -> ReleaseState:
         """The state that the ledger's entries about it make."""
         if self.withdrawal is not None:
@@ -156,7 +167,7 @@ class Release:
     @property
     def waits(self) -> bool:
         """Whether its objects are there, and in private."""
-        return self.state in (ReleaseState.PENDING, ReleaseState.TRIAL)
+        return self.state in _WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +179,27 @@ class Origin:
     source: TableReference
     source_fingerprint: str
     source_tables: tuple[TableReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(_Placed):
+    """The part of a release that says whether its objects stand, and where; it is read without the rest."""
+
+    number: int
+    job: int
+    target_schema: str
+    target_name: str
+    kind: ReleaseKind
+    versions: Mapping[str, str]
+    warehouse: str
+    state: ReleaseState
+    current: bool
+    objects: tuple[ReleaseObject, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """See `Release.waits`."""
+        return self.state in _WAITING
 
 
 _STATE = (
@@ -292,6 +324,19 @@ ORIGINS = NumberedTable(
     "releases", Origin, "release_numbers", parts={"source_tables": _SOURCE_TABLES}, seen=seen_releases
 )
 """The origins of the releases in the ledger."""
+
+STANDING = NumberedTable(
+    "releases",
+    Standing,
+    "release_numbers",
+    names={
+        "state": _STATE,
+        "current": f"number IN ({LATEST}) AND number NOT IN (SELECT release FROM tableveil.withdrawals)",
+    },
+    parts={"objects": OBJECTS},
+    seen=seen_releases,
+)
+"""Where the releases in the ledger stand."""
 
 
 def _told(release: Release, hidden: Collection[str]) -> Release:

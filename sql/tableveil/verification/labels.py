@@ -202,19 +202,16 @@ def _disordered(session: Session, columns: Sequence[tuple[AttributePolicy, Besid
         ]
     )
     with session.relation("declared_places", places):
-        session.stage(
-            "ordered_labels",
-            f"SELECT *, if({has_key}, {_KEY}, NULL) AS key FROM (SELECT s.*, of, first, last, {bounded} AS bounded "
-            "FROM shown_labels AS s LEFT JOIN declared_places ON of_nr = nr AND of = label WHERE label IS NOT NULL)",
+        wrong: bool = session.value(
+            f"WITH ordered AS MATERIALIZED (SELECT *, if({has_key}, {_KEY}, NULL) AS key FROM ("
+            f"SELECT s.*, of, first, last, {bounded} AS bounded FROM shown_labels AS s "
+            "LEFT JOIN declared_places ON of_nr = nr AND of = label WHERE label IS NOT NULL)) "
+            "SELECT (SELECT count(DISTINCT (nr, place)) <> count(*) FROM ordered) "
+            "OR (SELECT count(place) > 0 FROM shown_labels WHERE label IS NULL) "
+            "OR EXISTS (SELECT 1 FROM (SELECT place, rank() OVER by_order AS least, count(*) OVER by_order AS most "
+            f"FROM ordered WINDOW by_order AS (PARTITION BY nr ORDER BY {order})) "
+            "WHERE place IS NULL OR place NOT BETWEEN least AND most)"
         )
-    wrong: bool = session.value(
-        "SELECT (SELECT count(DISTINCT (nr, place)) <> count(*) FROM ordered_labels) "
-        "OR (SELECT count(place) > 0 FROM shown_labels WHERE label IS NULL) "
-        "OR EXISTS (SELECT 1 FROM (SELECT place, rank() OVER by_order AS least, count(*) OVER by_order AS most "
-        f"FROM ordered_labels WINDOW by_order AS (PARTITION BY nr ORDER BY {order})) "
-        "WHERE place IS NULL OR place NOT BETWEEN least AND most)"
-    )
-    session.execute("DROP TABLE temp.main.ordered_labels")
     return wrong
 
 
@@ -243,31 +240,29 @@ def _check_explained(session: WarehouseSession, written: Written) -> Iterator[st
     counted = [str(nr) for nr, beside in enumerate(written.beside) if beside.bounds in _COUNTED]
     ends = " OR ".join(f"high_{type_} IS NOT NULL" for type_ in _TYPES)
     within = f"nr IN ({', '.join(counted) or '-1'}) OR (label NOT LIKE '%)' AND label NOT LIKE '< %')"
-    session.embedded.stage(
-        "expected_labels",
+    expected = (
         "SELECT name, label, place, records, coalesce(low_BIGINT::DOUBLE, low_DOUBLE), "
         "coalesce(high_BIGINT::DOUBLE, high_DOUBLE), coalesce(low_DATE::TIMESTAMP, low_TIMESTAMP), "
-        "coalesce(high_DATE::TIMESTAMP, high_TIMESTAMP), "
-        f"CASE WHEN {ends} THEN {within} END "
-        f"FROM shown_labels JOIN (VALUES {names}) AS names(of_nr, name) ON nr = of_nr",
-        [beside.column for beside in written.beside],
+        f"coalesce(high_DATE::TIMESTAMP, high_TIMESTAMP), CASE WHEN {ends} THEN {within} END "
+        f"FROM shown_labels JOIN (VALUES {names}) AS names(of_nr, name) ON nr = of_nr"
     )
     both = (
-        "SELECT * FROM expected_labels",
+        "FROM expected",
         "SELECT column_name, label, rank, records, number_from, number_to, time_from, time_to, to_included "
         f"FROM {explained}",
     )
     differ, others = session.embedded.row(
+        "WITH expected AS MATERIALIZED ({3}) "
         "SELECT (SELECT count(*) FROM ({0} EXCEPT ALL {1})) + (SELECT count(*) FROM ({1} EXCEPT ALL {0})), "
-        "(SELECT count(*) FROM {2} WHERE column_name NOT IN (SELECT name FROM expected_labels))".format(
-            *both, explained
-        )
+        "(SELECT count(*) FROM {2} WHERE column_name NOT IN (SELECT name FROM expected))".format(
+            *both, explained, expected
+        ),
+        [beside.column for beside in written.beside],
     )
     if differ:
         yield "the table of labels does not say what the rows say"
     if others:
         yield "the table of labels has other columns' labels"
-    session.embedded.execute("DROP TABLE temp.main.expected_labels")
 
 
 def _check_class_ids(session: WarehouseSession, kept: str, written: Written) -> Iterator[str]:

@@ -26,7 +26,7 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
-from tableveil.verification.owners import check_largest_share, check_shares, count_owners
+from tableveil.verification.owners import check_largest_share, check_shares, count_owners, owned_classes
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
@@ -73,11 +73,14 @@ def _check_model(
     embedded = session.embedded
     match model:
         case KAnonymity(k):
-            return _smaller(embedded, "people", "owned", k, f"k = {k}", "people" if written.person else "records")
+            return _smaller(
+                embedded, "people", owned_classes(written), k, f"k = {k}", "people" if written.person else "records"
+            )
         case Dominance(share):
             numerator, denominator = at_most(share)
             beyond = embedded.value(
-                f"SELECT count(*) FROM owned WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
+                f"SELECT count(*) FROM {owned_classes(written)} "
+                f"WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
             )
             return [f"{beyond} classes are not of {model}"] if beyond else []
         case KMap(k):

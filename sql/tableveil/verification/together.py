@@ -22,8 +22,8 @@ ROWS = (
 def check_classes_of_people(session: Session, policy: Policy, written: Written) -> list[str]:
     """Whether the ledger's classes of people are those of the rows; `recounted` has the latter."""
     of_release = "FROM tableveil.release_persons WHERE release = ?"
-    complete = session.value(f"SELECT count(*) > 0 AND count(*) = count(class) {of_release}", [written.release])
-    if policy.person_column is None or not complete:
+    complete = f"SELECT count(*) > 0 AND count(*) = count(class) {of_release}"
+    if policy.person_column is None or not session.value(complete, [written.release]):
         return []
     sizes = f"SELECT count(*) {of_release} AND class > 0 GROUP BY class"
     both = (sizes, "SELECT recounted_size FROM recounted")

@@ -19,7 +19,7 @@ from tableveil.verification.chance import Alike, independent
 from tableveil.verification.coded import Codes, Held, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
 from tableveil.verification.left import Owned, least_of_one
-from tableveil.verification.owners import stage_records
+from tableveil.verification.owners import owned_classes, stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
@@ -74,7 +74,8 @@ def check_unchanged(
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
         session.stage("held", _held(rows, names, marker, written))
-        left = [_least(session, j, len(names), k, hold, minorities=not written.person) for j in few]
+        owned = owned_classes(written)
+        left = [_least(session, j, len(names), k, hold, owned, minorities=not written.person) for j in few]
         session.execute("DROP TABLE temp.main.held")
     session.execute("DROP TABLE IF EXISTS temp.main.held_by")
     session.execute("DROP TABLE temp.main.unchanged")
@@ -215,7 +216,9 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
     )
 
 
-def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], None], *, minorities: bool) -> int | None:
+def _least(
+    session: Session, j: int, columns: int, k: int, hold: Callable[[], None], owned: str, *, minorities: bool
+) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
 
     It is that of people, if their rows do not show that they are k: `hold` makes the table of who has which values.
@@ -262,7 +265,7 @@ def _least(session: Session, j: int, columns: int, k: int, hold: Callable[[], No
         # Where nobody has several, the rows are the people.
         undecided = session.stage(
             "undecided",
-            "SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN owned USING (class) "
+            f"SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN {owned} USING (class) "
             f"WHERE most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {k}",
         )
         if undecided:

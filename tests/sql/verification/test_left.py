@@ -184,7 +184,7 @@ def test_random_tables(shared_database: Database, monkeypatch: pytest.MonkeyPatc
                     monkeypatch.setattr(left, "GRID", grid)
                     least = least_by_codes(session, at_once, people=people)
                     assert (K if least is None else least) == expected, seed
-                grouped = unchanged._least(session, 0, COLUMNS, K, lambda: None, minorities=not people)
+                grouped = unchanged._least(session, 0, COLUMNS, K, lambda: None, "owned", minorities=not people)
                 assert min(K, K if grouped is None else grouped) == expected, seed
         for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
             session.execute(f'DROP TABLE temp."{name}"')
