@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession
@@ -21,6 +21,7 @@ from tableveil.dictionary import (
     build_sensitive,
     listed_levels,
     new_hierarchy,
+    read_together,
 )
 from tableveil.dictionary.closed import check_closed
 from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, shortened
@@ -201,7 +202,7 @@ def _judged_with(
         if strange := list(_known_otherwise(source, policy, theirs)):
             raise _invalid(strange)
         inherited = with_earlier_models(policy, theirs)
-    found = dictionaries_of(session, source, inherited.policy, hierarchies, mark.values)
+    found = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
     if found.people is not None and policy.release.left_behind is not None and not policy.record_column:
         several = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
@@ -230,13 +231,15 @@ def dictionaries_of(
     source: Source,
     policy: Policy,
     hierarchies: FoundHierarchies,
-    estimated: Mapping[str, int] | None = None,
+    mark: Fingerprint | None = None,
 ) -> Dictionaries:
     """The dictionaries of all counted columns, for the source without the records set aside.
 
-    `estimated` has numbers of different values of columns, if they are known.
+    The `mark` of the rows, if it is made, knows how many there are, and about how many values.
     """
-    facts = check_facts(session, source, policy, estimated)
+    estimated = mark.values if mark is not None else None
+    known_records = mark.sketch.records if mark is not None and mark.sketch is not None else None
+    facts = check_facts(session, source, policy, estimated, known_records)
     faults = [*hierarchies.faults, *facts.faults]
     source = source.clustered([attribute.column for attribute in policy.aggregated])
     records = records_in(session, source) if source.complete else facts.records
@@ -244,6 +247,8 @@ def dictionaries_of(
     identifiers = [attribute.column for attribute in policy.quasi_identifiers]
     check_collectible(session, source, identifiers, counted, estimated)
     dictionaries, sensitive, aggregated = [], [], []
+    generalized = [source.column(a.column) for a in policy.quasi_identifiers if a.aggregation is None]
+    together = read_together(session, source, generalized, estimated or {}) if records else {}
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
         if attribute.aggregation is not None:
@@ -254,7 +259,8 @@ def dictionaries_of(
             aggregated += [positions] if positions is not None else []
         elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
             dictionary, found = build_dictionary(
-                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
+                *(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"),
+                together.get(attribute.column),
             )
             faults += found
             dictionaries += [dictionary] if dictionary is not None else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,7 @@ from tableveil.backend import (
     number,
     row_number,
     table,
+    united,
 )
 from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
@@ -43,6 +46,12 @@ _ARROW = {
     "BIGINT": pa.int64(),
 }
 """The types whose values come back from Python as they were; values of others stay in the database."""
+
+_FEW = 10_000
+"""A column with at most so many values is read together with others."""
+
+Values = Sequence[tuple[Any, str, int]]
+"""The distinct values of a column in their order, NULL last: each as rules read it, as text, and how many records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,29 @@ class Dictionary:
         return f"g{level}" if level else "code"
 
 
+def read_together(
+    session: WarehouseSession, source: Source, columns: Sequence[Column], estimated: Mapping[str, int]
+) -> dict[str, Values]:
+    """The values of columns of like types that have few, about as many as `estimated`: few statements cost less."""
+    alike = defaultdict[bool, list[Column]](list)
+    for each in columns if not session.traits.collects else ():
+        if each.type in _ARROW and estimated.get(each.name, _FEW + 1) <= _FEW:
+            alike[each.type == "VARCHAR"].append(each)
+    read: dict[str, Values] = {}
+    for together in alike.values():
+        rows: list[list[tuple[Any, str, int]]] = [[] for _ in together]
+        queries = []
+        for i, each in enumerate(together):
+            values = _distinct_values(session, source, each.name).subquery("numbered_values", copy=False)
+            shown = [alias(number(i), "nr"), readable(each), column("text"), column("records"), column("code")]
+            queries.append(exp.select(*shown).from_(values, copy=False))
+        ordered = exp.select("*").from_(united(queries).subquery("together", copy=False), copy=False)
+        for i, value, text, records, _ in session.embedded.rows(ordered.order_by("nr", "code")):
+            rows[i].append((value, text, records))
+        read |= {each.name: of for each, of in zip(together, rows, strict=True)}
+    return read
+
+
 def build_dictionary(
     session: WarehouseSession,
     source: Source,
@@ -86,23 +118,27 @@ def build_dictionary(
     reference: str,
     number_: int,
     field: str,
+    known: Values | None = None,
 ) -> tuple[Dictionary | None, list[Fault]]:
     """The dictionary, or the faults that prevent it, such as values that the hierarchy does not cover.
 
     `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` is its name in the evidence;
-    `number_` distinguishes the dictionaries of a job; `field` is the attribute's path in the policy.
+    `number_` distinguishes the dictionaries of a job; `field` is the attribute's path in the policy. `known` are the
+    column's values, if `read_together` has read them.
     """
     source_column = source.column(attribute.column)
     faults = check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
         return None, faults
     arrow, values_name = _ARROW.get(source_column.type), f"values_{number_}"
-    values: exp.Expr = _distinct_values(session, source, attribute.column).subquery("numbered_values")
-    if arrow is None:
-        session.embedded.stage(values_name, exp.select("*").from_(values))
-        values = table(values_name)
-    read = exp.select(readable(source_column), column("text"), column("records")).from_(values)
-    rows = session.embedded.rows(read.order_by("code"))
+    rows = known
+    if rows is None:
+        values: exp.Expr = _distinct_values(session, source, attribute.column).subquery("numbered_values")
+        if arrow is None:
+            session.embedded.stage(values_name, exp.select("*").from_(values))
+            values = table(values_name)
+        read = exp.select(readable(source_column), column("text"), column("records")).from_(values)
+        rows = session.embedded.rows(read.order_by("code"))
     null_records = [records for _, text, records in rows[-1:] if text is None]
     rows = rows[: len(rows) - len(null_records)]
     # |H| is about the source: no record could have had a value that only the population has.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tableveil.backend import Session
 from tableveil.policy import Policy, Role
-from tableveil.verification.text import quoted, spelled
+from tableveil.verification.text import differing, quoted, spelled
 from tableveil.verification.written import AGGREGATES, MEMBERS, Written
 
 CLUSTERED = "clustered"
@@ -61,10 +61,7 @@ def stage_clustered(
         f"SELECT {labels}{''.join(f', r.v{i}' for i in range(len(others)))} "
         f"FROM {CLUSTERED} AS r JOIN judged_classes AS c USING (class)"
     )
-    differ = any(
-        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})")
-        for left, right in ((rows, recounted), (recounted, rows))
-    )
+    differ = session.value(differing(recounted, rows))
     return ["the rows are not the records of the people in the clusters"] if differ else []
 
 

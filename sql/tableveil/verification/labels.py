@@ -14,7 +14,7 @@ import pyarrow as pa
 from tableveil.backend import Session, WarehouseSession
 from tableveil.hierarchy import Combination, OrderBased, OrderLabels, Redaction, ValueKind
 from tableveil.policy import AttributePolicy, Policy
-from tableveil.verification.text import near, quoted
+from tableveil.verification.text import differing, near, quoted
 from tableveil.verification.written import Beside, Written
 
 _CLOSED = r"\[([^,]+), ([^,]+)[\])]"
@@ -246,17 +246,13 @@ def _check_explained(session: WarehouseSession, written: Written) -> Iterator[st
         f"coalesce(high_DATE::TIMESTAMP, high_TIMESTAMP), CASE WHEN {ends} THEN {within} END "
         f"FROM shown_labels JOIN (VALUES {names}) AS names(of_nr, name) ON nr = of_nr"
     )
-    both = (
-        "FROM expected",
+    said = (
         "SELECT column_name, label, rank, records, number_from, number_to, time_from, time_to, to_included "
-        f"FROM {explained}",
+        f"FROM {explained}"
     )
     differ, others = session.embedded.row(
-        "WITH expected AS MATERIALIZED ({3}) "
-        "SELECT (SELECT count(*) FROM ({0} EXCEPT ALL {1})) + (SELECT count(*) FROM ({1} EXCEPT ALL {0})), "
-        "(SELECT count(*) FROM {2} WHERE column_name NOT IN (SELECT name FROM expected))".format(
-            *both, explained, expected
-        ),
+        f"WITH expected AS MATERIALIZED ({expected}) SELECT ({differing('FROM expected', said)}), "
+        f"(SELECT count(*) FROM {explained} WHERE column_name NOT IN (SELECT name FROM expected))",
         [beside.column for beside in written.beside],
     )
     if differ:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy
-from tableveil.verification.text import Name, near, quoted, spelled
+from tableveil.verification.text import Name, differing, near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
 AT_ONCE = 4_000_000
@@ -171,11 +171,7 @@ def chosen_labels(written: Written, of: str = "combinations", shown: str = "k.re
 def _check_chosen(session: Session, written: Written) -> list[str]:
     """The classes are those of the source's records at the levels that were chosen for them."""
     ids = ", ".join(f"i{i}" for i in range(len(written.labels)))
-    both = (
-        f"SELECT {ids}, sum(size) FROM said GROUP BY ALL",
-        f"SELECT {ids}, sum(records) FROM ({chosen_labels(written)}) GROUP BY ALL HAVING sum(records) > 0",
-    )
-    differ = any(
-        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])
-    )
+    said = f"SELECT {ids}, sum(size) FROM said GROUP BY ALL"
+    chosen = f"SELECT {ids}, sum(records) FROM ({chosen_labels(written)}) GROUP BY ALL HAVING sum(records) > 0"
+    differ = session.value(differing(said, chosen))
     return ["the classes are not those of the source at the levels that were chosen"] if differ else []

@@ -60,6 +60,17 @@ def near(session: WarehouseSession, name: str, query: str) -> str:
     return name
 
 
+def differing(ours: str, theirs: str) -> str:
+    """A query for how many different rows two queries do not have equally often; NULL equals NULL.
+
+    Columns are compared by position; those of `ours` have names of our own. EXCEPT ALL would sort the rows of each.
+    """
+    both = f"SELECT *, 1 AS side FROM ({ours}) UNION ALL SELECT *, -1 FROM ({theirs})"
+    return (
+        f"SELECT count(*) FROM (SELECT * EXCLUDE (side), sum(side) AS more FROM ({both}) GROUP BY ALL HAVING more <> 0)"
+    )
+
+
 def at_most(threshold: Decimal) -> tuple[int, int]:
     """Numerator and denominator of an upper threshold, small enough that no product of counts overflows a HUGEINT.
 

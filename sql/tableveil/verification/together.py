@@ -8,7 +8,7 @@ from tableveil.backend import Session
 from tableveil.policy import Dominance, LeftBehind, Policy
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
-from tableveil.verification.text import at_most
+from tableveil.verification.text import at_most, differing
 from tableveil.verification.written import Written
 
 ROWS = (
@@ -26,13 +26,9 @@ def check_classes_of_people(session: Session, policy: Policy, written: Written) 
     if policy.person_column is None or not session.value(complete, [written.release]):
         return []
     sizes = f"SELECT count(*) {of_release} AND class > 0 GROUP BY class"
-    both = (sizes, "SELECT recounted_size FROM recounted")
-    differing = sum(
-        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})", [written.release])
-        for left, right in (both, both[::-1])
-    )
-    if differing:
-        return [f"{differing} classes of people in the ledger are not as large as the rows'"]
+    others = session.value(differing("SELECT recounted_size FROM recounted", sizes), [written.release])
+    if others:
+        return [f"the ledger has other numbers of classes of people of {others} sizes than the rows"]
     if policy.has_own_levels:
         # Their labels are looked at while the tables of own levels are there.
         return []

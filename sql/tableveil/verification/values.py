@@ -33,7 +33,7 @@ from tableveil.policy import (
 from tableveil.verification.distances import distances
 from tableveil.verification.spread import Spreads
 from tableveil.verification.supersets import beyond_all_supersets
-from tableveil.verification.text import SLACK, at_least, at_most, folded, near, quoted, spelled
+from tableveil.verification.text import SLACK, at_least, at_most, differing, folded, near, quoted, spelled
 from tableveil.verification.written import Labels, Written
 
 
@@ -147,8 +147,8 @@ def _make_value_groups(session: Session, name: str, column: _Column, written: Wr
 
 def _check_distribution(session: Session, attribute: AttributePolicy, written: Written) -> list[str]:
     problems = []
-    both = ("SELECT value, records FROM distribution", "SELECT value, records FROM source_values")
-    if any(session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])):
+    stored, counted = ("SELECT value, records FROM distribution", "SELECT value, records FROM source_values")
+    if session.value(differing(stored, counted)):
         problems.append("a stored distribution is not the source's")
     if session.value("SELECT count(DISTINCT position) <> count(*) OR min(position) <> 0 FROM distribution"):
         problems.append("the positions in a stored distribution are not a value's each")

@@ -13,7 +13,7 @@ from tableveil.verification.labels import check_label_columns
 from tableveil.verification.methods import Judged, check_method
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
-from tableveil.verification.text import SLACK, folded, near, quoted
+from tableveil.verification.text import SLACK, differing, folded, near, quoted
 from tableveil.verification.together import check_classes_of_people, check_together
 from tableveil.verification.told import check_told
 from tableveil.verification.values import check_values
@@ -114,13 +114,8 @@ def _check_class_table(
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
     embedded, classes = session.embedded, near(session, "written_classes", f"SELECT * FROM {quoted(*written.classes)}")
     size, risk = quoted(written.class_columns.size), quoted(written.class_columns.risk)
-    both = (
-        f"SELECT {names}, {size}, {risk} FROM {classes}",
-        f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted",
-    )
-    right = not embedded.value(
-        "SELECT (SELECT count(*) FROM ({0} EXCEPT ALL {1})) + (SELECT count(*) FROM ({1} EXCEPT ALL {0}))".format(*both)
-    )
+    recounted = f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted"
+    right = not embedded.value(differing(recounted, f"SELECT {names}, {size}, {risk} FROM {classes}"))
     same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
     for sensitive, distinct, entropy in written.class_columns.diversity:
         alike = embedded.value(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.dictionary import Dictionary, build_dictionary
+from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.errors import Fault
 from tableveil.hierarchy import (
     Dates,
@@ -184,3 +184,28 @@ def test_levels_beyond_the_top(session: Session, options: dict[str, int], fields
     _, faults = built(session, "VARCHAR", "('m')", SEXES, **options)
     assert [fault.field for fault in faults] == [f"attributes[3].{field}" for field in fields]
     assert all(fault.expected == "a level from 0 to 2, the hierarchy's top" for fault in faults)
+
+
+def test_columns_that_are_read_together_have_the_dictionaries_of_each(session: Session) -> None:
+    names = ("a", "b", "c", "d", "e")
+    session.execute("CREATE OR REPLACE TABLE t (a VARCHAR, b TINYINT, c BIGINT, d DATE, e VARCHAR)")
+    rows = ("('x', 1, -5, '2024-01-01', 'ä')", "(NULL, 1, 9000000000, NULL, '')", "('X', NULL, 7, NULL, '')")
+    session.execute(f"INSERT INTO t VALUES {', '.join(rows)}")
+    attributes = tuple(AttributePolicy(name, Role.QUASI_IDENTIFIER, SuppressionOnly()) for name in names)
+    release = ReleaseTarget("main", "out")
+    policy = Policy(TableReference("", "main", "t"), attributes, None, (KAnonymity(2),), release)
+    source, _, _ = resolve_source(session, policy)
+    assert source is not None
+    together = read_together(session, source, source.columns, {name: 10_001 if name == "e" else 3 for name in names})
+    # Dates stay in the database, and `e` may have too many values.
+    assert set(together) == {"a", "b", "c"}
+    for i, attribute in enumerate(attributes):
+        told = build_dictionary(
+            session, source, attribute, SuppressionOnly(), "", i, "", together.get(attribute.column)
+        )
+        alone = build_dictionary(session, source, attribute, SuppressionOnly(), "", i + 9, "")
+        (one, _), (other, _) = told, alone
+        assert one is not None
+        assert other is not None
+        assert rows_of(session, one) == rows_of(session, other)
+        assert (one.nulls, one.distinct) == (other.nulls, other.distinct)

@@ -35,7 +35,7 @@ def judged(session: Session, case: Case) -> Iterator[None]:
     )
     count_owners(session, case.policy, case.written, own_levels=False)
     yield
-    session.execute("DROP TABLE temp.main.owned")
+    session.execute("DROP TABLE IF EXISTS temp.main.owned")
     drop(session, case)
 
 
