@@ -44,7 +44,14 @@ def publish(directory: Path, rows: int) -> Path:
 @contextmanager
 def served(directory: Path, *, tls: bool = False) -> Iterator[str]:
     """The URI of an endpoint on the release in the directory."""
-    command = [sys.executable, "-m", "benchmarks.sql.served", str(directory), *["tls"] * tls]
+    with running("benchmarks.sql.served", directory, tls=tls) as uri:
+        yield uri
+
+
+@contextmanager
+def running(module: str, directory: Path, *, tls: bool) -> Iterator[str]:
+    """The URI that a server prints, which is a module in a process of its own."""
+    command = [sys.executable, "-m", module, str(directory), *["tls"] * tls]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
@@ -62,16 +69,20 @@ def connected(uri: str, directory: Path, who: str = "analyst") -> flight_sql.Con
     return flight_sql.connect(uri, db_kwargs=options, autocommit=True)
 
 
+def certified(directory: Path) -> TlsFiles:
+    """Writes a certificate of this machine, and that of its authority, `ca.pem`."""
+    authority = new_authority()
+    pair = issue_server(authority, ["127.0.0.1"], timedelta(days=1))
+    files = TlsFiles(directory / "server.pem", directory / "server-key.pem")
+    (directory / "ca.pem").write_bytes(authority.certificate)
+    files.certificate.write_bytes(pair.certificate)
+    files.key.touch(0o600)
+    files.key.write_bytes(pair.key)
+    return files
+
+
 def _serve(directory: Path, tls: bool) -> None:
-    files = None
-    if tls:
-        authority = new_authority()
-        pair = issue_server(authority, ["127.0.0.1"], timedelta(days=1))
-        files = TlsFiles(directory / "server.pem", directory / "server-key.pem")
-        (directory / "ca.pem").write_bytes(authority.certificate)
-        files.certificate.write_bytes(pair.certificate)
-        files.key.touch(0o600)
-        files.key.write_bytes(pair.key)
+    files = certified(directory) if tls else None
     listening = Listening(("127.0.0.1:0",), tls=files)
     audit = directory / f"audit-{tls}.jsonl"
     with closing(Endpoint(EndpointSettings(directory / "published", "", listening, audit), AnyReader)) as endpoint:

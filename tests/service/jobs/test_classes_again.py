@@ -59,7 +59,11 @@ def classes(session: Session, name: str) -> dict[Row, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("models", MODELS[::2] + MODELS[-1:], ids=lambda models: str(models[0]))
+@pytest.mark.parametrize(
+    "models",
+    [MODELS[0], MODELS[-1], *(pytest.param(models, marks=pytest.mark.long) for models in MODELS[2::2])],
+    ids=lambda models: str(models[0]),
+)
 def test_the_next_month_has_the_labels_of_the_first(
     database: Database, session: Session, run: Run, models: tuple[PrivacyModel, ...]
 ) -> None:

@@ -108,7 +108,7 @@ LOCAL = replace(POLICY, local_recoding=LocalRecoding())
 
 
 @pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_every_class_has_k_people(database: Database, session: Session, run: Run, policy: Policy, seed: int) -> None:
     rows = visits(seed)
     create(session, rows)
