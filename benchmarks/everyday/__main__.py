@@ -11,15 +11,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.everyday.jobs import measured_jobs
+from benchmarks.everyday.jobs import ADULT, Goal, measured_jobs
 from benchmarks.everyday.meter import PHASES
 from benchmarks.everyday.run import run
 from benchmarks.machine import machine
 from benchmarks.markdown import seconds, table
+from benchmarks.section import verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("engine", "proto", "service", "sql")
@@ -66,9 +67,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     before = measured_at(options.against, options.data) if options.against else {}
     print("# Everyday jobs", machine(), sep="\n\n")
+    goals = {job.name: job.goal for job in measured_jobs(options.data)}
     for job, phases in found.items():
-        print("", f"## {job}", _table(phases, before.get(job), options.against), sep="\n\n")
+        told = _against_goal(phases, goals[job])
+        print("", f"## {job}", _table(phases, before.get(job), options.against), *told, sep="\n\n")
+    whole, dry_run = (_cpu(found[name]) for name in (ADULT, f"{ADULT}, dry run"))
+    goal = f"goal: at most its CPU seconds: {verdict(dry_run <= whole)}."
+    print("", f"A dry run takes {dry_run / whole:.2f} of the release on adult; {goal}", sep="\n")
     return 0
+
+
+def _cpu(phases: Mapping[str, tuple[int, float]], without: str = "") -> float:
+    return sum(cpu for phase, (_, cpu) in phases.items() if phase != without)
+
+
+def _against_goal(phases: Mapping[str, tuple[int, float]], goal: Goal | None) -> Iterator[str]:
+    if goal is None:
+        return
+    took = _cpu(phases, "searching" if goal.above_search else "")
+    what = "The job above its search" if goal.above_search else "The whole job"
+    yield f"{what}: {took:.2f} CPU s; goal: at most {goal.seconds:g}: {verdict(took <= goal.seconds)}."
+    if goal.statements is not None:
+        statements = sum(count for count, _ in phases.values())
+        met = verdict(statements <= goal.statements)
+        yield f"{statements} statements; goal: at most {goal.statements}: {met}."
 
 
 def _table(
