@@ -12,18 +12,17 @@ from rich.console import Group, RenderableType
 
 from tableveil import wording
 from tableveil.cli.account import account
+from tableveil.cli.chart_option import CHART, OVERWRITE_CHART
 from tableveil.cli.commands import DRY_RUNS, SHOWN
 from tableveil.cli.dry_run import advise
 from tableveil.cli.explanation import explanation
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
-from tableveil.cli.sweep import CHART, OVERWRITE_CHART
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, LIMIT, Session, state_option, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
-from tableveil.document import to_yaml
 from tableveil.errors import DeniedError
 from tableveil.v1 import release_service_pb2
 
@@ -155,6 +154,9 @@ def show(
     elif output.as_json:
         output.json({"policy": release.policy} if policy else {"release": release})
     elif policy:
+        # It is loaded where it is needed: most commands only ask the server.
+        from tableveil.document import to_yaml
+
         click.echo(to_yaml(release.policy), nl=False)
     else:
         output.show(_of_release(release, explain, privacy))

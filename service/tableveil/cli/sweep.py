@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil import wording
+from tableveil.cli.chart_option import CHART, HTML, OVERWRITE_CHART, SVG
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
@@ -46,22 +47,7 @@ def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return gains
 
 
-def _chart(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix.lower() not in _FORMATS:
-        raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(_FORMATS)}")
-    return value
-
-
-_FORMATS: dict[str, Callable[[payout_service_pb2.PayoutSweep], str]] = {".html": as_html, ".svg": as_svg}
-
-CHART = click.option(
-    "--chart",
-    type=click.Path(path_type=Path),
-    callback=_chart,
-    metavar="FILE",
-    help="Also draw a payout sweep: a file that ends in .html has the numbers, too, one in .svg just the chart.",
-)
-OVERWRITE_CHART = click.option("--overwrite", is_flag=True, help="Let --chart replace a file.")
+_FORMATS: dict[str, Callable[[payout_service_pb2.PayoutSweep], str]] = {HTML: as_html, SVG: as_svg}
 
 
 @click.command()
