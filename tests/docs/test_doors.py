@@ -29,6 +29,7 @@ RULES = {
     "object": "lookups/releases.py: an object of a release that was found",
     # Grants may name parts that are not there yet.
     "GrantRule": "access/access.py add: only on what the caller administers",
+    "PrivacyBudget": "admins of the server only",
     "SchemaRule": "access/schema_rules.py put: only of a schema that the caller administers",
 }
 """Where each field that names a resource is held against what its caller may see, by its message or its name."""

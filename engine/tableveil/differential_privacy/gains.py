@@ -127,8 +127,9 @@ def values_of(levels: AttributeLevels, weight: Fraction) -> Values:
     values: list[NDArray[np.int64]] = []
     most = (weight.numerator << VALUE_BITS) // weight.denominator
     for level, groups in enumerate(levels.groups):
-        kept = np.clip(1.0 - levels.shares(level), 0.0, 1.0)
-        value = np.floor(kept * most).astype(np.int64)[groups]
+        # At the top everything is lost, and nothing at level 0, also if |H| does not count which values occur.
+        kept = np.clip(1.0 - levels.shares(level), 0.0, 1.0) if 0 < level < levels.top else np.float64(level == 0)
+        value = np.broadcast_to(np.floor(kept * most).astype(np.int64), levels.leaves[level].shape)[groups]
         # Hierarchies are nested: rounding must not make a label worth more than one below it.
         values.append(np.minimum(value, values[-1]) if values else value)
     return tuple(values)

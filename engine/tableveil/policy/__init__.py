@@ -1,11 +1,13 @@
 """Policies: the requests of users, and the checks that need no data."""
 
+from tableveil.policy.differential_privacy import DifferentialPrivacy
 from tableveil.policy.documentation import Documentation, ReleaseContext
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
 from tableveil.policy.guards import Guard, ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import (
     AGGREGATED_COLUMNS,
+    DIFFERENTIAL_PRIVACY,
     FULL_DOMAIN,
     LOCAL_RECODING,
     METHODS,
@@ -103,6 +105,7 @@ __all__ = [
     "BALANCED",
     "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
+    "DIFFERENTIAL_PRIVACY",
     "FULL_DOMAIN",
     "LOCAL_RECODING",
     "METHODS",
@@ -127,6 +130,7 @@ __all__ = [
     "Clustering",
     "DeltaDisclosure",
     "DeltaPresence",
+    "DifferentialPrivacy",
     "DiscernibilityModel",
     "Distance",
     "DistinctLDiversity",

@@ -133,6 +133,22 @@ RECORD_LEVEL = MethodTraits(
     analyses=frozenset({Analysis.PAYOUT_SWEEP}),
 )
 
+DIFFERENTIAL_PRIVACY = MethodTraits(
+    name="differential privacy",
+    called="differential_privacy",
+    field="differential_privacy",
+    asked=lambda policy: policy.differential_privacy is not None,
+    models=(KAnonymity,),
+    models_hint="It only removes more of what is left by chance. Others look at the table again.",
+    quality=(LossModel,),
+    search=("linked",),
+    search_hint="The levels are those of the scheme, or drawn to the end.",
+    refuses=(("population", "population"), ("game", "game")),
+    shows_suppressed_hint="Removed rows leave no trace.",
+    people=False,
+    interim=False,
+)
+
 MICROAGGREGATION = MethodTraits(
     name="microaggregation",
     called="microaggregation",
@@ -169,7 +185,7 @@ FULL_DOMAIN = MethodTraits(
     analyses=frozenset(Analysis),
 )
 
-METHODS = (LOCAL_RECODING, RECORD_LEVEL, MICROAGGREGATION, AGGREGATED_COLUMNS, FULL_DOMAIN)
+METHODS = (DIFFERENTIAL_PRIVACY, LOCAL_RECODING, RECORD_LEVEL, MICROAGGREGATION, AGGREGATED_COLUMNS, FULL_DOMAIN)
 """If a policy asks for several, the first of them refuses the others."""
 
 

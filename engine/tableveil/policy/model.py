@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
+from tableveil.policy.differential_privacy import DifferentialPrivacy
 from tableveil.policy.documentation import Documentation
 from tableveil.policy.game import Game, RecordLevel
 from tableveil.policy.guards import ReleaseGuards
@@ -285,6 +286,7 @@ class Policy:
     game: Game | None = None
     record_level: RecordLevel | None = None
     local_recoding: LocalRecoding | None = None
+    differential_privacy: DifferentialPrivacy | None = None
     microaggregation: Microaggregation | None = None
     source_query: str = ""
     no_person_digests: bool = False

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from tableveil.errors import Fault
+from tableveil.policy.differential_privacy import check_differential_privacy
 from tableveil.policy.local_recoding import check_local_recoding
 from tableveil.policy.methods import (
     AGGREGATED_COLUMNS,
+    DIFFERENTIAL_PRIVACY,
     LOCAL_RECODING,
     MICROAGGREGATION,
     RECORD_LEVEL,
@@ -22,6 +24,7 @@ from tableveil.policy.validate_game import check_record_level
 from tableveil.policy.validate_microaggregation import check_microaggregation, check_mixed
 
 _OWN: Mapping[str, Callable[[Policy], Iterator[Fault]]] = {
+    DIFFERENTIAL_PRIVACY.name: check_differential_privacy,
     LOCAL_RECODING.name: check_local_recoding,
     RECORD_LEVEL.name: check_record_level,
     MICROAGGREGATION.name: check_microaggregation,

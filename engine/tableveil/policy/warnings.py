@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import shortened
+from tableveil.policy.differential_privacy import LARGE_EPSILON
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
 from tableveil.policy.quality import FIELDS, ClassificationModel
@@ -15,6 +16,9 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
 
     Columns that the policy does not list yet have no role here.
     """
+    private = policy.differential_privacy
+    if private is not None and private.epsilon > LARGE_EPSILON:
+        yield f"epsilon is {private.epsilon}: above {LARGE_EPSILON} the promise is weak (docs/differential_privacy.md)."
     looking = looking_at_values(policy)
     if looking:
         yield (

@@ -510,6 +510,115 @@ class SetSchemaRuleRequest(_message.Message):
 Global___SetSchemaRuleRequest: _TypeAlias = SetSchemaRuleRequest  # noqa: Y015
 
 @_typing.final
+class PrivacyBudget(_message.Message):
+    """How much differentially private releases may tell of the people in some tables (docs/differential_privacy.md)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    TABLES_FIELD_NUMBER: _builtins.int
+    EPSILON_FIELD_NUMBER: _builtins.int
+    DELTA_FIELD_NUMBER: _builtins.int
+    SPENT_EPSILON_FIELD_NUMBER: _builtins.int
+    SPENT_DELTA_FIELD_NUMBER: _builtins.int
+    SET_BY_FIELD_NUMBER: _builtins.int
+    SET_TIME_FIELD_NUMBER: _builtins.int
+    OUTDATED_FIELD_NUMBER: _builtins.int
+    people: _builtins.str
+    """A name for these people: 1 to 200 characters that show, without spaces."""
+    epsilon: _builtins.str
+    """The most that all releases together may spend, as exact decimals: the epsilons and deltas of releases add up."""
+    delta: _builtins.str
+    spent_epsilon: _builtins.str
+    """The part that is spent, also by releases that failed or were cancelled."""
+    spent_delta: _builtins.str
+    set_by: _builtins.str
+    """A principal."""
+    outdated: _builtins.bool
+    """Whether the ledger went back in time since, so that charges may be missing: the budget must be set again."""
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """All tables that hold them, also under other names, as schema.table; a table is in one budget."""
+
+    @_builtins.property
+    def set_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        people: _builtins.str = ...,
+        tables: _abc.Iterable[_builtins.str] | None = ...,
+        epsilon: _builtins.str = ...,
+        delta: _builtins.str = ...,
+        spent_epsilon: _builtins.str = ...,
+        spent_delta: _builtins.str = ...,
+        set_by: _builtins.str = ...,
+        set_time: _timestamp_pb2.Timestamp | None = ...,
+        outdated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["set_time", b"set_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "epsilon", b"epsilon", "outdated", b"outdated", "people", b"people", "set_by", b"set_by", "set_time", b"set_time", "spent_delta", b"spent_delta", "spent_epsilon", b"spent_epsilon", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PrivacyBudget: _TypeAlias = PrivacyBudget  # noqa: Y015
+
+@_typing.final
+class SetPrivacyBudgetRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUDGET_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def budget(self) -> Global___PrivacyBudget: ...
+    def __init__(
+        self,
+        *,
+        budget: Global___PrivacyBudget | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget", b"budget"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPrivacyBudgetRequest: _TypeAlias = SetPrivacyBudgetRequest  # noqa: Y015
+
+@_typing.final
+class ListPrivacyBudgetsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPrivacyBudgetsRequest: _TypeAlias = ListPrivacyBudgetsRequest  # noqa: Y015
+
+@_typing.final
+class ListPrivacyBudgetsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUDGETS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def budgets(self) -> _containers.RepeatedCompositeFieldContainer[Global___PrivacyBudget]: ...
+    def __init__(
+        self,
+        *,
+        budgets: _abc.Iterable[Global___PrivacyBudget] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budgets", b"budgets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPrivacyBudgetsResponse: _TypeAlias = ListPrivacyBudgetsResponse  # noqa: Y015
+
+@_typing.final
 class ListSchemaRulesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

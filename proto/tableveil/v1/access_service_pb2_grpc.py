@@ -79,6 +79,16 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.FromString,
                 _registered_method=True)
+        self.SetPrivacyBudget = channel.unary_unary(
+                '/tableveil.v1.AccessService/SetPrivacyBudget',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
+                _registered_method=True)
+        self.ListPrivacyBudgets = channel.unary_unary(
+                '/tableveil.v1.AccessService/ListPrivacyBudgets',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsResponse.FromString,
+                _registered_method=True)
         self.ConfirmRestored = channel.unary_unary(
                 '/tableveil.v1.AccessService/ConfirmRestored',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredRequest.SerializeToString,
@@ -152,6 +162,20 @@ class AccessServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetPrivacyBudget(self, request, context):
+        """Sets how much differentially private releases may tell of some people. Charges stay.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPrivacyBudgets(self, request, context):
+        """All budgets, by the names of their people.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ConfirmRestored(self, request, context):
         """Lets grants and releases count again that a restore suspended, and tells which still wait.
         """
@@ -206,6 +230,16 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     servicer.ListSchemaRules,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.SerializeToString,
+            ),
+            'SetPrivacyBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPrivacyBudget,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.SerializeToString,
+            ),
+            'ListPrivacyBudgets': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPrivacyBudgets,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsResponse.SerializeToString,
             ),
             'ConfirmRestored': grpc.unary_unary_rpc_method_handler(
                     servicer.ConfirmRestored,
@@ -456,6 +490,60 @@ class AccessService(object):
             '/tableveil.v1.AccessService/ListSchemaRules',
             tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesRequest.SerializeToString,
             tableveil_dot_v1_dot_access__service__pb2.ListSchemaRulesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPrivacyBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/SetPrivacyBudget',
+            tableveil_dot_v1_dot_access__service__pb2.SetPrivacyBudgetRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.PrivacyBudget.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPrivacyBudgets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/ListPrivacyBudgets',
+            tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.ListPrivacyBudgetsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -32,6 +32,10 @@ class AccessServiceStub:
     """Makes the rule of a schema in place of an earlier one. It counts for releases that are written from now on."""
     ListSchemaRules: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListSchemaRulesRequest, _access_service_pb2.ListSchemaRulesResponse]
     """The rules of schemas that the caller administers, by name."""
+    SetPrivacyBudget: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.SetPrivacyBudgetRequest, _access_service_pb2.PrivacyBudget]
+    """Sets how much differentially private releases may tell of some people. Charges stay."""
+    ListPrivacyBudgets: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListPrivacyBudgetsRequest, _access_service_pb2.ListPrivacyBudgetsResponse]
+    """All budgets, by the names of their people."""
     ConfirmRestored: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ConfirmRestoredRequest, _access_service_pb2.ConfirmRestoredResponse]
     """Lets grants and releases count again that a restore suspended, and tells which still wait."""
 
@@ -107,6 +111,22 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _access_service_pb2.ListSchemaRulesResponse:
         """The rules of schemas that the caller administers, by name."""
+
+    @_abc_1.abstractmethod
+    def SetPrivacyBudget(
+        self,
+        request: _access_service_pb2.SetPrivacyBudgetRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.PrivacyBudget:
+        """Sets how much differentially private releases may tell of some people. Charges stay."""
+
+    @_abc_1.abstractmethod
+    def ListPrivacyBudgets(
+        self,
+        request: _access_service_pb2.ListPrivacyBudgetsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _access_service_pb2.ListPrivacyBudgetsResponse:
+        """All budgets, by the names of their people."""
 
     @_abc_1.abstractmethod
     def ConfirmRestored(

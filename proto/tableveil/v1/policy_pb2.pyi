@@ -932,6 +932,7 @@ class Policy(_message.Message):
     MICROAGGREGATION_FIELD_NUMBER: _builtins.int
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     LOCAL_RECODING_FIELD_NUMBER: _builtins.int
+    DIFFERENTIAL_PRIVACY_FIELD_NUMBER: _builtins.int
     NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
     RECORD_COLUMN_FIELD_NUMBER: _builtins.int
     DOCUMENTATION_FIELD_NUMBER: _builtins.int
@@ -1050,6 +1051,17 @@ class Policy(_message.Message):
         """
 
     @_builtins.property
+    def differential_privacy(self) -> Global___DifferentialPrivacy:
+        """Makes the release differentially private: rows are removed from each class by chance, and all that is published
+        follows from the rows that are left (docs/differential_privacy.md). Every released column is a quasi-identifier with
+        a hierarchy. NULL and values outside the hierarchy are released as NULL. Default: no such promise. Refused: columns
+        with other roles; privacy models other than `k_anonymity`, which acts on the rows that are left; losses other than the
+        arithmetic mean; other methods, `source_query`, `record_column`, `suppression_limit`, `population`, `game`,
+        `class_id`, `left_behind`, `guards`, `suppressed_by`, `close_open_ends`; `nulls` other than `VALUE`; a table without a privacy budget, or whose budget is
+        spent.
+        """
+
+    @_builtins.property
     def documentation(self) -> Global___Documentation:
         """Statements about the release for the people who decide upon it: docs/report.md. They change nothing of the rows.
         Default: the report prints "not stated".
@@ -1077,13 +1089,14 @@ class Policy(_message.Message):
         microaggregation: Global___Microaggregation | None = ...,
         source_query: _builtins.str = ...,
         local_recoding: Global___LocalRecoding | None = ...,
+        differential_privacy: Global___DifferentialPrivacy | None = ...,
         no_person_digests: _builtins.bool = ...,
         record_column: _builtins.str = ...,
         documentation: Global___Documentation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
@@ -1164,6 +1177,84 @@ class Documentation(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Documentation: _TypeAlias = Documentation  # noqa: Y015
+
+@_typing.final
+class DifferentialPrivacy(_message.Message):
+    """Differential privacy. Neighbouring tables differ by one person, who has one record; the number of rows is private."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SchemeEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    EPSILON_FIELD_NUMBER: _builtins.int
+    DELTA_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
+    SEARCH_EPSILON_FIELD_NUMBER: _builtins.int
+    PUBLIC_LISTS_FIELD_NUMBER: _builtins.int
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    epsilon: _builtins.str
+    """The most by which one person changes the logarithm of the probability of a release, but for `delta`, as an exact
+    decimal. Above 10 the owner is warned. Required. Refused: 0 or less; above 100.
+    """
+    delta: _builtins.str
+    """The most of the probability that `epsilon` does not bound, as an exact decimal. Required. Refused: 0 or less; 1 or
+    more; at least 1/`people`; together with `epsilon`, so small that more than 100,000 rows would be removed per class.
+    """
+    search_epsilon: _builtins.str
+    """The part of `epsilon` by which the levels are drawn, as an exact decimal: the less is lost, the likelier. Default:
+    none, with a `scheme`. Refused: 0 or less; `epsilon` or more.
+    """
+    people: _builtins.int
+    """The number of people in the table as it is publicly known, with which `delta` is compared. Default: not declared.
+    Refused: below 0.
+    """
+    @_builtins.property
+    def scheme(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """The level of every released column. Default: none, with `search_epsilon`. Refused: a column without a level; a level
+        that is not there; a scheme beside `search_epsilon`.
+        """
+
+    @_builtins.property
+    def public_lists(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns whose hierarchy lists values, none of which was taken from the table. Default: none. Refused: a hierarchy
+        that lists values, of a column that is not named here.
+        """
+
+    def __init__(
+        self,
+        *,
+        epsilon: _builtins.str = ...,
+        delta: _builtins.str = ...,
+        scheme: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        search_epsilon: _builtins.str = ...,
+        public_lists: _abc.Iterable[_builtins.str] | None = ...,
+        people: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "epsilon", b"epsilon", "people", b"people", "public_lists", b"public_lists", "scheme", b"scheme", "search_epsilon", b"search_epsilon"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DifferentialPrivacy: _TypeAlias = DifferentialPrivacy  # noqa: Y015
 
 @_typing.final
 class LocalRecoding(_message.Message):

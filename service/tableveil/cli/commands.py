@@ -63,6 +63,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
     "Administration": {
         "tokens": Listed("tokens", "Give callers tokens, and take them back."),
         "grants": Listed("grants", "Say who may do what with which tables."),
+        "privacy-budgets": Listed("privacy_budgets", "Say how much differentially private releases may tell."),
         "schemas": Listed("schemas", "Make schemas for tables and releases, and rules of releases into them."),
         "audit": Listed("audit", "Read the audit, and verify it."),
     },

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Literal
 
 from tableveil.convert.collect import Faults
+from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.fields import from_message, to_message
 from tableveil.convert.names import release_name
-from tableveil.policy import LocalRecoding, Microaggregation, Policy, RecordLevel
+from tableveil.policy import DifferentialPrivacy, LocalRecoding, Microaggregation, Policy, RecordLevel
 from tableveil.v1 import policy_pb2
 
-_Field = Literal["record_level", "local_recoding", "microaggregation"]
+_PLACEHOLDER = Decimal("0.5")
+
+_Field = Literal["differential_privacy", "record_level", "local_recoding", "microaggregation"]
 
 
 def methods_from_proto(message: policy_pb2.Policy, faults: Faults) -> dict[str, Any]:
@@ -40,12 +44,37 @@ def _write_local_recoding(options: LocalRecoding, message: policy_pb2.LocalRecod
         message.classes_of = release_name(options.classes_of)
 
 
+def _read_differential_privacy(message: policy_pb2.DifferentialPrivacy, faults: Faults) -> DifferentialPrivacy:
+    field = "differential_privacy"
+    stated = {"epsilon": message.epsilon, "delta": message.delta}
+    epsilon, delta = (faults.required_decimal(text, f"{field}.{name}", _PLACEHOLDER) for name, text in stated.items())
+    return DifferentialPrivacy(
+        epsilon=epsilon,
+        delta=delta,
+        scheme=tuple(sorted(message.scheme.items())),
+        search_epsilon=faults.decimal(message.search_epsilon, f"{field}.search_epsilon"),
+        public_lists=tuple(message.public_lists),
+        people=message.people or None,
+    )
+
+
+def _write_differential_privacy(options: DifferentialPrivacy, message: policy_pb2.DifferentialPrivacy) -> None:
+    message.epsilon, message.delta = decimal_to_text(options.epsilon), decimal_to_text(options.delta)
+    message.scheme.update(dict(options.scheme))
+    if options.search_epsilon is not None:
+        message.search_epsilon = decimal_to_text(options.search_epsilon)
+    message.public_lists.extend(options.public_lists)
+    message.people = options.people or 0
+
+
 _READ: Mapping[_Field, Callable[[Any, Faults], Any]] = {
+    "differential_privacy": _read_differential_privacy,
     "record_level": lambda message, faults: from_message(RecordLevel, message, "record_level", faults),
     "local_recoding": _read_local_recoding,
     "microaggregation": lambda message, faults: from_message(Microaggregation, message, "microaggregation", faults),
 }
 _WRITE: Mapping[_Field, Callable[[Any, Any], None]] = {
+    "differential_privacy": _write_differential_privacy,
     "record_level": to_message,
     "local_recoding": _write_local_recoding,
     "microaggregation": to_message,

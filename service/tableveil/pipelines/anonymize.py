@@ -9,9 +9,10 @@ from typing import Any
 
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure import check_disclosure
-from tableveil.errors import depending_on
+from tableveil.errors import InvalidError, depending_on
 from tableveil.lifecycle import Evidence, check_existing, check_guards, check_ledger, publish
 from tableveil.loading import check_bound
+from tableveil.pipelines.differential_privacy import check_private, draw, told
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
@@ -22,6 +23,7 @@ from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import (
     AGGREGATED_COLUMNS,
+    DIFFERENTIAL_PRIVACY,
     FULL_DOMAIN,
     LOCAL_RECODING,
     MICROAGGREGATION,
@@ -42,6 +44,7 @@ from tableveil.state.trials import LASTS, Trial
 
 _METHODS: Mapping[str, Method[Any]] = {
     FULL_DOMAIN.name: FullDomain(),
+    DIFFERENTIAL_PRIVACY.name: FullDomain(),
     AGGREGATED_COLUMNS.name: FullDomain(),
     LOCAL_RECODING.name: LocalRecodingMethod(),
     RECORD_LEVEL.name: RecordLevel(),
@@ -87,6 +90,8 @@ def solved(
         TableveilError: the policy allows no release of the source's rows.
     """
     method, session, report = method_of(policy), job.rows, job.report
+    if policy.differential_privacy is not None:
+        source, policy, hierarchies = draw(job, source, policy, hierarchies)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies, job.policy_of)
@@ -101,7 +106,7 @@ def solved(
         solution = method.solve(job, counts)
         report.phase(JobPhase.WRITING)
         check_disclosure(session, solution.plan)
-    return solution.plan, Evidence(
+    evidence = Evidence(
         job=job.number,
         document=job.document,
         fingerprint=fingerprint,
@@ -124,6 +129,8 @@ def solved(
         alternatives=solution.alternatives,
         policy_of=job.policy_of,
     )
+    drawn = source.drawn
+    return solution.plan, evidence if drawn is None else told(evidence, drawn, policy)
 
 
 def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Work:
@@ -136,8 +143,13 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
         if not is_trial:
             check_existing(session, resolved.release)
             check_ledger(session, resolved, found, None)
+        if policy.differential_privacy is not None:
+            check_private(session, resolved, found)
         return session.recorded(found.reference)
 
+    if is_trial and policy.differential_privacy is not None:
+        found, hint = "a trial", "Its draw would be charged as the release's is: submit the release."
+        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", found, "a release", hint)
     options = '{"trial": true}' if is_trial else ""
     work = policy_work(
         JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy, is_trial=is_trial), options

@@ -10,6 +10,7 @@ from tableveil.disclosure import check_disclosure
 from tableveil.disclosure.determined import check_effective_k
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
+from tableveil.pipelines.differential_privacy import check_private
 from tableveil.pipelines.dry_run import would_wait
 from tableveil.pipelines.full_domain import advice_of, plan_of, search_of
 from tableveil.pipelines.job import JobContext
@@ -36,6 +37,10 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     """
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
+    if policy.differential_privacy is not None:
+        # Whatever the rows would say is not covered by the budget.
+        check_private(job.rows, policy, source)
+        return tuple(early_warnings(policy))
     with job.rows.transaction():
         mark, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)
         waits = tuple(_waits(job, policy, source, mark, read))

@@ -59,6 +59,12 @@ def source_of(session: WarehouseSession, release: Release, policy: Policy) -> So
         ConflictError: it has changed.
         NotFoundError: it is gone.
     """
+    if policy.differential_privacy is not None:
+        found, hint = (
+            f"releases/{release.number}, which is differentially private",
+            "Nothing compares it with its source.",
+        )
+        raise ConflictError.of("DIFFERENTIALLY_PRIVATE", "release", found, "a release without that promise", hint)
     named = release.source
     if release.warehouse:
         # The ledger's name of a schema begins with the warehouse.

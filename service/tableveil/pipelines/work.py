@@ -72,7 +72,14 @@ class Work:
 def policy_work(
     kind: JobKind, policy: Policy, document: str, run: Callable[[JobContext], int], options: str = ""
 ) -> Work:
-    """The work of a request that has a policy, and whose source is admitted for any target."""
+    """The work of a request that has a policy, and whose source is admitted for any target.
+
+    Raises:
+        InvalidError: it would look at rows that only a release with differential privacy may draw.
+    """
+    if policy.differential_privacy is not None and kind is not JobKind.RELEASE:
+        found, hint = f"a {kind.value.replace('_', ' ').lower()}", "A look at the table is not covered by its budget."
+        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", found, "a release", hint)
 
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)

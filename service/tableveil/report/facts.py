@@ -48,6 +48,7 @@ class PublicFacts:
     objects: tuple[tuple[str, int], ...]
     versions: tuple[tuple[str, str], ...]
     checksum: str
+    promised: str = ""
 
 
 def public_facts(release: Release, told: Told, *, name: str, state: str) -> PublicFacts:
@@ -73,6 +74,19 @@ def public_facts(release: Release, told: Told, *, name: str, state: str) -> Publ
         objects=tuple((item.name, item.rows) for item in release.objects),
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
         checksum=told.checksum,
+        promised=_promised(policy),
+    )
+
+
+def _promised(policy: policy_pb2.Policy) -> str:
+    """The promise of differential privacy, if the release keeps it."""
+    if not policy.HasField("differential_privacy"):
+        return ""
+    asked = policy.differential_privacy
+    return (
+        f"It is ({asked.epsilon}, {asked.delta})-differentially private: whether a person is in the source changes the "
+        f"probability of no release by more than a factor of e^{asked.epsilon}, except with a probability of "
+        f"{asked.delta}. Nobody is told how many rows chance removed; all figures are of those that it left."
     )
 
 

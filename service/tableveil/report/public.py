@@ -67,6 +67,8 @@ def verdict(facts: PublicFacts, of_chance: str) -> Iterator[str]:
     found = facts.statements
     context = CONTEXTS.get(found.context, NOT_STATED)
     recipient, purpose = stated(found.recipient).rstrip("."), stated(found.purpose).rstrip(".")
+    if facts.promised:
+        yield facts.promised
     yield f"Recipient: {recipient}. Purpose: {purpose}. Release context: {context}."
     if not facts.records:
         yield "No record is released: all of them are suppressed."
@@ -225,7 +227,7 @@ def models(asked: Iterable[PrivacyModel]) -> Grid:
 def suppression(facts: PublicFacts) -> str:
     """How many records are suppressed."""
     if not facts.suppressed:
-        return "No record is suppressed."
+        return "No record that chance left is suppressed." if facts.promised else "No record is suppressed."
     whole = facts.suppressed + facts.records
     part = wording.share(facts.suppressed / whole)
     shown = "They are left out." if facts.handling == "left out" else f"They stand in the release as {facts.handling}."

@@ -115,6 +115,8 @@ def named(models: Iterable[PrivacyModel]) -> str:
 
 def method_of(policy: policy_pb2.Policy) -> str:
     """How quasi-identifiers are changed, in words."""
+    if policy.HasField("differential_privacy"):
+        return "differential privacy: every column has one level, and chance removed rows of every class"
     if policy.HasField("microaggregation"):
         return "microaggregation: clusters of similar records, whose values are replaced by one value for all"
     if policy.HasField("local_recoding"):

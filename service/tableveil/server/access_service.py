@@ -6,10 +6,12 @@ from functools import partial
 
 import grpc
 
-from tableveil.access import Access, SchemaRules
+from tableveil.access import Access, PrivacyBudgets, SchemaRules
 from tableveil.audit import MOST_RESOURCES
+from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.grants import grant_to_proto, schema_rule_to_proto, wanted_from_proto
 from tableveil.convert.names import grant_number, release_name, release_number, token_number
+from tableveil.convert.privacy_budgets import budget_to_proto
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.errors import InvalidError
 from tableveil.identity.tokens import LIFETIME, Tokens
@@ -22,10 +24,11 @@ from tableveil.v1 import access_service_pb2_grpc
 class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, tokens: Tokens, access: Access, rules: SchemaRules) -> None:
+    def __init__(self, tokens: Tokens, access: Access, rules: SchemaRules, budgets: PrivacyBudgets) -> None:
         self._tokens = tokens
         self._access = access
         self._rules = rules
+        self._budgets = budgets
 
     def CreateToken(  # noqa: N802
         self, request: v1.CreateTokenRequest, context: grpc.ServicerContext
@@ -88,6 +91,20 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     ) -> v1.ListSchemaRulesResponse:
         """All rules, of which a schema has one."""
         return v1.ListSchemaRulesResponse(rules=map(schema_rule_to_proto, self._rules.visible(caller())))
+
+    def SetPrivacyBudget(  # noqa: N802
+        self, request: v1.SetPrivacyBudgetRequest, context: grpc.ServicerContext
+    ) -> v1.PrivacyBudget:
+        """The budget, which counts from now on, with what is spent."""
+        asked = request.budget
+        epsilon, delta = decimal_from_text(asked.epsilon), decimal_from_text(asked.delta)
+        return budget_to_proto(self._budgets.put(caller(), asked.people, asked.tables, epsilon, delta))
+
+    def ListPrivacyBudgets(  # noqa: N802
+        self, request: v1.ListPrivacyBudgetsRequest, context: grpc.ServicerContext
+    ) -> v1.ListPrivacyBudgetsResponse:
+        """All budgets."""
+        return v1.ListPrivacyBudgetsResponse(budgets=map(budget_to_proto, self._budgets.every()))
 
     def ConfirmRestored(  # noqa: N802
         self, request: v1.ConfirmRestoredRequest, context: grpc.ServicerContext

@@ -177,7 +177,7 @@ class Endpoint:
             TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(
-            AccessService(stores.tokens, stores.access, stores.rules), server
+            AccessService(stores.tokens, stores.access, stores.rules, stores.budgets), server
         )
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
         privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)

@@ -10,12 +10,13 @@ from functools import reduce
 from google.protobuf.message import Message
 
 from tableveil.audit import REFUSED, Audit, Refused, without_port
+from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.server.call import Call
 from tableveil.source.query import NAMED
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 from tableveil.v1.access_pb2 import AccessRole
-from tableveil.v1.access_service_pb2 import GrantRule, SchemaRule
+from tableveil.v1.access_service_pb2 import GrantRule, PrivacyBudget, SchemaRule
 from tableveil.v1.job_service_pb2 import Job
 from tableveil.v1.policy_pb2 import Attribute, Policy, TableReference
 
@@ -119,6 +120,9 @@ def _names(found: object, path: str) -> Iterator[str]:
         case GrantRule():
             yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
             yield found.release or ".".join(filter(None, (found.schema, found.table)))
+        case PrivacyBudget():
+            yield f"epsilon {found.epsilon[:LONGEST_DECIMAL]} and delta {found.delta[:LONGEST_DECIMAL]}"
+            yield from found.tables
         case SchemaRule():
             yield f"joint_k {'on' if found.joint_k else 'off'}"
             yield found.schema

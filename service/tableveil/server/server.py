@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil import backend
-from tableveil.access import Access, Role, SchemaRules
+from tableveil.access import Access, PrivacyBudgets, Role, SchemaRules
 from tableveil.audit import Audit, audit_file
 from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
@@ -130,6 +130,7 @@ class TableveilServer:
                 tokens=tokens,
                 access=access,
                 rules=SchemaRules(database, access),
+                budgets=PrivacyBudgets(database),
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories, settings.most_columns),
                 removals=Removals(database, jobs),

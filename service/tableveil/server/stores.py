@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tableveil.access import Access, SchemaRules
+from tableveil.access import Access, PrivacyBudgets, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
@@ -39,6 +39,7 @@ class Stores:
     tokens: Tokens
     access: Access
     rules: SchemaRules
+    budgets: PrivacyBudgets
     audit: Audit
     readers: Readers
     publishing: Publishing

@@ -23,14 +23,19 @@ def attributes_of(
     of_score: Iterator[float | None] = itertools.chain(parts, itertools.repeat(None))
     for j, (dictionary, loss, part) in enumerate(zip(columns, losses, of_score, strict=False)):
         column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)
+        level = 0 if is_aggregated else plan.transformation[j]
+        top = 0 if isinstance(dictionary, AggregatedDictionary) else dictionary.levels.top
+        hierarchy = dictionary.hierarchy
+        if plan.source.drawn is not None:
+            level, top, hierarchy = plan.source.drawn.levels[column]
         yield AttributeResult(
             column=column,
-            level=0 if is_aggregated else plan.transformation[j],
-            top_level=0 if isinstance(dictionary, AggregatedDictionary) else dictionary.levels.top,
+            level=level,
+            top_level=top,
             loss=loss,
             distinct_before=dictionary.distinct,
             distinct_after=distinct_after[column],
-            hierarchy=dictionary.hierarchy,
+            hierarchy=hierarchy,
             part=part,
             levels=() if is_aggregated else plan.recoding.records_at(j),
             aggregation=str(dictionary.attribute.aggregation or ""),

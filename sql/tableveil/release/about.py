@@ -67,7 +67,10 @@ def write_about(
     """Creates the table of facts about the release of that number and returns its number of rows."""
     day, version = now().date().isoformat(), metadata.version("tableveil")
     models = [str(model) for model in plan.policy.privacy_models]
-    cite = f"{known_as.name}, release {number} of {day}, anonymized with Tableveil {version} ({'; '.join(models)})"
+    drawn = plan.source.drawn
+    promised = [f"epsilon {drawn.epsilon}, delta {drawn.delta}, T {drawn.removed}"] if drawn else []
+    by = "; ".join([*promised, *models])
+    cite = f"{known_as.name}, release {number} of {day}, anonymized with Tableveil {version} ({by})"
     facts = [
         ("name", known_as.name),
         ("release", str(number)),
@@ -78,6 +81,7 @@ def write_about(
         *told_suppressed(session.embedded, plan),
         ("classes", str(classes)),
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
+        *(("differential_privacy", promise) for promise in promised),
         *(("privacy_model", model) for model in models),
         ("tableveil_version", version),
         ("duckdb_version", duckdb.__version__),
@@ -183,7 +187,8 @@ def _released(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> _Meani
     if released.dictionary is None:
         words = f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source."
         return _Meaning(released.name, released.type, role.value, words, None, None, None, blank_means, null_means)
-    levels = ", ".join(map(str, released.levels))
+    drawn = plan.source.drawn
+    levels = ", ".join(map(str, released.levels if drawn is None else drawn.levels[released.name][:1]))
     many = "s" if released.mixed else ""
     words = f"Quasi-identifier: labels of level{many} {levels}; level 0 is the value itself."
     star = "any value" if released.type == "VARCHAR" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -66,6 +66,26 @@ SNAPSHOT = TableReference("temp", "main", "source_query")
 """The rows of a source that is a query, as its job read them: a temporary table of the job's session."""
 
 
+DRAWN = TableReference("temp", "main", "drawn_rows")
+"""The generalized rows that chance left of a source: a temporary table of the job's session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The facts that may be told of a draw of rows: its parameters, and facts about the drawn rows.
+
+    `removed` rows are removed from a class on average. `levels` has per column its level, the highest level of its
+    hierarchy, and the name of that; `losses` the mean loss of the drawn rows. Nothing else about the table may be told.
+    """
+
+    epsilon: str
+    delta: str
+    search_epsilon: str
+    removed: int
+    levels: Mapping[str, tuple[int, int, str]]
+    losses: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class SourceQuery:
     """A query that was checked: its text, in which tables have their full names, and these tables."""
@@ -81,7 +101,7 @@ class Source:
     A query has no name: its `reference` has only the database. Its rows exist after its fingerprint was computed. If
     the policy names a `subset` column, the source's records are the rows where it is true; if it is a release with a
     `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Code that
-    reads `table` sees no other records.
+    reads `table` sees no other records. If rows were `drawn`, all code sees these in place of the table's.
     """
 
     reference: TableReference
@@ -91,10 +111,13 @@ class Source:
     marker: str = ""
     complete: tuple[str, ...] = ()
     query: SourceQuery | None = None
+    drawn: Drawn | None = None
 
     @property
     def rows(self) -> TableReference:
         """The table that has the rows."""
+        if self.drawn is not None:
+            return DRAWN
         return self.reference if self.query is None else SNAPSHOT
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tableveil.backend import WarehouseSession
 from tableveil.policy import (
     AGGREGATED_COLUMNS,
+    DIFFERENTIAL_PRIVACY,
     FULL_DOMAIN,
     LOCAL_RECODING,
     MICROAGGREGATION,
@@ -85,6 +86,7 @@ def _aggregates(judged: Judged) -> list[str]:
 
 _CHECKS: Mapping[str, Callable[[Judged], list[str]]] = {
     FULL_DOMAIN.name: _by_labels,
+    DIFFERENTIAL_PRIVACY.name: _by_labels,
     AGGREGATED_COLUMNS.name: _with_aggregates,
     MICROAGGREGATION.name: _of_clusters,
     LOCAL_RECODING.name: _by_own_levels,

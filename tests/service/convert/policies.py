@@ -47,6 +47,7 @@ from tableveil.policy import (
     ClassificationModel,
     DeltaDisclosure,
     DeltaPresence,
+    DifferentialPrivacy,
     DiscernibilityModel,
     Distance,
     DistinctLDiversity,
@@ -243,6 +244,16 @@ POLICIES = st.builds(
     | st.builds(
         LocalRecoding,
         st.dictionaries(NAMES, st.integers(1, 9), max_size=2).map(lambda most: tuple(sorted(most.items()))),
+        st.none() | st.integers(1, 10**9),
+    ),
+    differential_privacy=st.none()
+    | st.builds(
+        DifferentialPrivacy,
+        DECIMALS,
+        DECIMALS,
+        st.dictionaries(NAMES, st.integers(0, 9), max_size=2).map(lambda scheme: tuple(sorted(scheme.items()))),
+        st.none() | DECIMALS,
+        st.lists(NAMES, max_size=2).map(tuple),
         st.none() | st.integers(1, 10**9),
     ),
     documentation=DOCUMENTATIONS,

@@ -10,7 +10,7 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.access import Access, Role, SchemaRules
+from tableveil.access import Access, PrivacyBudgets, Role, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
@@ -179,6 +179,7 @@ def stores(
         tokens=tokens,
         access=double(Access),
         rules=double(SchemaRules),
+        budgets=double(PrivacyBudgets),
         tables=tables,
         loads=loads,
         removals=removals,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from tableveil.client.connection import Connection
@@ -62,6 +62,15 @@ class AccessVerbs(Connection):
     def remove_grant(self, grant: str) -> None:
         """Takes a role back, from the next call on."""
         self._ask(self._access.RemoveGrant, v1.RemoveGrantRequest(name=resource_name(GRANTS, grant)))
+
+    def set_privacy_budget(self, people: str, tables: Sequence[str], *, epsilon: str, delta: str) -> v1.PrivacyBudget:
+        """Sets how much differentially private releases may tell of the people in some tables; see `PrivacyBudget`."""
+        budget = v1.PrivacyBudget(people=people, tables=tables, epsilon=epsilon, delta=delta)
+        return self._ask(self._access.SetPrivacyBudget, v1.SetPrivacyBudgetRequest(budget=budget))
+
+    def list_privacy_budgets(self) -> list[v1.PrivacyBudget]:
+        """All privacy budgets, by the names of their people."""
+        return list(self._ask(self._access.ListPrivacyBudgets, v1.ListPrivacyBudgetsRequest()).budgets)
 
     def set_schema_rule(self, schema: str, *, joint_k: bool) -> v1.SchemaRule:
         """Makes the rule for releases into a schema; see `SchemaRule`."""

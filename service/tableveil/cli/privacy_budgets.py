@@ -1,0 +1,56 @@
+"""The command `privacy-budgets`: how much differentially private releases may tell of people."""
+
+from __future__ import annotations
+
+import click
+from rich.console import RenderableType
+
+from tableveil import wording
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import access_service_pb2 as v1
+
+
+@click.group(name="privacy-budgets")
+def privacy_budgets() -> None:
+    """Set how much differentially private releases may tell of the people in some tables."""
+
+
+@privacy_budgets.command(name="set")
+@click.argument("people")
+@click.option("--table", "tables", multiple=True, required=True, help="A table that holds them, as schema.table.")
+@click.option("--epsilon", required=True, help="The most that all releases together may spend, such as 2.")
+@click.option("--delta", required=True, help="The most of delta, such as 0.000002.")
+@verb
+def set_budget(session: Session, people: str, tables: tuple[str, ...], epsilon: str, delta: str) -> None:
+    """Set the budget of PEOPLE, a name of yours, for admins of the server; what was spent stays spent."""
+    budget = session.client.set_privacy_budget(people, tables, epsilon=epsilon, delta=delta)
+    if session.output.as_json:
+        session.output.json({"budget": budget})
+    else:
+        session.output.show(_listed([budget]))
+
+
+@privacy_budgets.command(name="list")
+@verb
+def list_budgets(session: Session) -> None:
+    """List all budgets with what is spent of them."""
+    budgets = session.client.list_privacy_budgets()
+    if session.output.as_json:
+        session.output.json(v1.ListPrivacyBudgetsResponse(budgets=budgets))
+    else:
+        session.output.show(_listed(budgets))
+
+
+def _listed(budgets: list[v1.PrivacyBudget]) -> RenderableType:
+    rows = [
+        (
+            wording.short(one.people),
+            wording.short(", ".join(one.tables)),
+            f"{one.spent_epsilon} of {one.epsilon}",
+            f"{one.spent_delta} of {one.delta}",
+            "outdated: set it again" if one.outdated else wording.moment(one.set_time),
+        )
+        for one in budgets
+    ]
+    return listing(("people", "tables", "epsilon spent", "delta spent", "since"), rows, "No budgets.")
