@@ -17,7 +17,7 @@ from fractions import Fraction
 from tableveil.differential_privacy.drops import Below
 from tableveil.differential_privacy.exponential import over_log_2_below, succeeds
 from tableveil.differential_privacy.gains import Checked, Gains
-from tableveil.lattice import Lattice, Transformation
+from tableveil.lattice import Axis, Lattice, Transformation
 
 _PRECISION = 192
 """Bits after the point of eta: a range has fewer than 70."""
@@ -99,24 +99,24 @@ class _Draw:
         upper = self._interval(self._lattice.moved(interval.lo, axis, level + 1), interval.hi, interval.bound)
         return lower, upper
 
-    def _cut(self, interval: _Interval, checked: Checked) -> tuple[tuple[int, ...], int]:
-        """The axis and the last level of the lower part: where the upper part's bound falls the most."""
+    def _cut(self, interval: _Interval, checked: Checked) -> tuple[Axis, int]:
+        """The axis and the last level of the lower part. Any cut would do.
+
+        It is where the fall of the upper part's bound, times the levels that the lower part loses, is the largest.
+        """
         lo, hi = interval.lo, interval.hi
 
-        def fall(axis: tuple[int, ...]) -> int:
-            level = _middle(lo[axis[0]], hi[axis[0]])
-            return sum(checked.parts[j][lo[j]] - checked.parts[j][level + 1] for j in axis)
+        def worth(cut: tuple[Axis, int]) -> int:
+            axis, level = cut
+            fall = sum(checked.parts[j][lo[j]] - checked.parts[j][level + 1] for j in axis)
+            return fall * (hi[axis[0]] - level)
 
-        axis = max((axis for axis in self._lattice.axes if lo[axis[0]] < hi[axis[0]]), key=fall)
-        return axis, _middle(lo[axis[0]], hi[axis[0]])
+        cuts = ((axis, level) for axis in self._lattice.axes for level in range(lo[axis[0]], hi[axis[0]]))
+        return max(cuts, key=worth)
 
 
 def _weight(interval: _Interval, least: int) -> int:
     return interval.size << (_WINDOW - min(interval.exponent - least, _WINDOW))
-
-
-def _middle(lo: int, hi: int) -> int:
-    return (lo + hi) // 2
 
 
 def _pick(weights: list[int], drawn: int) -> tuple[int, int]:

@@ -22,6 +22,10 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
         parts.append(_indented(facts(_summary(release.explanation))))
         if release.explanation.neighbours:
             parts += [Text(""), _indented(_neighbours(release))]
+    elif release.policy.HasField("differential_privacy"):
+        parts.append(
+            Text("  There is none: another one would tell of the table. The levels are the policy's, or were drawn.")
+        )
     elif release.policy.HasField("record_level"):
         parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
     elif release.policy.HasField("local_recoding"):

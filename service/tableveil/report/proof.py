@@ -17,6 +17,8 @@ def verdict(release: Release) -> str:
         if not proof.lower_bound:
             return "good classes; no bound is known for how much less could be lost"
         return f"good classes: no local recoding scores below {wording.score(proof.lower_bound)}"
+    if release.policy.HasField("differential_privacy"):
+        return "not asked for: the levels do not tell which are the best, or were drawn"
     if proof.lattice_size == "1":
         return "the only transformation that the policy allows"
     if proof.optimal:

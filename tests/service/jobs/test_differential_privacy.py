@@ -17,6 +17,7 @@ from tableveil.drawing import read_values
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly, ValueKind
 from tableveil.pipelines import differential_privacy as pipeline
+from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
@@ -201,6 +202,8 @@ def test_a_table_brings_its_charges_along(session: Session) -> None:
 def test_looks_at_the_table_are_refused(database: Database, session: Session) -> None:
     with pytest.raises(InvalidError, match="a dry run"):
         dry_run_work(policy(), "{}")
+    with pytest.raises(InvalidError, match="a trial"):
+        release_work(policy(), "{}", is_trial=True)
     warnings = check_rows(context(session, database, 1), policy())
     assert warnings == ()
     assert session.value("SELECT count(*) FROM tableveil.privacy_charges") == 0
