@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements \
 	campaign pages protos house clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -80,6 +80,9 @@ bench-microaggregation: $(VENV)/.dev
 
 bench-local: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only local
+
+bench-differential-privacy: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only differential-privacy
 
 bench-usefulness: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only usefulness

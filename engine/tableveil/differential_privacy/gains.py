@@ -68,13 +68,13 @@ class Gains:
         """
         if int(records.sum()) >= MOST_RECORDS:
             raise ValueError(f"{int(records.sum()):,} records; at most {MOST_RECORDS:,} can be counted exactly")
-        self._groups, self._values, self._codes, self._records, self._drops = groups, values, codes, records, drops
+        self._groups, self._values, self._codes, self._records, self.drops = groups, values, codes, records, drops
         self.checked: dict[Transformation, Checked] = {}
 
     @property
     def range(self) -> int:
         """The most by which one more person changes a gain. It does not depend on the table."""
-        left = [self._drops.kept(n, EXPECTED_BITS) for n in range(2 * self._drops.middle + 3)]
+        left = [self.drops.kept(n, EXPECTED_BITS) for n in range(2 * self.drops.middle + 3)]
         return max(b - a for a, b in itertools.pairwise(left)) << VALUE_BITS
 
     def check(self, at: Transformation) -> Checked:
@@ -87,7 +87,7 @@ class Gains:
         classes = self._classes(at)
         sizes = np.bincount(classes, weights=self._records).astype(np.int64)[classes]
         different, of_size = np.unique(sizes, return_inverse=True)
-        left = [self._drops.kept(int(n), EXPECTED_BITS) for n in different]
+        left = [self.drops.kept(int(n), EXPECTED_BITS) for n in different]
         gain, parts = 0, []
         for j, (codes, values) in enumerate(zip(self._codes, self._values, strict=True)):
             number = len(values[0])

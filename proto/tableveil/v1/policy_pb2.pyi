@@ -1057,8 +1057,8 @@ class Policy(_message.Message):
         a hierarchy. NULL and values outside the hierarchy are released as NULL. Default: no such promise. Refused: columns
         with other roles; privacy models other than `k_anonymity`, which acts on the rows that are left; losses other than the
         arithmetic mean; other methods, `source_query`, `record_column`, `suppression_limit`, `population`, `game`,
-        `class_id`, `left_behind`, `guards`, `suppressed_by`, `close_open_ends`; `nulls` other than `VALUE`; a table without a privacy budget, or whose budget is
-        spent.
+        `class_id`, `left_behind`, `guards`, `suppressed_by`, `close_open_ends`; `nulls` other than `VALUE`; a table without a
+        privacy budget, or whose budget is spent.
         """
 
     @_builtins.property

@@ -90,7 +90,7 @@ def test_gains_are_those_of_the_formula() -> None:
 
 def test_a_table_without_records_has_no_gain() -> None:
     gains, lattice = _random_gains(7, 2, drops(Fraction(1), Fraction(1, 10)))
-    empty = Gains(gains._groups, gains._values, [c[:0] for c in gains._codes], gains._records[:0], gains._drops)
+    empty = Gains(gains._groups, gains._values, [c[:0] for c in gains._codes], gains._records[:0], gains.drops)
     assert {
         draw_transformation(empty, lattice, eta(Fraction(1), empty.range), random.Random(s).randrange)
         for s in range(99)

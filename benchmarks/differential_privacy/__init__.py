@@ -1,0 +1,1 @@
+"""The loss of differentially private releases: `python -m benchmarks --only differential-privacy`."""
