@@ -41,6 +41,7 @@ ELSEWHERE = {
     "ListTablesRequest.schema": "a part of what the caller sees",
     "CreateTokenRequest.label": "a text",
     "ListReadableReleasesRequest.certificate_names": "the credential that the endpoint asks about",
+    "Worksheet.job": "a note of the client's, which is not looked up",
     "CsvHierarchy.path": "a file of the client, which the client replaces by rows",
     "CsvHierarchy.name": "the name of what it stores these rows as",
 }

@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
         "document": Listed("document", "Turn policies from YAML, JSON or SQL into another of these."),
         "frontier": Listed("frontier", "Show the best score for every k with every suppression limit."),
         "sweep": Listed("sweep", "Show what a game's policy pays for each benefit and cost."),
+        "worksheets": Listed("worksheets", "Look at decisions about tables that are not released yet."),
         "hierarchies": Listed("hierarchies", "Store hierarchies on the server, and look at them."),
     },
     "Releases": {

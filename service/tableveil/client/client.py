@@ -11,6 +11,7 @@ from tableveil.client.verbs.jobs import JobVerbs
 from tableveil.client.verbs.releases import ReleaseVerbs
 from tableveil.client.verbs.statements import StatementVerbs
 from tableveil.client.verbs.tables import TableVerbs
+from tableveil.client.verbs.worksheets import WorksheetVerbs
 
 
 class Client(
@@ -20,6 +21,7 @@ class Client(
     HierarchyVerbs,
     TableVerbs,
     StatementVerbs,
+    WorksheetVerbs,
     AuditVerbs,
     AdministrationVerbs,
     AccessVerbs,

@@ -11,6 +11,7 @@ DRY_RUNS = "dryRuns"
 RELEASES = "releases"
 TOKENS = "tokens"
 GRANTS = "grants"
+WORKSHEETS = "worksheets"
 
 
 def resource_name(collection: str, text: str) -> str:

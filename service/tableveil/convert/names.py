@@ -41,14 +41,24 @@ def release_number(name: str, field: str = "name") -> int:
     return _parse("releases", name, field)
 
 
-def result_number(kind: JobKind, name: str) -> int:
-    """The number in the name of the result of a job of that kind."""
-    return _parse(KINDS[kind].collection, name, "name")
+def result_number(kind: JobKind, name: str, field: str = "name") -> int:
+    """The number in the name of the result of a job of that kind; `field` is the request's field with the name."""
+    return _parse(KINDS[kind].collection, name, field)
 
 
 def load_number(name: str) -> int:
     """The number in a load's name."""
     return _parse("loads", name, "name")
+
+
+def worksheet_name(number: int) -> str:
+    """The name of a worksheet."""
+    return f"worksheets/{number}"
+
+
+def worksheet_number(name: str, field: str = "name") -> int:
+    """The number in a worksheet's name; `field` is the request's field with the name."""
+    return _parse("worksheets", name, field)
 
 
 def token_number(name: str) -> int:

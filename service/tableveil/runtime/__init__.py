@@ -9,6 +9,7 @@ from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.removals import Removals
 from tableveil.runtime.retention import Retention
 from tableveil.runtime.upkeep import Upkeep
+from tableveil.runtime.worksheets import Worksheets
 
 __all__ = [
     "Failure",
@@ -23,4 +24,5 @@ __all__ = [
     "Removals",
     "Retention",
     "Upkeep",
+    "Worksheets",
 ]

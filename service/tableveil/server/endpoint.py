@@ -33,6 +33,7 @@ from tableveil.server.slots import Slots
 from tableveil.server.statement_service import StatementService
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
+from tableveil.server.worksheet_service import WorksheetService
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import (
     CHECKS_AT_ONCE,
@@ -71,6 +72,8 @@ from tableveil.v1 import (
     statement_service_pb2_grpc,
     table_service_pb2,
     table_service_pb2_grpc,
+    worksheet_service_pb2,
+    worksheet_service_pb2_grpc,
 )
 
 logger = logging.getLogger("tableveil.server")
@@ -87,6 +90,7 @@ _MODULES = (
     statement_service_pb2,
     privacy_service_pb2,
     report_service_pb2,
+    worksheet_service_pb2,
 )
 
 DESCRIPTORS = (
@@ -182,6 +186,7 @@ class Endpoint:
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
         privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)
         statement_service_pb2_grpc.add_StatementServiceServicer_to_server(StatementService(handlers, doors), server)
+        worksheet_service_pb2_grpc.add_WorksheetServiceServicer_to_server(WorksheetService(stores.worksheets), server)
         self.ready = False
         self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

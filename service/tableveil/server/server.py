@@ -28,7 +28,17 @@ from tableveil.metrics import Metrics
 from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
 from tableveil.publishing.declared import declared_targets, directories_of
-from tableveil.runtime import JobManager, Loads, Matches, Publishing, QueueLimits, Removals, Retention, Upkeep
+from tableveil.runtime import (
+    JobManager,
+    Loads,
+    Matches,
+    Publishing,
+    QueueLimits,
+    Removals,
+    Retention,
+    Upkeep,
+    Worksheets,
+)
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
@@ -138,6 +148,7 @@ class TableveilServer:
                 readers=Readers(identities, access, database),
                 publishing=publishing,
                 reports=Reports(database),
+                worksheets=Worksheets(database),
             )
             doors = Doors(
                 methods,

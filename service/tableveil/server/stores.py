@@ -18,7 +18,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import Loads, Publishing, Removals, Upkeep
+from tableveil.runtime import Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.readers import Readers
 from tableveil.state.kinds import JobKind
 
@@ -44,3 +44,4 @@ class Stores:
     readers: Readers
     publishing: Publishing
     reports: Reports
+    worksheets: Worksheets

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1 import job_service_pb2, policy_pb2, worksheet_service_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun
 from tests.service.access.house import Fields, House, opened, policy, proposal, submitted, table
 
@@ -33,10 +33,16 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         risk = {"table": table("ward_b"), "quasi_identifiers": ["age", "ward"], "records": True}
         submitted(house, "bob", "RiskService/SubmitRiskAnalysis", risk=risk)
         loaded = policy_pb2.TableReference(**table("ward_b", "loaded"))
+        submitted_worksheet(house)
         house.clients["bob"].load_file(house.files / "rows.csv", loaded)
         submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/1"})
         submitted(house, "bob", "ProposalService/SubmitProposal", proposal=proposal("ward_b"))
         yield house
+
+
+def submitted_worksheet(house: House) -> None:
+    kept = worksheet_service_pb2.Worksheet(table=policy_pb2.TableReference(**table("ward_b")))
+    house.clients["bob"].create_worksheet(kept)
 
 
 def by_policy(n: Mapping[str, str]) -> Asked:
@@ -115,6 +121,7 @@ def by_name(n: Mapping[str, str]) -> Asked:
             "HierarchyService/CreateHierarchy",
             {"name": f"{b}/{zips}", "rows": [{"labels": ["0", "x"]}], "row_count": 1},
         ),
+        "a worksheet made": ("WorksheetService/CreateWorksheet", {"worksheet": {"table": table(b, patients)}}),
         "a table loaded": (load, {"start": {"table": table(b, "new"), "file": file}}),
         "a table loaded again": (load, {"start": {"table": table(b, patients), "mode": 2, "file": file}}),
         "a table replaced": (load, {"start": {"table": table(b, patients), "mode": 3, "file": file}}),
@@ -156,6 +163,12 @@ def by_number(i: int) -> Asked:
         "an analysis": ("RiskService/GetRiskAnalysis", {"name": f"riskAnalyses/{i}"}),
         "the records of an analysis": ("RiskService/ReadRecordRisks", {"name": f"riskAnalyses/{i}"}),
         "a proposal": ("ProposalService/GetProposal", {"name": f"proposals/{i}"}),
+        "a worksheet": ("WorksheetService/GetWorksheet", {"name": f"worksheets/{i}"}),
+        "a worksheet changed": (
+            "WorksheetService/UpdateWorksheet",
+            {"worksheet": {"name": f"worksheets/{i}", "etag": "1"}},
+        ),
+        "a worksheet deleted": ("WorksheetService/DeleteWorksheet", {"name": f"worksheets/{i}"}),
         "a utility report": ("UtilityService/GetUtilityReport", {"name": f"utilityReports/{i}"}),
     }
 
