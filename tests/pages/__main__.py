@@ -15,6 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from tests.pages.console import walked
 from tests.pages.releases import make_pages
 from tests.pages.seen import faults
 
@@ -38,8 +39,11 @@ def main() -> int:
             for fault in faults(browser, path, axe, asked.output):
                 print(fault)
                 found += 1
+        for fault in walked(browser, axe, asked.output):
+            print(fault)
+            found += 1
         browser.close()
-    print(f"{len(pages)} pages, {found} faults")
+    print(f"{len(pages)} pages and those of the console, {found} faults")
     return 1 if found else 0
 
 

@@ -16,13 +16,13 @@ SECONDS_OF_LAYOUT = 2.0
 
 # Every element must lie within the window, unless it is in a part that scrolls. A text of a chart must lie within the
 # chart, and no box may hide a part of its content.
-_CLIPPED = """() => {
+CLIPPED = """() => {
   const found = [], width = document.documentElement.clientWidth;
   const needed = document.documentElement.scrollWidth;
   if (needed > width) found.push(`the page is ${needed} wide`);
   for (const element of document.querySelectorAll("body *")) {
     const box = element.getBoundingClientRect(), look = getComputedStyle(element);
-    if (!box.width || element.closest(".skip, thead, .matrix *, pre")) continue;
+    if (!box.width || element.closest(".skip, thead, .matrix, pre")) continue;
     const name = `${element.tagName} ${(element.textContent || "").trim().slice(0, 40)}`;
     const drawing = element.ownerSVGElement;
     if (drawing) {
@@ -51,10 +51,10 @@ def faults(browser: Browser, path: Path, axe: str, pictures: Path) -> Iterator[s
             page.on("console", partial(_note_message, said))
             page.on("request", partial(_note_request, said, path))
             seconds = _layout(page, path)
-            found = [*said, *page.evaluate(_CLIPPED)]
+            found = [*said, *page.evaluate(CLIPPED)]
             # Colours and places differ between these two, and nothing else does.
             if (width, scheme) in ((WIDTHS[0], "dark"), (WIDTHS[-1], "light")):
-                found += _inaccessible(page, axe)
+                found += inaccessible(page, axe)
             if seconds > SECONDS_OF_LAYOUT:
                 found.append(f"{seconds:.1f} seconds of layout")
             page.screenshot(path=pictures / f"{path.stem}-{width}-{scheme}.png", full_page=True)
@@ -84,7 +84,8 @@ def _layout(page: Page, path: Path) -> float:
     return float(measured["LayoutDuration"] + measured["RecalcStyleDuration"])
 
 
-def _inaccessible(page: Page, axe: str) -> Iterator[str]:
+def inaccessible(page: Page, axe: str) -> Iterator[str]:
+    """What axe-core finds for screen readers, from moderate on."""
     page.evaluate(axe)
     rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}}
     found: dict[str, Any] = page.evaluate("(rules) => axe.run(document, rules)", rules)

@@ -71,6 +71,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
     "Operation": {
         "serve": Listed("serve", "Run the service until Ctrl-C or SIGTERM."),
         "endpoint": Listed("endpoint", "Let analysts query published releases by Arrow Flight SQL."),
+        "console": Listed("console", "Show the service in a browser."),
         "info": Listed("info", "Show the server's version and limits."),
         "health": Listed("health", "Say whether the server lives, or takes calls."),
         "doctor": Listed("doctor", "Examine the database."),
@@ -98,10 +99,3 @@ SHOWN = {
     "loads": "load",
 }
 """By collection of results, and of loads, the module with its `show_result`."""
-
-COUNTED = {
-    "classifications": "classifiers trained",
-    "utilityReports": "columns compared",
-    "proposals": "policies tried",
-}
-"""By collection, the unit of a job's progress where there are no transformations."""

@@ -11,13 +11,13 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.error_block import error_block
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
-from tableveil.cli.progress import activity, findings
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import LIMIT, Session, state_option, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.watching import ENDED
 from tableveil.v1 import job_service_pb2
+from tableveil.wording.progress import activity, findings
 
 
 @click.command()

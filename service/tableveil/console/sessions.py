@@ -1,0 +1,126 @@
+"""The sessions of visitors: their tokens stay here, and a browser knows no more than a random name."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tableveil.client import Client
+from tableveil.errors import BusyError
+
+LONGEST_SECONDS = 12 * 3600.0
+IDLE_SECONDS = 3600.0
+MOST = 1000
+MOST_UPLOADS = 10
+"""Files of a session that were uploaded, and not loaded yet."""
+
+
+@dataclass
+class Upload:
+    """A file on its way from a browser into a table; it lies in the console's private directory until it is loaded."""
+
+    number: int
+    path: Path
+    name: str
+    table: str
+    mode: str
+    rows: int = 0
+    failure: Exception | None = None
+    load: str = ""
+    running: bool = False
+
+
+@dataclass
+class Session:
+    """A visitor who is signed in; `csrf` proves that a form came from this console."""
+
+    client: Client
+    connect: Callable[[], Client]
+    principal: str
+    ends: float
+    files: Path
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    last_seen: float = field(default_factory=time.monotonic)
+    uploads: dict[int, Upload] = field(default_factory=dict)
+
+    def is_over(self, now: float) -> bool:
+        """Whether its token has ended, or nobody has used it for long."""
+        return now > self.ends or now > self.last_seen + IDLE_SECONDS
+
+    def drop(self, upload: Upload) -> None:
+        """Removes a file that was uploaded."""
+        self.uploads.pop(upload.number, None)
+        upload.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Ends its connection, and removes its files."""
+        self.client.close()
+        shutil.rmtree(self.files, ignore_errors=True)
+
+
+class Sessions:
+    """All sessions of a console. May be used from any thread."""
+
+    def __init__(self) -> None:
+        # Only this user reads it: files hold raw values.
+        self.directory = Path(tempfile.mkdtemp(prefix="tableveil-console-"))
+        self._sessions: dict[str, Session] = {}
+        self._changing = threading.Lock()
+
+    def begin(self, connect: Callable[[], Client], seconds: float) -> tuple[str, Session]:
+        """A new session of the principal whom the service takes the client for, and its name.
+
+        Raises:
+            TableveilError: the service does not accept the client.
+            BusyError: too many visitors are signed in.
+        """
+        client = connect()
+        try:
+            principal = client.get_server_info().principal
+            name, now = secrets.token_urlsafe(32), time.monotonic()
+            with self._changing:
+                self._sweep(now)
+                if len(self._sessions) >= MOST:
+                    raise BusyError("SESSIONS_TOO_MANY", f"{MOST} visitors are signed in: try again later")
+                files = Path(tempfile.mkdtemp(dir=self.directory))
+                session = Session(client, connect, principal, now + min(seconds, LONGEST_SECONDS), files)
+                self._sessions[name] = session
+        except BaseException:
+            client.close()
+            raise
+        return name, session
+
+    def find(self, name: str | None) -> Session | None:
+        """The session of that name, if it is not over."""
+        now = time.monotonic()
+        with self._changing:
+            self._sweep(now)
+            session = self._sessions.get(name or "")
+            if session is not None:
+                session.last_seen = now
+        return session
+
+    def end(self, name: str | None) -> None:
+        """Ends a session."""
+        with self._changing:
+            session = self._sessions.pop(name or "", None)
+        if session is not None:
+            session.close()
+
+    def close(self) -> None:
+        """Ends all of them."""
+        for name in list(self._sessions):
+            self.end(name)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _sweep(self, now: float) -> None:
+        for name, session in [*self._sessions.items()]:
+            if session.is_over(now):
+                del self._sessions[name]
+                session.close()

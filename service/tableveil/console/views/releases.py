@@ -1,0 +1,71 @@
+"""Releases: the list, one of them, its report, two beside each other, and the approver's queue."""
+
+from __future__ import annotations
+
+from starlette.responses import HTMLResponse, Response
+
+from tableveil.console.visit import Visit
+from tableveil.errors import NotFoundError
+from tableveil.pages.comparison import Side, compared
+from tableveil.v1 import release_service_pb2 as v1
+from tableveil.v1 import report_service_pb2
+
+_FRAMED = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox allow-same-origin"
+"""A report has no script, and none would run."""
+
+
+def listed(visit: Visit) -> Response:
+    """Releases that the visitor may see, newest first, by state and schema."""
+    state, schema = visit.asked("state"), visit.asked("schema")
+    number = dict(v1.ReleaseState.items()).get(f"RELEASE_STATE_{state.upper()}")
+    found = visit.first(visit.client.list_releases([number] if number else [], schema))
+    return visit.page("releases.html", releases=found, state=state, schema=schema)
+
+
+def queue(visit: Visit) -> Response:
+    """Releases that wait for an approver."""
+    return visit.page("approvals.html", releases=visit.first(visit.client.list_releases([v1.RELEASE_STATE_PENDING])))
+
+
+def one(visit: Visit) -> Response:
+    """A release: the report's first page, its objects, and what can be done with it."""
+    return visit.page("release.html", release=visit.client.get_release(visit.path("number")))
+
+
+def report(visit: Visit) -> Response:
+    """The report as the visitor may see it."""
+    as_pdf = visit.asked("format") == "pdf"
+    wanted = report_service_pb2.REPORT_FORMAT_PDF if as_pdf else report_service_pb2.REPORT_FORMAT_HTML
+    made = visit.client.get_report(f"releases/{visit.path('number')}", report_format=wanted)
+    if as_pdf:
+        named = {"content-disposition": f'attachment; filename="release-{visit.path("number")}.pdf"'}
+        return Response(made.content, media_type="application/pdf", headers=named)
+    return HTMLResponse(made.content, headers={"content-security-policy": _FRAMED})
+
+
+def compare(visit: Visit) -> Response:
+    """Two releases beside each other."""
+    other = visit.asked("with")
+    if not other.isascii() or not other.isdecimal():
+        raise NotFoundError.of("NAME_INVALID", "with", "no number", "the number of another release")
+    sides = (visit.client.get_release(visit.path("number")), visit.client.get_release(other))
+    return visit.page("compared.html", comparison=compared(Side(sides[0], None), Side(sides[1], None)))
+
+
+def approve(visit: Visit) -> Response:
+    """Makes the release public."""
+    return _gone_on(visit, visit.client.approve_release(visit.path("number"), visit.text("note")))
+
+
+def reject(visit: Visit) -> Response:
+    """Drops what waits."""
+    return _gone_on(visit, visit.client.reject_release(visit.path("number"), visit.text("note")))
+
+
+def withdraw(visit: Visit) -> Response:
+    """Drops what is public."""
+    return _gone_on(visit, visit.client.withdraw_release(visit.path("number"), visit.text("note")))
+
+
+def _gone_on(visit: Visit, release: v1.Release) -> Response:
+    return visit.go(f"/{release.name}")

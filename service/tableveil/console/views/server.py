@@ -1,0 +1,29 @@
+"""The server, its grants, principals and audit, as far as the visitor may see them."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from tableveil.console.visit import Visit
+
+
+def overview(visit: Visit) -> Response:
+    """The server's version, and who the visitor is there."""
+    return visit.page("server.html", info=visit.client.get_server_info())
+
+
+def grants(visit: Visit) -> Response:
+    """Grants on what the visitor administers."""
+    return visit.page("grants.html", grants=visit.first(visit.client.list_grants()))
+
+
+def principals(visit: Visit) -> Response:
+    """Tokens and whose they are, without their texts."""
+    return visit.page("principals.html", tokens=visit.first(visit.client.list_tokens()))
+
+
+def audit(visit: Visit) -> Response:
+    """Entries of the audit, newest first."""
+    principal = visit.asked("principal")
+    entries = visit.first(visit.client.list_audit_entries(principal=principal))
+    return visit.page("audit.html", entries=entries, principal=principal)

@@ -1,0 +1,159 @@
+"""Uploads: a file from a browser, what was guessed of it, corrections, and its way into a table."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from tableveil.client.names import table_reference
+from tableveil.console.live import Event, live
+from tableveil.console.render import fragment
+from tableveil.console.sessions import MOST_UPLOADS, Session, Sessions, Upload
+from tableveil.console.visit import Endpoint, Visit
+from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
+from tableveil.v1 import table_service_pb2 as v1
+
+_MODES = ("create", "append", "replace")
+_SECONDS_BETWEEN = 0.5
+
+
+def form(visit: Visit) -> Response:
+    """Asks for a file and a table."""
+    return visit.page("upload.html", error=None)
+
+
+def receive(visit: Visit) -> Response:
+    """Keeps the file, in a directory that only the console reads, until it is loaded."""
+    file, table, mode = visit.file("file"), visit.text("table"), visit.text("mode")
+    try:
+        if file is None or not file.filename:
+            raise InvalidError.of("FILE_MISSING", "file", "nothing", "a CSV or Parquet file")
+        if not table:
+            raise InvalidError.of("TABLE_MISSING", "table", "nothing", "a name, such as visits or clinic.visits")
+        if mode not in _MODES:
+            raise InvalidError.of("MODE_INVALID", "mode", "another one", f"one of {', '.join(_MODES)}")
+        if len(visit.session.uploads) >= MOST_UPLOADS:
+            hint = "Load or discard one of them."
+            raise ConflictError.of(
+                "UPLOADS_TOO_MANY", "file", f"{MOST_UPLOADS} files that wait", f"at most {MOST_UPLOADS}", hint
+            )
+    except TableveilError as error:
+        return visit.page("upload.html", 400, error=error)
+    number = max(visit.session.uploads, default=0) + 1
+    # The browser's name for it is for people alone: it may hold a path.
+    suffix = ".parquet" if file.filename.lower().endswith((".parquet", ".pq")) else ".csv"
+    path = visit.session.files / f"{number}{suffix}"
+    with path.open("xb") as kept:
+        shutil.copyfileobj(file.file, kept, 2**20)
+    visit.session.uploads[number] = Upload(number, path, Path(file.filename).name, table, mode)
+    return visit.go(f"/uploads/{number}")
+
+
+def preview(visit: Visit) -> Response:
+    """Shows what was guessed, and five rows; or how far the load is."""
+    upload = _upload(visit)
+    if upload.running or upload.load:
+        return visit.page("loading.html", upload=upload)
+    failure = upload.failure if isinstance(upload.failure, TableveilError) else None
+    if upload.path.suffix == ".parquet":
+        return visit.page("preview.html", upload=upload, guess=None, error=failure)
+    guess = visit.client.guess_csv_format(upload.path)
+    return visit.page("preview.html", upload=upload, guess=guess, error=failure)
+
+
+def load(visit: Visit) -> Response:
+    """Begins to load the file as the form says, or discards it."""
+    upload = _upload(visit)
+    if visit.text("action") == "discard":
+        visit.session.drop(upload)
+        return visit.go("/tables")
+    how = v1.ParquetFormat() if upload.path.suffix == ".parquet" else _stated(visit)
+    if not upload.running and not upload.load:
+        upload.failure, upload.running, upload.rows = None, True, 0
+        threading.Thread(target=_load, args=[visit.session, upload, how], daemon=True).start()
+    return visit.go(f"/uploads/{upload.number}")
+
+
+def events(sessions: Sessions) -> Endpoint:
+    """The rows that are sent so far, until the load has ended."""
+
+    def of(session: Session, number: str) -> tuple[Iterator[Event], Callable[[], None]]:
+        upload, left = session.uploads.get(int(number)), threading.Event()
+
+        def changes() -> Iterator[Event]:
+            while upload is not None and not left.is_set():
+                ended = not upload.running
+                yield Event(fragment("load_state.html", upload=upload), ended)
+                if ended:
+                    return
+                time.sleep(_SECONDS_BETWEEN)
+
+        return changes(), left.set
+
+    return live(sessions, of)
+
+
+def _load(session: Session, upload: Upload, how: v1.CsvFormat | v1.ParquetFormat) -> None:
+    def counted(rows: int) -> None:
+        upload.rows = rows
+
+    try:
+        done = session.client.load_file(
+            upload.path,
+            upload.table,
+            how,
+            append=upload.mode == "append",
+            replace=upload.mode == "replace",
+            progress=counted,
+        )
+        upload.load, upload.rows, upload.table = done.load.name, done.load.rows, _named(done.load)
+        upload.path.unlink(missing_ok=True)
+    except Exception as error:  # its page shows it, whatever it is
+        known = isinstance(error, TableveilError)
+        upload.failure = error if known else InvalidError("LOAD_FAILED", "the file could not be loaded")
+    finally:
+        upload.running = False
+
+
+def _named(load: v1.Load) -> str:
+    return f"{load.table.schema}.{load.table.table}"
+
+
+def _upload(visit: Visit) -> Upload:
+    found = visit.session.uploads.get(int(visit.path("number")))
+    if found is None:
+        raise NotFoundError.of("UPLOAD_NOT_FOUND", "upload", "no such file", "a file of this session")
+    # A table that cannot be named is refused before the file is read.
+    table_reference(found.table)
+    return found
+
+
+def _stated(visit: Visit) -> v1.CsvFormat:
+    """The format that the form states."""
+    delimiter = _whole(visit.form, "delimiter")
+    how = v1.CsvFormat(
+        encoding_name=_whole(visit.form, "encoding_name"),
+        delimiter="\t" if delimiter == "\\t" else delimiter,
+        quote=_whole(visit.form, "quote"),
+        date_format=_whole(visit.form, "date_format"),
+        timestamp_format=_whole(visit.form, "timestamp_format"),
+    )
+    how.no_header = visit.text("header") != "yes"
+    how.decimal_comma = visit.text("decimal_comma") == "yes"
+    # An empty line would be the empty text, which stands for nothing anyway.
+    nulls = [line.strip() for line in visit.text("null_texts").split("\n") if line.strip()]
+    how.null_texts.extend(nulls)
+    for name in visit.texts("text_columns"):
+        how.types[name] = "VARCHAR"
+    return how
+
+
+def _whole(form: FormData, name: str) -> str:
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,290 @@
+"""Worksheets: what is decided about a table, from its roles to its release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from tableveil.console.render import fragment
+from tableveil.console.visit import Visit
+from tableveil.document import read_policy, to_yaml
+from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.pages import Line, lines
+from tableveil.statements.render import create_statement
+from tableveil.v1 import (
+    dry_run_service_pb2,
+    hierarchy_service_pb2,
+    policy_pb2,
+    proposal_service_pb2,
+    worksheet_service_pb2,
+)
+
+Worksheet = worksheet_service_pb2.Worksheet
+
+ROLES = {
+    policy_pb2.ROLE_IDENTIFYING: "identifies people: not released",
+    policy_pb2.ROLE_QUASI_IDENTIFIER: "recognizes people: generalized",
+    policy_pb2.ROLE_SENSITIVE: "sensitive: protected by a model",
+    policy_pb2.ROLE_INSENSITIVE: "harmless: released as it is",
+}
+
+READERS = {
+    proposal_service_pb2.READERS_PUBLIC: "everybody",
+    proposal_service_pb2.READERS_CONTRACT: "known recipients, under contract",
+    proposal_service_pb2.READERS_INSIDE: "people of our own organization",
+}
+
+_GROUPS = 8
+
+
+def listed(visit: Visit) -> Response:
+    """The worksheets of the visitor's tables, newest first."""
+    return visit.page("worksheets.html", worksheets=visit.first(visit.client.list_worksheets()))
+
+
+def begin(visit: Visit) -> Response:
+    """Keeps a new worksheet of a table, with what a draft says of its columns."""
+    table = policy_pb2.TableReference(schema=visit.text("schema"), table=visit.text("table"))
+    draft = visit.client.draft_policy(table)
+    made = visit.client.create_worksheet(Worksheet(table=table, policy=draft.proposal))
+    return visit.go(f"/{made.name}")
+
+
+def decide(visit: Visit) -> Response:
+    """Who is a person, which columns matter, and who gets the release."""
+    kept = _kept(visit)
+    return _decide(visit, kept)
+
+
+def decided(visit: Visit) -> Response:
+    """Keeps the decisions; then queues a proposal, if that is what was asked for."""
+    kept = _kept(visit)
+    kept.etag = visit.text("etag")
+    for position, attribute in enumerate(kept.policy.attributes):
+        chosen = visit.text(f"role-{position}")
+        for role in ROLES:
+            if str(role) == chosen:
+                _take_role(attribute, role)
+    _take_request(visit, kept)
+    kept = visit.client.update_worksheet(kept)
+    if visit.text("action") != "propose":
+        return visit.go(f"/{kept.name}")
+    request = proposal_service_pb2.ProposalRequest()
+    request.CopyFrom(kept.request)
+    request.table.CopyFrom(kept.table)
+    try:
+        job = visit.client.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=request))
+    except InvalidError as error:
+        return _decide(visit, kept, error.faults)
+    kept.job = job.name
+    visit.client.update_worksheet(kept)
+    return visit.go(f"/{job.name}?worksheet={_number(kept)}")
+
+
+def labels(visit: Visit) -> Response:
+    """The labels of a quasi-identifier, as its hierarchy makes them of the table's values."""
+    kept, column = _kept(visit), visit.asked("column")
+    attribute = next((one for one in kept.policy.attributes if one.column == column), policy_pb2.Attribute())
+    asked = hierarchy_service_pb2.PreviewHierarchyRequest(
+        hierarchy=attribute.hierarchy, table=kept.table, column=column, groups=_GROUPS
+    )
+    try:
+        found = visit.client.preview_hierarchy(asked)
+    except TableveilError as error:
+        return HTMLResponse(fragment("faults.html", error=error))
+    return HTMLResponse(fragment("labels.html", column=column, preview=found))
+
+
+def policy(visit: Visit) -> Response:
+    """The policy as YAML to edit, and as SQL to read."""
+    kept = _kept(visit)
+    return _policy(visit, kept, to_yaml(kept.policy))
+
+
+def written(visit: Visit) -> Response:
+    """Keeps the policy that was written, once it can be read; and checks it, if that was asked for."""
+    kept, text = _kept(visit), visit.text("policy")
+    kept.etag = visit.text("etag")
+    try:
+        made, faults = read_policy(text, "yaml")
+    except InvalidError as error:
+        return _policy(visit, kept, text, error.faults, status=400)
+    if faults:
+        return _policy(visit, kept, text, faults, status=400)
+    kept.policy.CopyFrom(made)
+    kept = visit.client.update_worksheet(kept)
+    if visit.text("action") != "check":
+        return visit.go(f"/{kept.name}/policy")
+    checked = visit.client.checked(kept.policy)
+    return _policy(visit, kept, to_yaml(kept.policy), checked.faults, checked.warnings, checked=True)
+
+
+def compare(visit: Visit) -> Response:
+    """The policies that were tried, as a table and as a chart of loss against risk."""
+    kept = _kept(visit)
+    asked = visit.asked("proposal")
+    if asked.isdecimal() and kept.proposal != f"proposals/{asked}":
+        kept.proposal = f"proposals/{asked}"
+        kept = visit.client.update_worksheet(kept)
+    if not kept.proposal:
+        return visit.page("compare.html", kept=kept, proposal=None, made=[], names=[], chart=None)
+    found = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
+    made = [(number, one) for number, one in enumerate(found.alternatives) if one.HasField("score")]
+    names = list(dict.fromkeys(column.column for _, one in made for column in one.columns))
+    drawn = [
+        Line(f"{one.method}, k = {one.k}", [(one.highest_risk, one.score)], group=number)
+        for number, one in made
+        if one.HasField("highest_risk")
+    ]
+    chart = _chart(drawn) if drawn else None
+    return visit.page("compare.html", kept=kept, proposal=found, made=made, names=names, chart=chart)
+
+
+def _chart(drawn: Sequence[Line]) -> Markup:
+    """Points of which the best are below and to the left; the axes begin at 0, and leave room for the markers."""
+    spans = [(0.0, 1.1 * max(line.points[0][axis] for line in drawn) or 1.0) for axis in (0, 1)]
+    return lines("Loss against risk", "highest risk of a person", "score: less is better", drawn, *spans)
+
+
+def choose(visit: Visit) -> Response:
+    """Takes the policy of an alternative."""
+    kept, number = _kept(visit), visit.text("alternative")
+    kept.etag = visit.text("etag")
+    found = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
+    if not number.isdecimal() or int(number) >= len(found.alternatives):
+        raise InvalidError.of(
+            "ALTERNATIVE_INVALID", "alternative", "none of them", "one of the policies that were tried"
+        )
+    kept.policy.CopyFrom(found.alternatives[int(number)].policy)
+    kept = visit.client.update_worksheet(kept)
+    return visit.go(f"/{kept.name}/release")
+
+
+def release(visit: Visit) -> Response:
+    """What is about to be released: the last look."""
+    return _release(visit, _kept(visit))
+
+
+def rehearse(visit: Visit) -> Response:
+    """Queues a dry run of the policy."""
+    kept = _kept(visit)
+    try:
+        job = visit.client.submit_analysis(dry_run_service_pb2.SubmitDryRunRequest(policy=kept.policy))
+    except InvalidError as error:
+        return _release(visit, kept, error)
+    return visit.go(f"/{job.name}?worksheet={_number(kept)}")
+
+
+def submit(visit: Visit) -> Response:
+    """Queues the job that makes the release."""
+    kept = _kept(visit)
+    kept.etag = visit.text("etag")
+    schema, _, name = visit.text("target").rpartition(".")
+    if name:
+        kept.policy.release.schema, kept.policy.release.name = schema, name
+    if reason := visit.text("repeat_reason"):
+        kept.policy.repeat_reason = reason
+    kept = visit.client.update_worksheet(kept)
+    try:
+        job = visit.client.submit(kept.policy)
+    except InvalidError as error:
+        return _release(visit, kept, error)
+    kept.job = job.name
+    visit.client.update_worksheet(kept)
+    return visit.go(f"/{job.name}?worksheet={_number(kept)}")
+
+
+def delete(visit: Visit) -> Response:
+    """Deletes a worksheet that nobody has changed since the page was made."""
+    visit.client.delete_worksheet(visit.path("number"), visit.text("etag"))
+    return visit.go("/worksheets")
+
+
+def _kept(visit: Visit) -> Worksheet:
+    return visit.client.get_worksheet(visit.path("number"))
+
+
+def _number(kept: Worksheet) -> str:
+    return kept.name.rpartition("/")[2]
+
+
+def _take_role(attribute: policy_pb2.Attribute, role: policy_pb2.Role.ValueType) -> None:
+    """Gives a column another role; what only its earlier one had is gone."""
+    if role == attribute.role:
+        return
+    changed = policy_pb2.Attribute(column=attribute.column, role=role)
+    if role == policy_pb2.ROLE_QUASI_IDENTIFIER:
+        changed.hierarchy.suppression_only.SetInParent()
+    attribute.CopyFrom(changed)
+
+
+def _take_request(visit: Visit, kept: Worksheet) -> None:
+    request = kept.request
+    for readers in READERS:
+        if str(readers) == visit.text("readers"):
+            request.readers = readers
+    request.recurs = visit.text("recurs") == "yes"
+    person = visit.text("person")
+    request.rows_are_people = person == "rows"
+    request.person_column = visit.text("person_column") if person == "column" else ""
+    columns = {one.column: one.role for one in kept.policy.attributes}
+    del request.leave_out[:]
+    request.leave_out.extend(
+        name for name, role in columns.items() if role == policy_pb2.ROLE_IDENTIFYING and name != request.person_column
+    )
+    del request.keep[:]
+    left_out = {*request.leave_out, request.person_column}
+    request.keep.extend(
+        proposal_service_pb2.KeptColumn(column=name)
+        for name in visit.texts("keep")
+        if name in columns and name not in left_out
+    )
+
+
+def _decide(visit: Visit, kept: Worksheet, faults: Sequence[Fault] = ()) -> Response:
+    return visit.page(
+        "decide.html",
+        400 if faults else 200,
+        kept=kept,
+        roles=ROLES,
+        readers=READERS,
+        chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
+        must_stay={one.column for one in kept.request.keep},
+        faults=faults,
+    )
+
+
+def _policy(
+    visit: Visit,
+    kept: Worksheet,
+    text: str,
+    faults: Sequence[Fault] = (),
+    warnings: Sequence[str] = (),
+    *,
+    checked: bool = False,
+    status: int = 200,
+) -> Response:
+    return visit.page(
+        "policy.html",
+        status,
+        kept=kept,
+        text=text,
+        statement=create_statement(kept.policy),
+        faults=faults,
+        warnings=warnings,
+        checked=checked,
+    )
+
+
+def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
+    target = kept.policy.release
+    name = target.name or f"{kept.table.table}_released"
+    return visit.page(
+        "release_worksheet.html",
+        400 if error else 200,
+        kept=kept,
+        target=f"{target.schema or kept.table.schema}.{name}",
+        error=error,
+    )

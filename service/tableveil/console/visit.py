@@ -1,0 +1,167 @@
+"""A visit: the request of somebody who is signed in, and the ways to answer it."""
+
+from __future__ import annotations
+
+import hmac
+import itertools
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from anyio import to_thread
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tableveil.client import Client
+from tableveil.console.render import rendered
+from tableveil.console.sessions import Session, Sessions
+from tableveil.errors import (
+    BusyError,
+    ConflictError,
+    DeniedError,
+    GuardedError,
+    InfeasibleError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+    UnauthenticatedError,
+)
+
+logger = logging.getLogger("tableveil.console")
+
+COOKIE = "__Host-tableveil"
+LISTED = 50
+"""Entries of a list on one page: one page of the service's answer."""
+
+_STATUS: dict[type[TableveilError], int] = {
+    InvalidError: 400,
+    UnauthenticatedError: 401,
+    DeniedError: 403,
+    NotFoundError: 404,
+    ConflictError: 409,
+    GuardedError: 409,
+    InfeasibleError: 409,
+    BusyError: 503,
+}
+
+_MOST_FIELDS = 10_000
+_LARGEST_FIELD = 8 * 2**20
+
+Item = TypeVar("Item")
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a session; the form is empty unless it is posted."""
+
+    request: Request
+    session: Session
+    form: FormData = field(default_factory=FormData)
+
+    @property
+    def client(self) -> Client:
+        """The service, as this visitor."""
+        return self.session.client
+
+    @property
+    def posted(self) -> bool:
+        """Whether a form was sent."""
+        return self.request.method == "POST"
+
+    def path(self, name: str) -> str:
+        """A part of the page's address."""
+        return str(self.request.path_params[name])
+
+    def asked(self, name: str) -> str:
+        """A field of the page's query."""
+        return self.request.query_params.get(name, "")
+
+    def text(self, name: str) -> str:
+        """A field of the form, with the line breaks of this system."""
+        value = self.form.get(name, "")
+        return value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """All fields of the form of that name."""
+        return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    def file(self, name: str) -> UploadFile | None:
+        """A file of the form."""
+        value = self.form.get(name)
+        return value if isinstance(value, UploadFile) else None
+
+    def page(self, template: str, status: int = 200, **shown: Any) -> Response:
+        """The page of a template."""
+        return rendered(template, status, visit=self, **shown)
+
+    def go(self, path: str) -> Response:
+        """Sends the browser on, by a request that only reads."""
+        return RedirectResponse(quote(path, safe="/?=&%#"), 303)
+
+    def failed(self, error: TableveilError) -> Response:
+        """The page of an error."""
+        return self.page("failed.html", status_of(error), error=error)
+
+    def first(self, items: Iterable[Item]) -> list[Item]:
+        """The first page of a list."""
+        return list(itertools.islice(items, LISTED))
+
+
+def status_of(error: TableveilError) -> int:
+    """The status of a page that shows an error."""
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 502)
+
+
+def visited(view: Callable[[Visit], Response], sessions: Sessions) -> Endpoint:
+    """An endpoint for those who are signed in: errors of the service are shown, and forms must come from here."""
+
+    async def endpoint(request: Request) -> Response:
+        session = sessions.find(request.cookies.get(COOKIE))
+        if session is None:
+            return RedirectResponse(f"/sign-in?next={quote(request.url.path)}", 303)
+        form = FormData()
+        if request.method == "POST":
+            if is_foreign(request):
+                return rendered("refused.html", 403)
+            form = await request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FIELD)
+            sent = form.get("csrf")
+            if not isinstance(sent, str) or not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+                await form.close()
+                return rendered("refused.html", 403)
+        visit = Visit(request, session, form)
+        try:
+            return await to_thread.run_sync(view, visit)
+        except UnauthenticatedError:
+            # The token has ended, and the session with it.
+            sessions.end(request.cookies.get(COOKIE))
+            return RedirectResponse("/sign-in", 303)
+        except TableveilError as error:
+            return visit.failed(error)
+        except Exception as error:
+            # Its text may quote a value: only where it happened is logged.
+            logger.error("%s at %s", type(error).__name__, _place(error))
+            return visit.page("broken.html", 500)
+        finally:
+            await form.close()
+
+    return endpoint
+
+
+def _place(error: Exception) -> str:
+    (*_, last) = traceback.extract_tb(error.__traceback__)
+    return f"{Path(last.filename).name}:{last.lineno}"
+
+
+def is_foreign(request: Request) -> bool:
+    """Whether a form comes from another site, as browsers say."""
+    origin = request.headers.get("origin")
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
+        origin is not None and origin != own
+    )
