@@ -144,7 +144,7 @@ clean:
 # The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable '.[console]'
 	touch $@
 
 $(VENV)-spark/.ready: pyproject.toml

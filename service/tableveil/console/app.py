@@ -69,6 +69,7 @@ _GET: dict[str, View] = {
 _POST: dict[str, View] = {
     "/releases/{number:int}/approve": releases.approve,
     "/releases/{number:int}/reject": releases.reject,
+    "/releases/{number:int}/promote": releases.promote,
     "/releases/{number:int}/withdraw": releases.withdraw,
     "/jobs/{number:int}/cancel": jobs.cancel,
     "/tables/upload": uploads.receive,

@@ -46,7 +46,8 @@ WIDTH_OF_FILES = 120
     show_default=True,
     help="Where everything is left for you to look at; cleared first if an earlier demo made it.",
 )
-def demo(rows: int, seed: int, directory: Path) -> None:
+@click.option("--console", "in_browser", is_flag=True, help="Then show its database in a browser, until Ctrl-C.")
+def demo(rows: int, seed: int, directory: Path, in_browser: bool) -> None:
     """Anonymize a generated table of hospital discharges, start to end."""
     output = Output()
     console = Console(highlight=False)
@@ -91,8 +92,21 @@ def demo(rows: int, seed: int, directory: Path) -> None:
             "\nNext: ask it something yourself, or take the same steps by hand:\n"
             f"  tableveil serve --database {database}\n"
             f"  tableveil releases{token}\n"
-            f"  tableveil show {release.name}{token}"
+            f"  tableveil show {release.name}{token}\n"
+            "  tableveil console    # the same in a browser, beside the server"
         )
+        if in_browser:
+            _show_in_browser(database, directory / LOG)
+
+
+def _show_in_browser(database: Path, log: Path) -> None:
+    from tableveil.console.run import run_console
+    from tableveil.console.settings import ConsoleSettings
+
+    with _server(database, log) as address:
+        settings = ConsoleSettings(address)
+        click.echo(f"\nOpen http://{settings.host}:{settings.port} and sign in by the token in {token_file(database)}.")
+        run_console(settings)
 
 
 def _generate(database: Path, rows: int, seed: int) -> None:

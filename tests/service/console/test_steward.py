@@ -164,10 +164,13 @@ def test_the_release_is_rehearsed_and_made(steward: TestClient, house: House) ->
     rehearsed = re.findall(r'href="(/dry-runs/\d+[^"]*)"', steward.get(job).text)[0]
     assert "Quasi-identifiers" in steward.get(rehearsed).text
     form = {"csrf": sent["csrf"], "etag": etag(steward.get(f"{place}/release").text), "target": "ward_a.consoled"}
-    job = steward.post(f"{place}/submit", data=form).headers["location"]
+    job = steward.post(f"{place}/submit", data=form | {"action": "trial"}).headers["location"]
     steward.get(f"{job.partition('?')[0]}/events")
     released = re.findall(r'href="(/releases/\d+)"', steward.get(job).text)[0]
+    assert "Only you see this trial" in steward.get(released).text
+    assert steward.post(f"{released}/promote", data={"csrf": sent["csrf"]}).headers["location"] == released
     page = steward.get(released).text
+    assert "public, made" in page
     assert "ward_a.consoled_about" in page
     report = steward.get(f"{released}/report")
     assert "sandbox" in report.headers["content-security-policy"]

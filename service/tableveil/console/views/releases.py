@@ -62,6 +62,11 @@ def reject(visit: Visit) -> Response:
     return _gone_on(visit, visit.client.reject_release(visit.path("number"), visit.text("note")))
 
 
+def promote(visit: Visit) -> Response:
+    """Makes a release of a trial."""
+    return _gone_on(visit, visit.client.promote_release(visit.path("number"), visit.text("repeat_reason")))
+
+
 def withdraw(visit: Visit) -> Response:
     """Drops what is public."""
     return _gone_on(visit, visit.client.withdraw_release(visit.path("number"), visit.text("note")))

@@ -178,7 +178,7 @@ def rehearse(visit: Visit) -> Response:
 
 
 def submit(visit: Visit) -> Response:
-    """Queues the job that makes the release."""
+    """Queues the job that makes the release, or a trial of it."""
     kept = _kept(visit)
     kept.etag = visit.text("etag")
     schema, _, name = visit.text("target").rpartition(".")
@@ -188,7 +188,7 @@ def submit(visit: Visit) -> Response:
         kept.policy.repeat_reason = reason
     kept = visit.client.update_worksheet(kept)
     try:
-        job = visit.client.submit(kept.policy)
+        job = visit.client.submit(kept.policy, trial=visit.text("action") == "trial")
     except InvalidError as error:
         return _release(visit, kept, error)
     kept.job = job.name
