@@ -25,7 +25,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep
+from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
@@ -187,6 +187,7 @@ def stores(
         readers=double(Readers),
         publishing=publishing,
         reports=double(Reports),
+        worksheets=double(Worksheets),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -106,7 +107,7 @@ def test_another_steward_sees_none(house: House) -> None:
         ({"job": "3"}, "NAME_INVALID", "worksheet.job"),
     ],
 )
-def test_bad_contents_are_refused_by_field(house: House, contents: dict[str, object], code: str, field: str) -> None:
+def test_bad_contents_are_refused_by_field(house: House, contents: dict[str, Any], code: str, field: str) -> None:
     with pytest.raises(InvalidError) as error:
         kept(house, **contents)
     assert error.value.code == code
