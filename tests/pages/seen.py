@@ -85,7 +85,7 @@ def _layout(page: Page, path: Path) -> float:
 
 
 def inaccessible(page: Page, axe: str) -> Iterator[str]:
-    """What axe-core finds for screen readers, from moderate on."""
+    """The faults that axe-core sees for screen readers, from moderate on."""
     page.evaluate(axe)
     rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}}
     found: dict[str, Any] = page.evaluate("(rules) => axe.run(document, rules)", rules)

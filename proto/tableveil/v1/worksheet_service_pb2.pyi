@@ -59,7 +59,7 @@ class Worksheet(_message.Message):
 
     @_builtins.property
     def request(self) -> _proposal_service_pb2.ProposalRequest:
-        """What only the owner of the table knows. Its source is the worksheet's table."""
+        """The answers that only the owner of the table knows. Its source is the worksheet's table."""
 
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:

@@ -1,4 +1,4 @@
-"""An OpenID Connect provider: the code flow with PKCE (RFC 7636), as far as a console needs it."""
+"""An OpenID Connect provider: the code flow with PKCE (RFC 7636), for a console."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Provider:
         self._settings = settings
 
     def begin(self) -> tuple[dict[str, str], str]:
-        """What must be remembered until the visitor is back, and the provider's address.
+        """The secrets to remember until the visitor is back, and the provider's address.
 
         Raises:
             UnreachableError: the provider does not answer.

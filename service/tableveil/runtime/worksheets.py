@@ -26,7 +26,7 @@ class Worksheets:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Of two changes of one row, DuckDB would refuse one at its commit.
+        # DuckDB would refuse one of two changes of a row, at its commit.
         self._changing = threading.Lock()
 
     def create(self, table: TableReference, contents: str, by: str) -> Worksheet:

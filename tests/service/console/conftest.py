@@ -52,7 +52,7 @@ def browser(house: House) -> Iterator[Browser]:
 
 
 def csrf(page: str) -> str:
-    """What proves that a form comes from this page."""
+    """The secret that proves that a form comes from this page."""
     return str(re.findall(r'name="csrf" value="([^"]+)"', page)[0])
 
 

@@ -1,4 +1,4 @@
-"""The server, its grants, principals and audit, as far as the visitor may see them."""
+"""The server, its grants, principals and audit: the parts that the visitor may see."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def begin(visit: Visit) -> Response:
 
 
 def decide(visit: Visit) -> Response:
-    """Who is a person, which columns matter, and who gets the release."""
+    """The page of decisions: the person, the columns, and the readers."""
     kept = _kept(visit)
     return _decide(visit, kept)
 
@@ -163,7 +163,7 @@ def choose(visit: Visit) -> Response:
 
 
 def release(visit: Visit) -> Response:
-    """What is about to be released: the last look."""
+    """The last page before the release."""
     return _release(visit, _kept(visit))
 
 
