@@ -107,16 +107,20 @@ def guess_csv(
     if "encoding" not in kept:
         how = replace(how, encoding=encoding_of(path, session.control))
     with unpacked(path, how.encoding, directory, session.control) as readable:
-        how = _with_dialect(session, readable, how, kept)
+        how = _with_dialect(session, readable, how, kept, most_columns)
         names = csv_columns(readable, how, most_columns)
         contents = _contents(session, readable, how, names)
         how, doubts = _with_values(session, readable, how, kept, contents)
         return CsvGuess(how, doubts, names, tuple(first_rows(readable, how, _ROWS_SHOWN)))
 
 
-def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection[str]) -> CsvFormat:
+def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection[str], most: int) -> CsvFormat:
     """The format with delimiter, quote and header."""
     first = csv_first_line(path)
+    usual = max(_DELIMITERS, key=first.count)
+    if first.count(how.delimiter or usual) >= most:
+        # For 200,000 columns the sniffer takes 2 GB and a minute. Such a file is refused by its header.
+        return replace(how, delimiter=how.delimiter or usual)
     options = {"delim": how.delimiter, "quote": how.quote}
     stated = "".join(f", {name} = {text(value).sql('duckdb')}" for name, value in options.items() if value)
     query = (
@@ -129,7 +133,7 @@ def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection
         if error.code != "DATABASE_ERROR":
             raise
         # The sniffer gives up on some broken lines. Whatever reads the file says what is wrong with it.
-        delimiter, quote, has_header = max(_DELIMITERS, key=first.count), "", True
+        delimiter, quote, has_header = usual, "", True
     if not how.delimiter and delimiter in _DELIMITERS:
         how = replace(how, delimiter=delimiter)
     if not how.quote and len(quote) == 1:

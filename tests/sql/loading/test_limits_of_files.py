@@ -15,7 +15,7 @@ import pytest
 
 from tableveil.backend import Session
 from tableveil.errors import BusyError, InvalidError
-from tableveil.loading import CsvFormat, csv_rows, parquet_rows
+from tableveil.loading import CsvFormat, csv_rows, guess_csv, parquet_rows
 from tableveil.loading import unpacked as unpacked_module
 from tests.sql.loading.csv_files import fault, read, refusal
 
@@ -60,6 +60,15 @@ def test_headers_of_too_many_columns_are_refused(session: Session, file: Path) -
     file.write_text("a,b\n1,2\n")
     with pytest.raises(InvalidError, match="at most 1"), csv_rows(session, [file], CsvFormat(), most_columns=1):
         pass
+
+
+def test_a_format_is_not_sniffed_for_too_many_columns(session: Session, file: Path) -> None:
+    """The sniffer takes 2 GB for them."""
+    file.write_text(";".join(f"c{number}" for number in range(50_000)) + "\n")
+    watched = Mock(wraps=session)
+    with pytest.raises(InvalidError, match="50,000 columns"):
+        guess_csv(watched, file, CsvFormat(), ())
+    watched.row.assert_not_called()
 
 
 def test_a_copy_takes_half_of_the_free_space(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
