@@ -32,6 +32,8 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# As many are in no text of any encoding.
+_HOLE = bytes(8)
 _PIECE = 1 << 20
 
 PART_OF_FREE_SPACE = 0.5
@@ -114,6 +116,10 @@ def _check_start(start: bytes, encoding: str) -> None:
         if start[place:].startswith(begin):
             hint = "Is --format right?" if kind == "a Parquet file" else "Export its table as CSV or Parquet."
             raise InvalidError.of("CSV_ENCODING", "file", kind, "a CSV file", hint)
+    if (hole := start[:BYTES_WITH_NULS].find(_HOLE)) >= 0:
+        line = start.count(b"\n", 0, hole) + 1
+        found = "zero bytes, as a crash leaves them in a file that was being written"
+        raise InvalidError.of("CSV_NUL", f"line {line}", found, "text", "Make the file anew. Nothing was loaded.")
     if encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         return
     for mark, name in BYTE_ORDER_MARKS:

@@ -44,6 +44,17 @@ def test_the_longest_lines_that_are_read_are_there(session: Session, file: Path)
     assert len(rows) == 20
 
 
+def test_a_hole_at_the_beginning_is_no_other_encoding(session: Session, file: Path) -> None:
+    """The guess took it for UTF-16."""
+    for content in (b"id,name\n1,x\n" + bytes(4096) + b"2,y\n", b"id,names\n1,x\n" + bytes(999)):
+        error = fault(session, file, content)
+        with pytest.raises(InvalidError) as raised:
+            guess_csv(session, file, CsvFormat(), ())
+        for refused in (error, raised.value):
+            assert (refused.code, refused.faults[0].field) == ("CSV_NUL", "line 3")
+            assert "crash" in refused.faults[0].found
+
+
 def test_a_quoted_text_that_is_longer_than_a_line_may_be_is_refused(session: Session, file: Path) -> None:
     """None of its own lines is long, and each looks like a row."""
     text = ("y" * 49 + "," + "z" * 49 + "\n") * 330_000
