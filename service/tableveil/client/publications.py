@@ -66,7 +66,7 @@ def fault_at(release: v1.Release, publication: v1.Publication) -> Fault:
     """The fault of a target that does not have a release, or that still has one that was taken back."""
     expected = release.name if publication.wanted else f"no {release.name}"
     actual = f"{publication.problem} ({publication.code})" if publication.code else "no attempt yet"
-    hint = "The server tries again."
+    hint = "The server tries again; after `run`, the next server or run that has the target does."
     if not release.current:
         hint = "It was rejected, replaced or withdrawn before the target took it."
     elif publication.state == v1.PUBLICATION_STATE_FAILED:
