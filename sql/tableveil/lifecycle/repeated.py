@@ -43,7 +43,7 @@ class Repeated:
     """The earlier `releases` of the same people that a reason admits; the rows of some are `staged` to be joined.
 
     `staged` has per release the columns that join, folded, and their types; `unjoined` releases stand, but their rows
-    are too many to collect, or not where the new ones are.
+    are too many to collect, or not where the new ones are, or `MOST_JOINED` later releases stand, too.
     """
 
     releases: tuple[int, ...] = ()
@@ -92,7 +92,8 @@ def stage_repeated(
     """
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
     staged, unjoined = [], []
-    for number in numbers[-MOST_JOINED:]:
+    # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
+    for number in reversed(numbers):
         release = RELEASES.find(session.ledger, number)
         if release is None or not (release.current or release.waits):
             continue
@@ -100,10 +101,12 @@ def stage_repeated(
         by = join_columns(earlier, new.shown) if earlier is not None else []
         if earlier is None or _too_many(session, release.records + new.records, len(by)):
             unjoined.append(number)
+        elif by and len(staged) == MOST_JOINED:
+            unjoined.append(number)
         elif by:
             stage_rows(session, _staged(number), earlier, by)
             staged.append((number, tuple(by)))
-    return Repeated(tuple(numbers), tuple(staged), tuple(unjoined))
+    return Repeated(tuple(numbers), tuple(reversed(staged)), tuple(sorted(unjoined)))
 
 
 def repeated_by_reason(
@@ -171,9 +174,12 @@ def _of_classes(session: WarehouseSession, releases: Sequence[int], number: int,
 
 def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: int) -> Iterator[JointFindings]:
     if repeated.unjoined:
-        why = "their rows are elsewhere, or too many to collect"
-        warning = f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}."
-        yield JointFindings(warnings=(warning,), joint=(JointText(warning, repeated.unjoined),))
+        why = f"their rows are elsewhere, or too many to collect, or those of {MOST_JOINED} later releases were joined"
+        warning = (
+            f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}. Whom columns tell apart there "
+            "is not known."
+        )
+        yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, repeated.unjoined),))
     for release, by in repeated.staged:
         stage_rows(session, _NEW, new, by)
         names = [new.alike[key][0] for key, _ in by]

@@ -13,7 +13,7 @@ import pytest
 
 from tableveil.backend import Database, Scopes, Session, Sight, looking
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.lifecycle import decide
+from tableveil.lifecycle import decide, repeated
 from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
@@ -186,6 +186,28 @@ def test_a_rule_lets_no_reason_alone_through(database: Database, session: Sessio
         judged = policy("judged")
         judged = replace(judged, release=replace(judged.release, left_behind=LeftBehind.REQUIRE))
         assert run(database, judged).state is ReleaseState.APPROVED
+
+
+def test_later_releases_do_not_hide_an_earlier_one(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the most that are joined, nobody knows: that is told, and waits for an approver where the rule says so."""
+    monkeypatch.setattr(repeated, "MOST_JOINED", 1)
+    register(session, 8)
+    first = run(database, policy("hidden_first")).number
+    silent = tuple(
+        AttributePolicy(one.column, Role.IDENTIFYING) if one.column in ("ward", "illness", "charge") else one
+        for one in policy("").attributes
+    )
+    run(database, policy("hidden_labels", repeat_reason="a test", attributes=silent))
+    latest = run(database, policy("hidden_latest", repeat_reason="a test", local_recoding=LocalRecoding()))
+    assert f"joint_k (releases/{first}, joined)" in [one.model for one in latest.guarantees]
+    with ruled(session):
+        again = run(database, policy("hidden_again", repeat_reason="a test"))
+        (warning,) = (text for text in again.warnings if "Nobody joined" in text)
+        assert f"releases/{first}" in warning
+        assert again.state is ReleaseState.PENDING
+        decide(database, again.number, ReleaseTarget("main", "hidden_again"), Decision(False, "bob", now(), "no"))
 
 
 def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
