@@ -1,8 +1,9 @@
 """Columns released unchanged that two or three quasi-identifiers give together, and columns that nothing gives.
 
-Somebody who knows all quasi-identifiers of a record, and the formula, counts the rows of the record's class that have
-its value. Where these are fewer than k, the release must be refused. Columns of which nobody knows anything should not
-be refused more often than they were when only single quasi-identifiers were judged.
+Two columns may also give a quasi-identifier together. Somebody who knows all quasi-identifiers of a record, and the
+formula, counts the rows of the record's class that have its value. Where these are fewer than k, the release must be
+refused. Columns of which nobody knows anything should not be refused more often than they were when only single
+quasi-identifiers were judged.
 """
 
 from __future__ import annotations
@@ -35,12 +36,19 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column's formula over quasi-identifiers `of` these names; `named` if docs/threats.md says that it is found."""
+    """A column's formula over quasi-identifiers `of` these names; `named` if docs/threats.md says that it is found.
+
+    Or a column `beside` it, and what the row `gives` by both: that is what the quasi-identifier tells. The columns show
+    the quasi-identifiers `shown`.
+    """
 
     name: str
     of: str
     value: Callable[[Row], Any]
     named: bool = True
+    beside: Callable[[Row], Any] | None = None
+    gives: Callable[[Any, Any], Any] = lambda value, _: value
+    shown: str = ""
 
 
 def _age(row: Row) -> int:
@@ -84,6 +92,36 @@ DERIVED = (
     ),
     Derived("product of three", "rent tax children", lambda r: r["rent"] * r["tax"] * (1 + r["children"]), False),
     Derived("square", "rent income", lambda r: round(r["rent"] ** 2 / r["income"], 1), False),
+    Derived(
+        "admission by discharge and stay",
+        "admitted",
+        lambda r: (r["discharged"] - r["admitted"]).days,
+        beside=lambda r: r["discharged"],
+        gives=lambda stay, discharged: discharged - timedelta(stay),
+        shown="discharged",
+    ),
+    Derived(
+        "birth by year and age",
+        "born",
+        lambda r: r["year"] - r["born"].year,
+        beside=lambda r: r["year"],
+        gives=lambda age, year: year - age,
+    ),
+    Derived(
+        "income by total and number",
+        "income",
+        lambda r: r["income"] * (1 + r["children"]),
+        beside=lambda r: 1 + r["children"],
+        gives=lambda total, number: total // number,
+        shown="children",
+    ),
+    Derived(
+        "rent by sum and rest",
+        "rent",
+        lambda r: r["rent"] + r["fee"],
+        beside=lambda r: r["fee"],
+        gives=lambda total, fee: total - fee,
+    ),
 )
 QUASI = ("born", "admitted", "discharged", "income", "rent", "tax", "children", "zip", "name")
 
@@ -114,8 +152,8 @@ class UnchangedReport:
                 f"{self.alone[derived.name]} without these"
             )
         yield (
-            f"{self.independent} independent columns: {self.refused_before} refused by single quasi-identifiers, "
-            f"{self.refused_only_now} more by pairs, formulas and minorities"
+            f"{self.independent} pairs of independent columns: {self.refused_before} refused by single "
+            f"quasi-identifiers, {self.refused_only_now} more by pairs, formulas and minorities"
         )
         yield from self.broken
 
@@ -139,16 +177,20 @@ def _derived(chance: Random, report: UnchangedReport, number: int, derived: Deri
     for row in rows:
         row["right"] = derived.value(row)
         row["value"] = derived.value(chance.choice(rows)) if chance.random() < wrong else row["right"]
-    table = _table(chance, rows, _known(chance, derived.of.split()))
-    held, sizes = Counter((row["area"], row["value"]) for row in rows), Counter(row["area"] for row in rows)
+        if derived.beside is not None:
+            row["beside"] = derived.beside(row)
+        row["given"] = derived.gives(row["value"], row.get("beside"))
+    columns = ("value",) if derived.beside is None else ("value", "beside")
+    table = _table(chance, rows, _known(chance, derived.of.split(), derived.shown.split()), columns)
+    held, sizes = Counter((row["area"], row["given"]) for row in rows), Counter(row["area"] for row in rows)
     found_by_it = [row for row in rows if row["right"] == row["value"] and sizes[row["area"]] >= K]
-    least_held = min((held[row["area"], row["value"]] for row in found_by_it), default=K)
+    least_held = min((held[row["area"], row["given"]] for row in found_by_it), default=K)
     report.tables += 1
     if least_held >= K:
         return
     report.due[derived.name] += 1
     report.before[derived.name] += _left_before(table) < K
-    if " " in derived.of:
+    if len(derived.of.split()) + len(columns) > 2:
         with patch("tableveil.privacy.effective.judged._by_one", lambda _: ()):
             found_alone = _left(table) < K
         report.alone[derived.name] += found_alone
@@ -161,12 +203,14 @@ def _derived(chance: Random, report: UnchangedReport, number: int, derived: Deri
 
 
 def _independent(chance: Random, report: UnchangedReport) -> None:
-    """Columns of few or many values, evenly distributed or not."""
-    rows, values = drawn(chance), chance.choice((2, 3, 5, 10, 20, 50))
-    weights = [chance.expovariate(1) + 0.02 for _ in range(values)]
-    for row in rows:
-        row["value"] = chance.choices(range(values), weights)[0]
-    table = _table(chance, rows, _known(chance, ()))
+    """Two columns of few or many values, evenly distributed or not."""
+    rows = drawn(chance)
+    for name in ("value", "beside"):
+        values = chance.choice((2, 3, 5, 10, 20, 50))
+        weights = [chance.expovariate(1) + 0.02 for _ in range(values)]
+        for row in rows:
+            row[name] = chance.choices(range(values), weights)[0]
+    table = _table(chance, rows, _known(chance, ()), ("value", "beside"))
     report.independent += 1
     if _left(table) >= K:
         return
@@ -178,7 +222,13 @@ def _independent(chance: Random, report: UnchangedReport) -> None:
 def _left_before(table: Table) -> int:
     """The rows that single quasi-identifiers leave, without pairs, formulas and minorities."""
     with ExitStack() as stack:
-        for name in ("telling_pairs", "telling_differences", "formulas_of", "concatenations_of"):
+        for name in (
+            "telling_pairs",
+            "telling_differences",
+            "formulas_of",
+            "concatenations_of",
+            "formulas_of_columns",
+        ):
             stack.enter_context(patch(f"tableveil.privacy.effective.judged.{name}", lambda *_: ()))
         stack.enter_context(patch("tableveil.privacy.effective.fits.EVIDENCE", math.inf))
         return _left(table)
@@ -201,6 +251,8 @@ def drawn(chance: Random) -> list[Row]:
             "children": chance.randrange(6),
             "zip": f"{10_000 + chance.randrange(zips) * (80_000 // zips)}",
             "name": chance.choice(NAMES),
+            "year": chance.randrange(2000, 2025),
+            "fee": 10 * chance.randrange(40),
         }
         for _ in range(number)
     ]
@@ -209,22 +261,22 @@ def drawn(chance: Random) -> list[Row]:
     return rows
 
 
-def _known(chance: Random, needed: Sequence[str]) -> list[str]:
-    """Quasi-identifiers: those needed, and others up to four."""
-    others = [name for name in QUASI if name not in needed]
+def _known(chance: Random, needed: Sequence[str], shown: Sequence[str] = ()) -> list[str]:
+    """Quasi-identifiers: those needed, and others up to four, without those that columns show."""
+    others = [name for name in QUASI if name not in (*needed, *shown)]
     return [*needed, *chance.sample(others, 4 - len(needed))]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a release has it, and the readings of its quasi-identifiers and of its column."""
+    """A table as a release has it, and the readings of its quasi-identifiers and of its columns."""
 
     unchanged: Unchanged
     own: list[Readings]
-    value: Readings
+    values: list[Readings]
 
 
-def _table(chance: Random, rows: list[Row], known: Sequence[str]) -> Table:
+def _table(chance: Random, rows: list[Row], known: Sequence[str], columns: Sequence[str]) -> Table:
     """The rows as a release has them: areas make the classes, and all other quasi-identifiers are hidden."""
     areas = 1 + len(rows) // (chance.choice((2, 6)) * K)
     for row in rows:
@@ -235,16 +287,18 @@ def _table(chance: Random, rows: list[Row], known: Sequence[str]) -> Table:
     for name in known:
         codes = _codes([row[name] for row in rows])
         own.append(OwnValues(codes, np.zeros(int(codes.max()) + 1, np.int64), True))
-    value = _codes([row["value"] for row in rows])
-    held = HeldValues(coded, value, int(value.max()) + 1)
+    held = []
+    for name in columns:
+        value = _codes([row[name] for row in rows])
+        held.append(HeldValues(coded, value, int(value.max()) + 1))
 
     def cells(j: int, i: int) -> Cells:
-        return counted(own[j].codes, value, None, int(own[j].codes.max()) + 1, held.values)
+        return counted(own[j].codes, held[i].value, None, int(own[j].codes.max()) + 1, held[i].values)
 
     # Suppressed records are in no class that is looked at.
-    unchanged = Unchanged(coded, own, [held], cells, coded.sizes < K, False)
-    read = [_read([row[name] for row in rows]) for name in (*known, "value")]
-    return Table(unchanged, read[:-1], read[-1])
+    unchanged = Unchanged(coded, own, held, cells, coded.sizes < K, False)
+    read = [_read([row[name] for row in rows]) for name in (*known, *columns)]
+    return Table(unchanged, read[: len(known)], read[len(known) :])
 
 
 def _codes(values: Sequence[Any]) -> Codes:
@@ -264,8 +318,8 @@ def _read(values: Sequence[Any]) -> Readings:
 
 
 def _left(table: Table) -> int:
-    """The effective k of the value, or K if there is no class to look at."""
+    """The effective k of the columns together, or K if there is no class to look at."""
     if table.unchanged.suppressed.all():
         return K
-    (judged,) = judge(table.unchanged, table.own, lambda _: table.value)
+    judged = judge(table.unchanged, table.own, lambda i: table.values[i])
     return least(table.unchanged, judged)[0]

@@ -34,16 +34,21 @@ BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
 
 @dataclass(frozen=True, slots=True)
 class EffectiveK:
-    """The effective k of released columns, with the quasi-identifiers `by` that they reveal most about."""
+    """The effective k of released columns, with the quasi-identifiers `by` that they reveal most about.
+
+    Sensitive columns `beside` them take part in it.
+    """
 
     columns: tuple[AttributePolicy, ...]
     least: int
     by: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
     @property
     def shown_by(self) -> str:
-        """The quasi-identifiers, as a message names them."""
-        return " and ".join(map(shortened, self.by))
+        """The quasi-identifiers, as a message names them, and the sensitive columns."""
+        beside = f", beside the sensitive {' and '.join(map(shortened, self.beside))}" if self.beside else ""
+        return " and ".join(map(shortened, self.by)) + beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,21 @@ def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool
     judged = judge(table, read_own(session, plan, loaded), lambda i: read_column(rows, plan, loaded, i, measured[i]))
     drop_rows(session, counted_rows)
 
+    # Sensitive columns are beside all others.
+    beside = {i for i, a in enumerate(measured) if a.role is Role.SENSITIVE and not a.acknowledged}
+
     def effective_k(columns: Sequence[int]) -> EffectiveK:
-        left, by = least(table, [one for i in columns for one in judged[i]])
-        return EffectiveK(tuple(measured[i] for i in columns), left, tuple(quasi_identifiers[j].name for j in by))
+        mine = [one for one in judged if one.columns & set(columns) and one.columns <= beside.union(columns)]
+        left, by = least(table, mine)
+        others = sorted(frozenset[int]().union(*(one.columns for one in mine)).difference(columns))
+        if others and least(table, [one for one in mine if one.columns <= set(columns)])[0] == left:
+            others = []
+        return EffectiveK(
+            tuple(measured[i] for i in columns),
+            left,
+            tuple(quasi_identifiers[j].name for j in by),
+            tuple(measured[i].column for i in others),
+        )
 
     joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
     kept = ~loaded.suppressed

@@ -99,9 +99,8 @@ def stage_repeated(
             continue
         earlier = None if policy_of is None else standing(session, release, policy_of(release.policy))
         by = join_columns(earlier, new.shown) if earlier is not None else []
-        if earlier is None or _too_many(session, release.records + new.records, len(by)):
-            unjoined.append(number)
-        elif by and len(staged) == MOST_JOINED:
+        too_many = bool(by) and len(staged) == MOST_JOINED
+        if earlier is None or too_many or _too_many(session, release.records + new.records, len(by)):
             unjoined.append(number)
         elif by:
             stage_rows(session, _staged(number), earlier, by)

@@ -1,5 +1,7 @@
 """Counts again what two quasi-identifiers tell together of unchanged columns: by formulas, and by what they determine.
 
+And what two unchanged columns tell together of a quasi-identifier, by formulas.
+
 Only what is beyond doubt is counted: formulas that are right for nearly all records, and pairs of values that nearly
 always have the same value of a column where others of the same labels do not.
 """
@@ -24,12 +26,14 @@ TRIED, CHECKED = 400, 10_000
 LEAST = 100
 """The least number of records, and of pairs of records, that show anything."""
 
+SIGNS = "-+/\\"
+
 SURE = 0.9 * TELLING
 """The share of other records with an equal value must be clearly less than half."""
 
 
 def least_of_two(records: Records, held: Held, hiding: Sequence[int]) -> int | None:
-    """The least number of rows that two quasi-identifiers leave by one column; None if they tell nothing.
+    """The least number of rows that two quasi-identifiers leave by a column, or one by two columns; None if all do.
 
     At least one of both is `hiding` something.
     """
@@ -41,7 +45,10 @@ def least_of_two(records: Records, held: Held, hiding: Sequence[int]) -> int | N
     judged = list(_determined(records, order, pairs, hiding))
     if records.numbers:
         judged += _by_formulas(records, order, pairs)
-    return min((_left(records, held, i, at) for i, at in judged if len(at)), default=None)
+    left = [_left(records, held, i, at) for i, at in judged if len(at)]
+    if records.numbers:
+        left += _left_by_columns(records, held, order, hiding)
+    return min(left, default=None)
 
 
 def _left(records: Records, held: Held, i: int, at: Codes) -> int:
@@ -108,6 +115,53 @@ def _differ(value: NDArray[Any], own: Codes, one: Codes, other: Codes) -> bool:
     return int(apart.sum()) >= LEAST and bool((value[one] == value[other])[apart].mean() <= SURE)
 
 
+# --- formulas of two columns ----------------------------------------------------------------------------------------
+
+
+def _left_by_columns(records: Records, held: Held, order: Codes, hiding: Sequence[int]) -> Iterator[int]:
+    """The least numbers of rows that a quasi-identifier leaves by what two columns give together."""
+    first = order[:CHECKED]
+    several = [i for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])]
+    together = [(i, j, sign) for i, j in combinations(several, 2) for sign in SIGNS]
+    if not together:
+        return
+    numbers = {i: records.numbers[f"y{i}"][first] for i in several}
+    tried = np.stack([_calculated(numbers[i][:TRIED], numbers[j][:TRIED], sign) for i, j, sign in together])
+    for a in hiding:
+        own = records.numbers[f"x{a}"][first]
+        for (i, j, sign), on_a_line in zip(together, _on_lines(tried, own[:TRIED]), strict=True):
+            right = _exact(_calculated(numbers[i], numbers[j], sign), own) if on_a_line else None
+            if right is not None and right.any():
+                yield _left_of_both(records, held, (i, j), sign, first[right])
+
+
+def _left_of_both(records: Records, held: Held, columns: tuple[int, int], sign: str, at: Codes) -> int:
+    """The least number of rows of a class in which two columns give the same as in a record."""
+    of_code = []
+    for i in columns:
+        # Values that no record has are of no number.
+        of_values = np.full(records.values[i].number + 1, np.nan)
+        of_values[records.values[i].code] = records.numbers[f"y{i}"]
+        of_code.append(of_values)
+    one, other = (of_values[held.values[i]] for i, of_values in zip(columns, of_code, strict=True))
+    shown = _calculated(one, other, sign)
+    one, other = (of_values[records.values[i].code[at]] for i, of_values in zip(columns, of_code, strict=True))
+    wanted, classes = _calculated(one, other, sign), records.classes[at]
+    different = np.unique(shown[np.isfinite(shown)])
+    if not len(different):
+        return 1
+    # Sums of floating-point numbers are equal but for their last digits.
+    near = 1e-9 * float(np.abs(different).max())
+    ordered = np.lexsort((shown, held.classes))
+    ordered = ordered[np.isfinite(shown[ordered])]
+    width, upto = len(different) + 1, np.concatenate([[0], np.cumsum(held.rows[ordered])])
+    keys = held.classes[ordered] * width + np.searchsorted(different, shown[ordered])
+    first = np.searchsorted(keys, classes * width + np.searchsorted(different, wanted - near, side="left"))
+    last = np.searchsorted(keys, classes * width + np.searchsorted(different, wanted + near, side="right"))
+    rows = upto[last] - upto[first]
+    return int(np.maximum(rows, 1).min())
+
+
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
@@ -123,7 +177,7 @@ def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]
         one, other = numbers[f"x{a}"], numbers[f"x{b}"]
         if not (np.isfinite(one[:TRIED]).any() and np.isfinite(other[:TRIED]).any()):
             continue
-        for sign in "-+/\\":
+        for sign in SIGNS:
             calculated = _calculated(one, other, sign)
             for i, on_a_line in zip(values, _on_lines(tried, calculated[:TRIED]), strict=True):
                 if not on_a_line or _exact(values[i][:TRIED], calculated[:TRIED]) is None:

@@ -157,6 +157,20 @@ def test_independent_columns_pass(database: Database, session: Session, run: Run
     assert least == min(Counter(row["ward"] for row in rows).values())
 
 
+def test_what_one_quasi_identifier_explains_is_no_finding_on_a_pair(
+    database: Database, session: Session, run: Run
+) -> None:
+    """A day of admission tells of the day of discharge as much in each ward, although few in a ward share a day."""
+    shown_together(session, "length", "day(admitted) + length")
+    held = session.rows("SELECT ward, day(admitted), beside FROM stays")
+    of_ward: dict[int, list[int]] = {}
+    for ward, _, late in held:
+        of_ward.setdefault(ward, []).append(late)
+    least = min(sum(day <= late < day + DAYS for late in of_ward[ward]) for ward, day, _ in held)
+    release = run(database, asked([*hidden(session, "admitted"), kept(session, "ward")], "beside"))
+    assert [one.after for one in release.guarantees if one.model == "effective_k"] == [least]
+
+
 @pytest.mark.parametrize(
     "formula", ["discharged - admitted", "hash(admitted, discharged) % 8", "admitted + discharged"]
 )
@@ -169,6 +183,48 @@ def test_the_verification_counts_pairs_again(
     session.execute(f"CREATE OR REPLACE TABLE stays AS SELECT * REPLACE (({days})::BIGINT AS length) FROM stays")
     monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
     attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
+    with pytest.raises(InternalError, match=r"unchanged columns leave [1-4] rows of a class"):
+        run(database, asked(attributes, "length"))
+
+
+def shown_together(session: Session, value: str, beside: str) -> None:
+    """Stays of a day of admission each, with two columns that depend on it only together."""
+    create(session, stays())
+    columns = f"({value}) AS length, ({beside}) AS beside"
+    session.execute(f"CREATE OR REPLACE TABLE stays AS SELECT * EXCLUDE (length), {columns} FROM stays")
+
+
+@pytest.mark.parametrize("role", [Role.INSENSITIVE, Role.SENSITIVE])
+def test_two_columns_may_give_a_quasi_identifier_together(
+    database: Database, session: Session, run: Run, role: Role
+) -> None:
+    """Whoever knows when somebody came finds the one row of the ward that left so many days later."""
+    shown_together(session, "length", "admitted + length::INTEGER")
+    attributes = [*hidden(session, "admitted"), kept(session, "ward")]
+    wanted = asked([*attributes, AttributePolicy("beside", role)], "length")
+    found = left(run, database, wanted)
+    if role is Role.SENSITIVE:
+        assert found.endswith("it leaves 1 row by 'admitted', beside the sensitive 'beside'")
+    else:
+        assert found.endswith("they together leave 1 row by 'admitted'")
+        assert run(database, asked(attributes, "length")).suppressed_records == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "beside"),
+    [
+        ("length", "admitted + length::INTEGER"),
+        ("2000 + length - day(admitted)", "2000 + length"),
+        ("0.1 * (day(admitted) + 10) * (1 + length)", "1 + length"),
+        ("length + day(admitted)", "length"),
+    ],
+)
+def test_the_verification_counts_what_two_columns_give_again(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, value: str, beside: str
+) -> None:
+    shown_together(session, value, beside)
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    attributes = [*hidden(session, "admitted"), kept(session, "ward"), AttributePolicy("beside", Role.INSENSITIVE)]
     with pytest.raises(InternalError, match=r"unchanged columns leave [1-4] rows of a class"):
         run(database, asked(attributes, "length"))
 

@@ -134,7 +134,7 @@ def formulas_of(value: Numbers, readings: Sequence[Reading], hidden: Sequence[bo
     formulas = []
     for knows, calculated in _candidates(readings, hidden, tried, value[tried]):
         with np.errstate(all="ignore"):
-            formula = _fitted(value, calculated(slice(None)), more, knows)
+            formula = fitted(value, calculated(slice(None)), more, knows)
         formulas += [formula] if formula is not None else []
     return sorted(formulas, key=lambda formula: formula.chance)[:CLOSEST]
 
@@ -152,15 +152,15 @@ def _candidates(
     with np.errstate(all="ignore"):
         numbers = np.stack([calculated(tried) for _, calculated in written])
         numbers[~np.isfinite(numbers)] = np.nan
-        passing = _passing(numbers, value)
-    yield from (written[f] for f in np.flatnonzero(passing).tolist())
+        may_hold = passing(numbers, value)
+    yield from (written[f] for f in np.flatnonzero(may_hold).tolist())
 
 
 def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[tuple[tuple[int, ...], Calculated]]:
     for a, b in combinations(readings, 2):
         if a.of == b.of or not (hidden[a.of] or hidden[b.of]):
             continue
-        for operation in _OPERATIONS:
+        for operation in OPERATIONS:
             yield (a.of, b.of), _of_two(operation, a.numbers, b.numbers)
     added = [one for one in readings if one.natural][:MOST_ADDED]
     for a, b, c in combinations(added, 3):
@@ -169,7 +169,7 @@ def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[tu
                 yield (a.of, b.of, c.of), _of_three(a.numbers, b.numbers, c.numbers, s, t)
 
 
-_OPERATIONS: tuple[Callable[[Numbers, Numbers], Numbers], ...] = (
+OPERATIONS: tuple[Callable[[Numbers, Numbers], Numbers], ...] = (
     lambda a, b: a - b,
     lambda a, b: a + b,
     lambda a, b: a * b,
@@ -186,21 +186,25 @@ def _of_three(a: Numbers, b: Numbers, c: Numbers, s: int, t: int) -> Calculated:
     return lambda rows: a[rows] + s * b[rows] + t * c[rows]
 
 
-def _passing(numbers: Numbers, value: Numbers) -> Flags:
-    """Whether formulas, one a row, may give the values."""
-    half = len(value) // 2
-    slopes = _slopes(value[half : 2 * half] - value[:half], numbers[:, half : 2 * half] - numbers[:, :half])
+def passing(numbers: Numbers, value: Numbers, spared: float = _SPARED) -> Flags:
+    """Whether formulas, one a row, may give the values, which are the same for all, or one row for each.
+
+    So much more tolerance is spared for few records.
+    """
+    half = numbers.shape[1] // 2
+    first, second = slice(0, half), slice(half, 2 * half)
+    slopes = _slopes(value[..., second] - value[..., first], numbers[:, second] - numbers[:, first])
     off = value - slopes[:, None] * numbers
     counts = np.isfinite(off).sum(axis=1)
-    low, high = _shortest(off, RIGHT - _SPARED)
-    by_chance = np.roll(value, 1) - slopes[:, None] * numbers
-    margin = _PRECISION * np.abs(value).max()
-    ends = low[:, None] - margin, high[:, None] + margin
+    low, high = _shortest(off, RIGHT - spared)
+    by_chance = np.roll(value, 1, axis=-1) - slopes[:, None] * numbers
+    margin = _PRECISION * np.fmax.reduce(np.abs(value), axis=-1)
+    ends = (low - margin)[:, None], (high + margin)[:, None]
     others = ((by_chance >= ends[0]) & (by_chance <= ends[1])).sum(axis=1)
     right = ((off >= ends[0]) & (off <= ends[1])).sum(axis=1)
-    tells = (others <= (TELLING + _SPARED) * counts) | (counts - others >= WRONG / 2 * (counts - right))
-    passing: Flags = (counts >= LEAST_RECORDS) & np.isfinite(slopes) & tells
-    return passing
+    tells = (others <= (TELLING + spared) * counts) | (counts - others >= WRONG / 2 * (counts - right))
+    may_hold: Flags = (counts >= LEAST_RECORDS) & np.isfinite(slopes) & tells
+    return may_hold
 
 
 def _slopes(values: Numbers, numbers: Numbers) -> Numbers:
@@ -231,7 +235,7 @@ def _shortest(numbers: Numbers, share: float) -> tuple[Numbers, Numbers]:
     )
 
 
-def _fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
+def fitted(value: Numbers, calculated: Numbers, tried: Codes, knows: tuple[int, ...]) -> Formula | None:
     """The formula with its factor and its tolerance by the tried records, if it holds and tells something."""
     tried = tried[np.isfinite(calculated[tried])]
     if len(tried) < LEAST_RECORDS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,6 +17,7 @@ from tableveil.privacy.effective.pairs import Evidence, telling_differences, tel
 from tableveil.privacy.effective.ranges import ByRanges
 from tableveil.privacy.effective.rows import ByValues, HeldValues, InClasses, Judgement, Rows, least_left
 from tableveil.privacy.effective.texts import Texts, concatenation, concatenations_of, numbered
+from tableveil.privacy.effective.together import formulas_of_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +65,24 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judgement of a column by who `knows` these quasi-identifiers; `shown` if its dependence is no chance."""
+    """A judgement of `columns` by who `knows` these quasi-identifiers; `shown` if their dependence is no chance."""
 
+    columns: frozenset[int]
     knows: frozenset[int]
     shown: bool
     judgement: Judgement
 
 
-def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[list[Judged]]:
-    """Per column its judgements, by the readings of the `own` values, and those that `read` makes of a column."""
-    judgements: defaultdict[int, list[Judged]] = defaultdict(list)
+def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[Judged]:
+    """All judgements, by the readings of the `own` values, and those that `read` makes of a column."""
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
+    columns = [read(i) for i, _ in enumerate(table.columns)]
     with one_core():
-        for i, judged in (*_by_one(table), *_by_two(table, read_own)):
-            judgements[i].append(judged)
-        for i, _ in enumerate(table.columns):
-            judgements[i] += _by_formulas(table, read_own, [readings.texts for readings in own], read(i))
-    return [judgements[i] for i, _ in enumerate(table.columns)]
+        judged = [*_by_one(table), *_by_two(table, read_own)]
+        for i, readings in enumerate(columns):
+            judged += _by_formulas(table, i, read_own, [readings.texts for readings in own], readings)
+        judged += _by_columns(table, read_own, [readings.numbers for readings in columns])
+    return judged
 
 
 def least(table: Unchanged, judged: Sequence[Judged]) -> tuple[int, tuple[int, ...]]:
@@ -106,7 +107,7 @@ def _known_together(judged: Sequence[Judged]) -> list[frozenset[int]]:
     return sorted({*(one.knows for one in judged), *pairs}, key=lambda knows: (len(knows), sorted(knows)))
 
 
-def _by_one(table: Unchanged) -> Iterator[tuple[int, Judged]]:
+def _by_one(table: Unchanged) -> Iterator[Judged]:
     for j, own in enumerate(table.own):
         in_classes = InClasses(table.rows, own.codes)
         for i, held in enumerate(table.columns) if own.hidden else ():
@@ -114,14 +115,14 @@ def _by_one(table: Unchanged) -> Iterator[tuple[int, Judged]]:
             if own.positions is not None:
                 by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
                 judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
-                yield i, Judged(frozenset([j]), False, judgement)
+                yield Judged(frozenset([i]), frozenset([j]), False, judgement)
                 continue
             fits = fits_of_one(cells, own.label, table.rows.repeats)
             if fits.telling:
-                yield i, Judged(frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
+                yield Judged(frozenset([i]), frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
 
 
-def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[tuple[int, Judged]]:
+def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[Judged]:
     """By pairs of quasi-identifiers that have labels, and by their differences."""
     rows, labelled = table.rows, [one for one in table.own if one.positions is None]
     of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
@@ -133,16 +134,16 @@ def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[tuple[int
         *telling_pairs(labelled, evidence),
         *telling_differences(labelled, [first for first in read_own if first.natural], evidence),
     ):
-        yield i, Judged(knows, True, ByValues(InClasses(rows, own), table.columns[i], fits))
+        yield Judged(frozenset([i]), knows, True, ByValues(InClasses(rows, own), table.columns[i], fits))
 
 
 def _by_formulas(
-    table: Unchanged, read_own: Sequence[Reading], texts: Sequence[Texts], read: Readings
+    table: Unchanged, i: int, read_own: Sequence[Reading], texts: Sequence[Texts], read: Readings
 ) -> Iterator[Judged]:
     hidden = [one.hidden for one in table.own]
 
     def by(formula: Formula, value: Numbers) -> Judged:
-        return Judged(frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
+        return Judged(frozenset([i]), frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
 
     for numbers in read.numbers[:1]:
         yield from (by(formula, numbers) for formula in formulas_of(numbers, read_own, hidden))
@@ -150,3 +151,11 @@ def _by_formulas(
         concatenated = concatenation(read.texts, texts, order)
         if concatenated is not None:
             yield by(concatenated, numbered(read.texts))
+
+
+def _by_columns(
+    table: Unchanged, read_own: Sequence[Reading], columns: Sequence[Sequence[Numbers]]
+) -> Iterator[Judged]:
+    """By two columns that give a quasi-identifier together."""
+    for given, together, formula in formulas_of_columns(columns, read_own, [one.hidden for one in table.own]):
+        yield Judged(frozenset(given), frozenset(formula.knows), True, ByFormula(table.rows, together, formula))

@@ -72,8 +72,9 @@ def telling_pairs(identifiers: Sequence[OwnColumn], evidence: Evidence) -> Itera
         a, b = identifiers[one], identifiers[other]
         if not (a.hidden or b.hidden):
             continue
-        # With each of the two, and with what everybody sees of the other.
-        parts = [(a.codes, b.label[b.codes])] * b.hidden + [(a.label[a.codes], b.codes)] * a.hidden
+        # With each of the two, and with the other's label, unless that is all of it.
+        label_a, label_b = (each.label[each.codes] if each.hidden else np.zeros_like(each.codes) for each in (a, b))
+        parts = [(a.codes, label_b), (label_a, b.codes)]
         strata = [ranked(*(part[sample] for part in both))[0] for both in parts]
         close = evidence.close(ranked(a.codes[sample], b.codes[sample])[0], strata)
         if close:

@@ -1,0 +1,84 @@
+"""Formulas by which two released columns together give a quasi-identifier, as an age and the year of an event do.
+
+Neither need tell anything of it alone. Tried are differences, sums, products and ratios of the two, by any factor and
+constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from tableveil.privacy.effective.cells import Codes
+from tableveil.privacy.effective.formulas import (
+    CLOSEST,
+    FIRST_TRIED,
+    OPERATIONS,
+    TRIED,
+    Formula,
+    Numbers,
+    Reading,
+    fitted,
+    passing,
+)
+from tableveil.risk.unchanged import LEAST_RECORDS
+
+LOOKED_AT = 1 << 16
+"""Records with values in both columns are looked for among so many."""
+
+FEW_TRIED, SPARED = 64, 0.15
+"""Most formulas are left out by so few records, with so much more tolerance."""
+
+Given = tuple[tuple[int, int], Numbers, Formula]
+"""Two columns, by position, the number that they give together, and the formula that predicts it."""
+
+
+def formulas_of_columns(
+    columns: Sequence[Sequence[Numbers]], readings: Sequence[Reading], hidden: Sequence[bool]
+) -> Iterator[Given]:
+    """The formulas that hold, of each two columns those first that tell most; `columns` has the readings of each."""
+    readings = [reading for reading in readings if hidden[reading.of]]
+    if not readings:
+        return
+    own = np.stack([reading.numbers for reading in readings])
+    looked_at = np.random.default_rng(5).permutation(own.shape[1])[:LOOKED_AT]
+    with np.errstate(all="ignore"):
+        for i, j in combinations(range(len(columns)), 2):
+            found = [
+                ((i, j), together, formula)
+                for one, other in product(columns[i], columns[j])
+                for together, formula in _of_two(one, other, readings, own, looked_at)
+            ]
+            yield from sorted(found, key=lambda given: given[2].chance)[:CLOSEST]
+
+
+def _of_two(
+    one: Numbers, other: Numbers, readings: Sequence[Reading], own: Numbers, looked_at: Codes
+) -> Iterator[tuple[Numbers, Formula]]:
+    tried = looked_at[np.isfinite(one[looked_at]) & np.isfinite(other[looked_at])][:TRIED]
+    if len(tried) < LEAST_RECORDS:
+        return
+    for operation, a in _may_hold(one, other, own, tried):
+        together = OPERATIONS[operation](one, other)
+        together[~np.isfinite(together)] = np.nan
+        formula = fitted(together, own[a], tried[np.isfinite(together[tried])], (readings[a].of,))
+        if formula is not None:
+            yield together, formula
+
+
+def _may_hold(one: Numbers, other: Numbers, own: Numbers, tried: Codes) -> Iterator[tuple[int, int]]:
+    """The operations and the readings, by position, that pass on the first records, and on more."""
+    every = list(product(range(len(OPERATIONS)), range(len(own))))
+    for number, spared in ((FEW_TRIED, SPARED), (FIRST_TRIED, None)):
+        first = tried[:number]
+        given = np.stack([operation(one[first], other[first]) for operation in OPERATIONS])
+        given[~np.isfinite(given)] = np.nan
+        operations, own_ = ([pair[side] for pair in every] for side in (0, 1))
+        by = {} if spared is None else {"spared": spared}
+        hold = passing(own[:, first][own_], given[operations], **by)
+        every = [pair for pair, holds in zip(every, hold.tolist(), strict=True) if holds]
+        if not every:
+            return
+    yield from every
