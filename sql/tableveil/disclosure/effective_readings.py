@@ -24,6 +24,23 @@ from tableveil.source import Column
 _TIMES = (ValueKind.DATE, ValueKind.TIMESTAMP)
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 
+_FORMATS = ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y")
+"""Dates as texts that no cast reads, whatever stands between the numbers: the first of these that reads nearly all."""
+
+_WRITTEN = r"if(regexp_full_match(value::VARCHAR, '\d\d?[-./ ](\d\d?|[A-Za-z]{3})[-./ ]\d{2,4}'), " + (
+    "regexp_replace(value::VARCHAR, '[./ ]', '-', 'g'), NULL)"
+)
+
+
+def _time() -> str:
+    """The time of a `value` that is a text."""
+    forms = (
+        f"if(count(try_strptime({_WRITTEN}, '{form}')) OVER () >= 0.9 * count({_WRITTEN}) OVER (), "
+        f"try_strptime({_WRITTEN}, '{form}'), NULL)"
+        for form in _FORMATS
+    )
+    return f"coalesce(TRY_CAST(value::VARCHAR AS TIMESTAMP), {', '.join(forms)})"
+
 
 def _number(of: Column) -> str:
     """The number of a `value`, times in days; NULL where it has none."""
@@ -32,14 +49,14 @@ def _number(of: Column) -> str:
     if of.kind in _TIMES or of.type.upper() in ("TIME", "INTERVAL"):
         return "epoch(value) / 86400.0"
     if of.kind is ValueKind.TEXT:
-        return "coalesce(TRY_CAST(value::VARCHAR AS DOUBLE), epoch(TRY_CAST(value::VARCHAR AS TIMESTAMP)) / 86400.0)"
+        return f"coalesce(TRY_CAST(value::VARCHAR AS DOUBLE), epoch({_time()}) / 86400.0)"
     return "NULL"
 
 
 def _year(of: Column) -> str:
     if of.kind in _TIMES:
         return "if(isfinite(value), year(value), NULL)"
-    return "year(TRY_CAST(value::VARCHAR AS DATE))" if of.kind is ValueKind.TEXT else "NULL"
+    return f"year({_time()})" if of.kind is ValueKind.TEXT else "NULL"
 
 
 class _Texts(Sequence["str | None"]):

@@ -157,6 +157,19 @@ def test_independent_columns_pass(database: Database, session: Session, run: Run
     assert least == min(Counter(row["ward"] for row in rows).values())
 
 
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%Y"])
+def test_dates_are_read_however_they_are_written(database: Database, session: Session, run: Run, form: str) -> None:
+    """Hundreds of days of stays over years: hardly two have both dates, so that only a formula tells."""
+    chance, rows = Random(3), []
+    for _ in range(3_000):
+        came, days = date(2018, 1, 1) + timedelta(chance.randrange(2_190)), chance.randrange(700)
+        texts = {"came": f"{came:{form}}", "went": f"{came + timedelta(days):{form}}"}
+        rows.append({**texts, "ward": chance.randrange(150), "stay": days // 100})
+    create(session, rows)
+    found = left(run, database, asked([*hidden(session, "came", "went"), kept(session, "ward")], "stay"))
+    assert found.endswith("it leaves 1 row by 'came' and 'went'")
+
+
 def test_what_one_quasi_identifier_explains_is_no_finding_on_a_pair(
     database: Database, session: Session, run: Run
 ) -> None:

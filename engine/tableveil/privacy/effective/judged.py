@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -124,17 +124,17 @@ def _by_one(table: Unchanged) -> Iterator[Judged]:
 
 def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[Judged]:
     """By pairs of quasi-identifiers that have labels, and by their differences."""
-    rows, labelled = table.rows, [one for one in table.own if one.positions is None]
-    of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
-    if len(labelled) < len(table.own) or not table.columns:
-        # Aggregates have no labels.
+    # Aggregates have no labels.
+    rows, labelled = table.rows, [j for j, one in enumerate(table.own) if one.positions is None]
+    if len(labelled) < 2 or not table.columns:
         return
-    evidence = Evidence(table.columns, of_people, max(1, len(labelled) * (len(labelled) - 1)))
-    for knows, i, own, fits in (
-        *telling_pairs(labelled, evidence),
-        *telling_differences(labelled, [first for first in read_own if first.natural], evidence),
-    ):
-        yield Judged(frozenset([i]), knows, True, ByValues(InClasses(rows, own), table.columns[i], fits))
+    of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
+    evidence = Evidence(table.columns, of_people, len(labelled) * (len(labelled) - 1))
+    own = [table.own[j] for j in labelled]
+    read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
+    for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
+        judgement = ByValues(InClasses(rows, codes), table.columns[i], fits)
+        yield Judged(frozenset([i]), frozenset(labelled[j] for j in knows), True, judgement)
 
 
 def _by_formulas(
