@@ -31,6 +31,9 @@ LOOKED_AT = 1 << 16
 FEW_TRIED, SPARED = 64, 0.15
 """Most formulas are left out by so few records, with so much more tolerance."""
 
+MORE = 0.75
+"""Both must tell clearly more than each alone: at most this share as many of others' values would be right."""
+
 Given = tuple[tuple[int, int], Numbers, Formula]
 """Two columns, by position, the number that they give together, and the formula that predicts it."""
 
@@ -61,10 +64,13 @@ def _of_two(
     if len(tried) < LEAST_RECORDS:
         return
     for operation, a in _may_hold(one, other, own, tried):
-        together = OPERATIONS[operation](one, other)
+        knows, together = (readings[a].of,), OPERATIONS[operation](one, other)
         together[~np.isfinite(together)] = np.nan
-        formula = fitted(together, own[a], tried[np.isfinite(together[tried])], (readings[a].of,))
-        if formula is not None:
+        formula = fitted(together, own[a], tried[np.isfinite(together[tried])], knows)
+        if formula is None:
+            continue
+        alone = (fitted(column, own[a], tried, knows) for column in (one, other))
+        if formula.chance <= MORE * min((each.chance for each in alone if each is not None), default=1.0):
             yield together, formula
 
 
