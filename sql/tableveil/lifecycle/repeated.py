@@ -91,7 +91,8 @@ def stage_repeated(
     `policy_of` reads the policies of the ledger.
     """
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
-    staged, unjoined = [], []
+    staged: list[tuple[int, tuple[tuple[str, str], ...]]] = []
+    unjoined: list[int] = []
     # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
     for number in reversed(numbers):
         release = RELEASES.find(session.ledger, number)
