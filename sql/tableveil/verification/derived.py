@@ -42,22 +42,42 @@ def least_of_two(records: Records, held: Held, hiding: Sequence[int]) -> int | N
         return None
     identifiers = range(len(records.own))
     pairs = [(a, b) for a, b in combinations(identifiers, 2) if a in hiding or b in hiding]
-    judged = list(_determined(records, order, pairs, hiding))
+    left = [_left(records, held, i, at) for i, at in _determined(records, order, pairs, hiding) if len(at)]
     if records.numbers:
-        judged += _by_formulas(records, order, pairs)
-    left = [_left(records, held, i, at) for i, at in judged if len(at)]
-    if records.numbers:
+        left += [
+            _left(records, held, i, at, unknown=unknown)
+            for i, at, unknown in _by_formulas(records, order, pairs)
+            if len(at)
+        ]
         left += _left_by_columns(records, held, order, hiding)
     return min(left, default=None)
 
 
-def _left(records: Records, held: Held, i: int, at: Codes) -> int:
-    """The least number of rows of a class that have a record's value."""
+def _left(records: Records, held: Held, i: int, at: Codes, *, unknown: bool = False) -> int:
+    """The least number of rows of a class that have a record's value, or, where these may be `unknown`, no number."""
     classes, value, rows = held.of(i)
     values = records.values[i].number + 1
     keys, wanted = classes * values + value, np.unique(records.classes[at] * values + records.values[i].code[at])
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return int(np.where(keys[place] == wanted, rows[place], 1).min())
+    equal = np.where(keys[place] == wanted, rows[place], 1)
+    if unknown:
+        without = _numbers_of_codes(records, i)
+        of_class = np.bincount(classes, weights=rows * np.isnan(without[value]), minlength=len(held.numbers))
+        equal = equal + of_class[wanted // values].astype(np.int64)
+    return int(equal.min())
+
+
+def _numbers_of_codes(records: Records, i: int) -> Numbers:
+    """The number of each value of a column; none for values that no record has."""
+    of_codes = np.full(records.values[i].number + 1, np.nan)
+    of_codes[records.values[i].code] = records.numbers[f"y{i}"]
+    return of_codes
+
+
+def _unknown(value: Numbers, calculated: Numbers) -> bool:
+    """Whether a value may be missing although a formula gives one, other than by accident."""
+    given = np.isfinite(calculated)
+    return int((given & ~np.isfinite(value)).sum()) >= ACCIDENT * int(given.sum())
 
 
 # --- what pairs of own values determine -------------------------------------------------------------------------------
@@ -132,17 +152,15 @@ def _left_by_columns(records: Records, held: Held, order: Codes, hiding: Sequenc
         for (i, j, sign), on_a_line in zip(together, _on_lines(tried, own[:TRIED]), strict=True):
             right = _exact(_calculated(numbers[i], numbers[j], sign), own) if on_a_line else None
             if right is not None and right.any():
-                yield _left_of_both(records, held, (i, j), sign, first[right])
+                unknown = _unknown(_calculated(numbers[i], numbers[j], sign), own)
+                yield _left_of_both(records, held, (i, j), sign, first[right], unknown=unknown)
 
 
-def _left_of_both(records: Records, held: Held, columns: tuple[int, int], sign: str, at: Codes) -> int:
-    """The least number of rows of a class in which two columns give the same as in a record."""
-    of_code = []
-    for i in columns:
-        # Values that no record has are of no number.
-        of_values = np.full(records.values[i].number + 1, np.nan)
-        of_values[records.values[i].code] = records.numbers[f"y{i}"]
-        of_code.append(of_values)
+def _left_of_both(
+    records: Records, held: Held, columns: tuple[int, int], sign: str, at: Codes, *, unknown: bool
+) -> int:
+    """The least number of rows of a class in which two columns give the same as in a record, or may be `unknown`."""
+    of_code = [_numbers_of_codes(records, i) for i in columns]
     one, other = (of_values[held.values[i]] for i, of_values in zip(columns, of_code, strict=True))
     shown = _calculated(one, other, sign)
     one, other = (of_values[records.values[i].code[at]] for i, of_values in zip(columns, of_code, strict=True))
@@ -159,14 +177,17 @@ def _left_of_both(records: Records, held: Held, columns: tuple[int, int], sign: 
     first = np.searchsorted(keys, classes * width + np.searchsorted(different, wanted - near, side="left"))
     last = np.searchsorted(keys, classes * width + np.searchsorted(different, wanted + near, side="right"))
     rows = upto[last] - upto[first]
+    if unknown:
+        none = np.bincount(held.classes, weights=held.rows * ~np.isfinite(shown), minlength=len(held.numbers))
+        rows = rows + none[classes].astype(np.int64)
     return int(np.maximum(rows, 1).min())
 
 
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Codes]]:
-    """Per column and formula that gives it: the records for which it is right."""
+def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Codes, bool]]:
+    """Per column and formula that gives it: the records for which it is right, and whether values may be unknown."""
     first = order[:CHECKED]
     numbers = {name: of_records[first] for name, of_records in records.numbers.items()}
     values = {i: numbers[f"y{i}"] for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])}
@@ -184,7 +205,7 @@ def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]
                     continue
                 right = _exact(values[i], calculated)
                 if right is not None:
-                    yield i, first[right]
+                    yield i, first[right], _unknown(values[i], calculated)
 
 
 def _several(value: Numbers) -> bool:

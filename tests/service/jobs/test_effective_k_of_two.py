@@ -242,6 +242,24 @@ def test_the_verification_counts_what_two_columns_give_again(
         run(database, asked(attributes, "length"))
 
 
+@pytest.mark.parametrize("hiding", [("admitted",), ("admitted", "discharged")])
+def test_a_value_that_may_be_missing_fits_everybody(
+    database: Database, session: Session, run: Run, hiding: tuple[str, ...]
+) -> None:
+    """Whoever knows the days does not know whether the stay was written down: the verification agrees."""
+    noted = "if(hash(length, ward, admitted) % 3 = 0, length, NULL)"
+    shown_together(session, noted, "admitted + length::INTEGER")
+    session.execute("CREATE OR REPLACE TABLE stays AS SELECT * REPLACE (beside AS discharged) FROM stays")
+    attributes = [*hidden(session, *hiding), kept(session, "ward")]
+    if len(hiding) == 1:
+        attributes.append(AttributePolicy("beside", Role.INSENSITIVE))
+    release = run(database, asked(attributes, "length"))
+    *_, least = (one.after for one in release.guarantees if one.model.startswith("effective_k"))
+    unknown = session.value("SELECT min(n) FROM (SELECT count_if(length IS NULL) AS n FROM stays GROUP BY ward)")
+    assert least is not None
+    assert 5 <= least < 2 * unknown
+
+
 def towns(seed: int) -> list[dict[str, Any]]:
     """300 towns whose codes have nothing to do with them, and 20 of three people who share a code."""
     chance = Random(seed)
