@@ -211,7 +211,7 @@ def shown_together(session: Session, value: str, beside: str) -> None:
 def test_two_columns_may_give_a_quasi_identifier_together(
     database: Database, session: Session, run: Run, role: Role
 ) -> None:
-    """Whoever knows when somebody came finds the one row of the ward that left so many days later."""
+    """The day of admission of a person finds the one row of the ward that left so many days later."""
     shown_together(session, "length", "admitted + length::INTEGER")
     attributes = [*hidden(session, "admitted"), kept(session, "ward")]
     wanted = asked([*attributes, AttributePolicy("beside", role)], "length")
@@ -246,7 +246,7 @@ def test_the_verification_counts_what_two_columns_give_again(
 def test_a_value_that_may_be_missing_fits_everybody(
     database: Database, session: Session, run: Run, hiding: tuple[str, ...]
 ) -> None:
-    """Whoever knows the days does not know whether the stay was written down: the verification agrees."""
+    """The days do not tell whether the stay was written down: the verification agrees."""
     noted = "if(hash(length, ward, admitted) % 3 = 0, length, NULL)"
     shown_together(session, noted, "admitted + length::INTEGER")
     session.execute("CREATE OR REPLACE TABLE stays AS SELECT * REPLACE (beside AS discharged) FROM stays")
