@@ -110,8 +110,8 @@ def test_both_engines_find_the_same(bench: Bench, id_: str) -> None:
         assert case.expected.score is None
         return
     (plan, evidence), (own_plan, own) = there, here
-    assert (evidence.score, evidence.parts) == (own.score, own.parts)
-    searched, own_searched = evidence.proof.searched, own.proof.searched
+    assert (evidence.solution.score, evidence.solution.parts) == (own.solution.score, own.solution.parts)
+    searched, own_searched = evidence.solution.proof.searched, own.solution.proof.searched
     assert searched is not None
     assert own_searched is not None
     assert replace(searched, best_seconds=0) == replace(own_searched, best_seconds=0)
@@ -123,4 +123,4 @@ def test_both_engines_find_the_same(bench: Bench, id_: str) -> None:
     largest = max(int(plan.classes.counts.max()), case.expected.largest_class or 0)
     if not list(oddities(case.policy.privacy_models, plan.records, largest)):
         assert case.expected.score is not None
-        assert close(evidence.score, case.expected.score)
+        assert close(evidence.solution.score, case.expected.score)

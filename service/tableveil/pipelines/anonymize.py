@@ -111,24 +111,12 @@ def solved(
         document=job.document,
         fingerprint=fingerprint,
         population_fingerprint=of_population,
-        score=solution.score,
-        parts=solution.parts,
-        proof=solution.proof,
-        losses=solution.losses,
-        quality_model=solution.quality_model,
-        chosen_by=solution.chosen_by,
-        explanation=solution.explanation,
-        sizes_before=solution.sizes_before,
-        warnings=(*solution.warnings, *dictionaries.warnings),
+        solution=solution,
         elapsed=report.elapsed,
         phases=report.seconds,
-        guarantees=solution.guarantees,
-        risk_before=solution.risk_before,
-        risk_after=solution.risk_after,
-        costs=solution.costs,
-        alternatives=solution.alternatives,
         policy_of=job.policy_of,
     )
+    evidence = evidence.with_more(warnings=dictionaries.warnings)
     drawn = source.drawn
     return solution.plan, evidence if drawn is None else told(evidence, drawn, policy)
 

@@ -135,16 +135,17 @@ def told(evidence: Evidence, drawn: Drawn, policy: Policy) -> Evidence:
         "are of the drawn rows; those that are not released for k are suppressed. Nothing is kept of the others. The "
         "times of the job are not private."
     )
-    return replace(
-        evidence,
+    solution = replace(
+        evidence.solution,
         score=float(np.average(losses, weights=[a.weight for a in policy.quasi_identifiers])),
         parts=(),
         losses=losses,
         quality_model=_MADE_OF,
         explanation=None,
         proof=Proof(False, 0.0, how, 0.0, "", "", None),
-        warnings=(noted, *evidence.warnings),
+        warnings=(noted, *evidence.solution.warnings),
     )
+    return replace(evidence, solution=solution)
 
 
 def _drops(options: DifferentialPrivacy) -> Drops:

@@ -8,6 +8,7 @@ from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.classes import ClassCounter, Effort
 from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError
+from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, says_nothing
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
@@ -18,7 +19,6 @@ from tableveil.pipelines.privacy import choosing_models, facts_for, judging_mode
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed
-from tableveil.pipelines.solution import Solution
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss

@@ -9,6 +9,7 @@ from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.control import Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows, open_counter
 from tableveil.errors import InfeasibleError
+from tableveil.lifecycle import Solution
 from tableveil.local_recoding import (
     LocalProblem,
     LocalProgress,
@@ -43,7 +44,6 @@ from tableveil.pipelines.privacy import choosing_models, facts_for, judging_mode
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
-from tableveil.pipelines.solution import Solution
 from tableveil.policy import (
     ClassificationModel,
     Policy,

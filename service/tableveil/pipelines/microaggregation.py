@@ -16,6 +16,7 @@ from tableveil.control import Progress
 from tableveil.counting.points import read_points
 from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
 from tableveil.errors import shortened
+from tableveil.lifecycle import Solution
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
 from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, join, proves, solve, unmet_together
@@ -23,7 +24,6 @@ from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
-from tableveil.pipelines.solution import Solution
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
 from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts

@@ -25,6 +25,7 @@ from tableveil.game import (
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
+from tableveil.lifecycle import Solution
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
@@ -33,7 +34,6 @@ from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
-from tableveil.pipelines.solution import Solution
 from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee

@@ -1,17 +1,78 @@
-"""The parts of a release's ledger entry that its plan and its search tell: columns, and why it and no other."""
+"""The ledger's entry of a release: made of its plan, its evidence, and the objects that were written."""
 
 from __future__ import annotations
 
 import itertools
+import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, fields
+from importlib import metadata
 
+import duckdb
+import numpy as np
+
+from tableveil.backend import WarehouseSession
 from tableveil.dictionary import AggregatedDictionary, Dictionary
+from tableveil.lifecycle.evidence import Evidence
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.suppressed import suppressed_labels
+from tableveil.risk import ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
+from tableveil.state import jobs
+from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.releases import Figures, Release
+
+
+def release_of(
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    number: int,
+    objects: tuple[ReleaseObject, ...],
+    risk_by_size: ProsecutorRisk,
+    distinct_after: Mapping[str, int],
+) -> Release:
+    """The ledger's entry of a written plan."""
+    target, solution = plan.policy.release, evidence.solution
+    return Release(
+        **{figure.name: getattr(solution, figure.name) for figure in fields(Figures)},
+        number=number,
+        job=evidence.job,
+        created_at=jobs.now(),
+        source=session.recorded(plan.source.reference),
+        source_tables=plan.source.query.tables if plan.source.query is not None else (),
+        source_fingerprint=evidence.fingerprint.rows,
+        target_schema=target.schema,
+        target_name=target.name,
+        kind=target.kind,
+        repeat_reason=plan.policy.repeat_reason,
+        needs_approval=False,
+        records=plan.records,
+        suppressed_records=plan.suppressed_records,
+        classes=risk_by_size.classes,
+        attributes=tuple(attributes_of(plan, solution.parts, solution.losses, distinct_after)),
+        objects=objects,
+        risk_before=solution.risk_before or prosecutor_risk(solution.sizes_before, plan.policy.risk_thresholds),
+        risk_after=solution.risk_after or risk_by_size,
+        risk_by_size=risk_by_size,
+        seconds=evidence.elapsed(),
+        phase_seconds=evidence.phases(),
+        versions={
+            "tableveil": metadata.version("tableveil"),
+            "duckdb": duckdb.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **session.versions,
+        },
+        policy=evidence.document,
+        explanation=named_explanation(plan.policy, solution.explanation, solution.chosen_by),
+        joint=(JointText(WHOLE, plan.together_with), *evidence.joint) if plan.together_with else evidence.joint,
+        suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
+    )
 
 
 def attributes_of(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from importlib import metadata
+from dataclasses import replace
 
-import duckdb
 import numpy as np
 from sqlglot import exp
 
@@ -16,7 +13,8 @@ from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
 from tableveil.errors import ConflictError, InternalError, TableveilError
-from tableveil.lifecycle.entry import attributes_of, named_explanation
+from tableveil.lifecycle.entry import release_of
+from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.repeated import Repeated, Repeating, joint_findings, repeated_by_reason, stage_repeated
@@ -24,64 +22,23 @@ from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
 from tableveil.lifecycle.target import check_existing
 from tableveil.loading import check_bound
-from tableveil.policy import Policy, PrivacyModel, ReleaseTarget
-from tableveil.privacy.guarantees import Guarantee
+from tableveil.policy import ReleaseTarget
 from tableveil.release import write
 from tableveil.release.classes_of_people import people_with_classes
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.spread_size import check_spreads_collectible
-from tableveil.release.suppressed import suppressed_labels
-from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
-from tableveil.search import explain
-from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
+from tableveil.risk import ClassSizes, prosecutor_risk
+from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, persons, sketches
-from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.publications import PUBLICATIONS, Publication
-from tableveil.state.release_costs import Alternative, CostPart
-from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.release_swaps import SWAPS, Swap
-from tableveil.state.releases import RELEASES, Proof, Release
+from tableveil.state.releases import RELEASES, Release
 from tableveil.state.trials import TRIALS, Trial
 from tableveil.verification import verify
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The job's knowledge about a release before it is written.
-
-    `parts` are those of the score, `losses` the loss of each quasi-identifier: generalized ones first. The rules of the
-    explanation are those of the models in `chosen_by`. `document` is the policy as JSON; `elapsed` gives the seconds
-    since the job started, `phases` the seconds of the phases so far; `guarantees` are the strictest parameters that
-    hold for every privacy model. The risks are those of people who have several records, where they were counted; else
-    the sizes of classes tell them. `joint` has the texts that depend on other releases.
-    """
-
-    job: int
-    document: str
-    fingerprint: Fingerprint
-    population_fingerprint: str
-    score: float
-    parts: tuple[float, ...]
-    proof: Proof
-    losses: tuple[float, ...]
-    quality_model: str
-    chosen_by: tuple[PrivacyModel, ...]
-    explanation: explain.Explanation | None
-    sizes_before: ClassSizes
-    warnings: tuple[str, ...]
-    elapsed: Callable[[], float]
-    phases: Callable[[], Mapping[str, float]]
-    guarantees: tuple[Guarantee, ...] = ()
-    risk_before: ProsecutorRisk | None = None
-    risk_after: ProsecutorRisk | None = None
-    costs: tuple[CostPart, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    joint: tuple[JointText, ...] = ()
-    policy_of: Callable[[str], Policy] | None = None
 
 
 def publish(
@@ -121,7 +78,7 @@ def publish(
             "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
             "readers of all the releases are told the figures."
         )
-        evidence, needs_approval = replace(evidence, warnings=(waits, *evidence.warnings)), True
+        evidence, needs_approval = evidence.with_more(first=(waits,)), True
     return _publish(database, session, plan, evidence, told, verifying, needs_approval=needs_approval, trial=trial)
 
 
@@ -262,7 +219,7 @@ def _recorded(
         target_name=target.name,
         warehouse=session.warehouse,
     )
-    RELEASES.write(ledger, release, evidence.sizes_before, sizes)
+    RELEASES.write(ledger, release, evidence.solution.sizes_before, sizes)
     if evidence.fingerprint.sketch is not None:
         sketches.insert(ledger, release.number, evidence.fingerprint.sketch)
     if release.trial is not None:
@@ -321,12 +278,8 @@ def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, 
     unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name))
-    evidence = replace(
-        evidence,
-        warnings=(*evidence.warnings, *told.warnings, *single, unwritten),
-        guarantees=(*evidence.guarantees, *told.guarantees),
-    )
-    return _release(session, plan, evidence, 0, (), risk, distinct_after)
+    evidence = evidence.with_more(warnings=(*told.warnings, *single, unwritten), guarantees=told.guarantees)
+    return release_of(session, plan, evidence, 0, (), risk, distinct_after)
 
 
 def _written(
@@ -350,19 +303,20 @@ def _written(
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
     joint = joint_findings(session, Repeating.planned(plan), repeated, number)
-    evidence = replace(
-        evidence,
-        warnings=(*joint.warnings, *evidence.warnings, *told.warnings, *single),
-        guarantees=(*evidence.guarantees, *told.guarantees, *joint.guarantees),
-        joint=(*evidence.joint, *joint.joint),
+    evidence = evidence.with_more(
+        first=joint.warnings,
+        warnings=(*told.warnings, *single),
+        guarantees=(*told.guarantees, *joint.guarantees),
+        joint=joint.joint,
     )
     verifying()
-    largest_share = evidence.risk_after.highest if evidence.risk_after is not None else None
-    written = replace(written_objects(session, plan, number), score=evidence.score, largest_share=largest_share)
+    solution = evidence.solution
+    largest_share = solution.risk_after.highest if solution.risk_after is not None else None
+    written = replace(written_objects(session, plan, number), score=solution.score, largest_share=largest_share)
     verify(session, plan.policy, plan.records, written)
     known_by = marks(session, plan.policy.release.schema, [item.name for item in made.objects])
     objects = tuple(replace(item, mark=known_by[item.name]) for item in made.objects)
-    return _release(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
+    return release_of(session, plan, evidence, number, objects, made.risk, made.distinct), made.sizes, joint.safe
 
 
 @contextmanager
@@ -401,59 +355,6 @@ def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evi
             "the rows that were counted",
             "Submit the job again.",
         )
-
-
-def _release(
-    session: WarehouseSession,
-    plan: ReleasePlan,
-    evidence: Evidence,
-    number: int,
-    objects: tuple[ReleaseObject, ...],
-    risk_by_size: ProsecutorRisk,
-    distinct_after: Mapping[str, int],
-) -> Release:
-    target = plan.policy.release
-    return Release(
-        number=number,
-        job=evidence.job,
-        created_at=jobs.now(),
-        source=session.recorded(plan.source.reference),
-        source_tables=plan.source.query.tables if plan.source.query is not None else (),
-        source_fingerprint=evidence.fingerprint.rows,
-        target_schema=target.schema,
-        target_name=target.name,
-        kind=target.kind,
-        repeat_reason=plan.policy.repeat_reason,
-        needs_approval=False,
-        records=plan.records,
-        suppressed_records=plan.suppressed_records,
-        classes=risk_by_size.classes,
-        score=evidence.score,
-        quality_model=evidence.quality_model,
-        proof=evidence.proof,
-        attributes=tuple(attributes_of(plan, evidence.parts, evidence.losses, distinct_after)),
-        objects=objects,
-        risk_before=evidence.risk_before or prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
-        risk_after=evidence.risk_after or risk_by_size,
-        risk_by_size=risk_by_size,
-        seconds=evidence.elapsed(),
-        phase_seconds=evidence.phases(),
-        versions={
-            "tableveil": metadata.version("tableveil"),
-            "duckdb": duckdb.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            **session.versions,
-        },
-        warnings=evidence.warnings,
-        policy=evidence.document,
-        explanation=named_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
-        guarantees=evidence.guarantees,
-        costs=evidence.costs,
-        alternatives=evidence.alternatives,
-        joint=(JointText(WHOLE, plan.together_with), *evidence.joint) if plan.together_with else evidence.joint,
-        suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
-    )
 
 
 def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -55,7 +55,8 @@ class DryRun:
     @classmethod
     def of(cls, release: Release, number: int, refusals: Sequence[JointText]) -> DryRun:
         """The dry run that made this release."""
-        shared = {name: getattr(release, name) for name in cls.__slots__ if name in Release.__slots__}
+        stored = {field.name for field in fields(Release)}
+        shared = {field.name: getattr(release, field.name) for field in fields(cls) if field.name in stored}
         texts, joint = tuple(one.text for one in refusals), tuple(one for one in refusals if one.releases)
         return cls(**{**shared, "number": number, "refusals": texts, "joint": (*release.joint, *joint)})
 

@@ -71,6 +71,31 @@ class Proof:
     searched: Searched | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """The figures by which a method accounts for its release. They stand once, here.
+
+    A method's solution has them, and so has the release in the ledger.
+
+    Attributes:
+        score: Less is better; `quality_model` says what it measures.
+        quality_model: The quality model in words.
+        proof: The reason why the release is the best, or how far from the best it may be.
+        warnings: For the owner, in whole sentences.
+        guarantees: The strictest parameters met of every privacy model, before and after.
+        costs: The parts of the loss, if classes have levels of their own.
+        alternatives: Scores that other policies would have, if the method looks for them.
+    """
+
+    score: float
+    quality_model: str
+    proof: Proof
+    warnings: tuple[str, ...]
+    guarantees: tuple[Guarantee, ...] = ()
+    costs: tuple[CostPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+
 class ReleaseState(StrEnum):
     """How far a release has come: from PENDING to APPROVED or REJECTED; from PENDING or APPROVED to WITHDRAWN.
 
@@ -101,7 +126,7 @@ class _Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Release(_Placed):
+class Release(Figures, _Placed):
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
     A `source` that is a query has no name; `source_tables` are those that it reads. A release in a `warehouse` has
@@ -124,9 +149,6 @@ class Release(_Placed):
     records: int
     suppressed_records: int
     classes: int
-    score: float
-    quality_model: str
-    proof: Proof
     attributes: tuple[AttributeResult, ...]
     objects: tuple[ReleaseObject, ...]
     risk_before: ProsecutorRisk
@@ -135,12 +157,8 @@ class Release(_Placed):
     seconds: float
     phase_seconds: Mapping[str, float]
     versions: Mapping[str, str]
-    warnings: tuple[str, ...]
     policy: str
     explanation: Explanation | None = None
-    costs: tuple[CostPart, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    guarantees: tuple[Guarantee, ...] = ()
     source_tables: tuple[TableReference, ...] = ()
     current: bool = field(default=True)
     withdrawal: Withdrawal | None = None
