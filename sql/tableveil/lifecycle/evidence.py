@@ -1,4 +1,4 @@
-"""What a job knows about a release before it is written: the solution of its method, and how it came about."""
+"""The knowledge of a job about a release before it is written: its method's solution, and how that came about."""
 
 from __future__ import annotations
 
