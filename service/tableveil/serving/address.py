@@ -148,11 +148,11 @@ def listening_for_probes(address: str, field: str) -> Iterator[tuple[str, int]]:
     try:
         yield place
     except OSError as error:
-        found = f"{shortened(address)}, which the system refuses: {error.strerror}"
+        actual = f"{shortened(address)}, which the system refuses: {error.strerror}"
         if error.errno == errno.EADDRINUSE:
-            raise BusyError.of("ADDRESS_IN_USE", field, found, "a port that is free") from None
+            raise BusyError.of("ADDRESS_IN_USE", field, actual, "a port that is free") from None
         raise InvalidError.of(
-            "ADDRESS_UNUSABLE", field, found, "an address of this machine and a port one may use"
+            "ADDRESS_UNUSABLE", field, actual, "an address of this machine and a port one may use"
         ) from None
 
 

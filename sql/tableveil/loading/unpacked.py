@@ -118,8 +118,8 @@ def _check_start(start: bytes, encoding: str) -> None:
             raise InvalidError.of("CSV_ENCODING", "file", kind, "a CSV file", hint)
     if (hole := start[:BYTES_WITH_NULS].find(_HOLE)) >= 0:
         line = start.count(b"\n", 0, hole) + 1
-        found = "zero bytes, as a crash leaves them in a file that was being written"
-        raise InvalidError.of("CSV_NUL", f"line {line}", found, "text", "Make the file anew. Nothing was loaded.")
+        actual = "zero bytes, as a crash leaves them in a file that was being written"
+        raise InvalidError.of("CSV_NUL", f"line {line}", actual, "text", "Make the file anew. Nothing was loaded.")
     if encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         return
     for mark, name in BYTE_ORDER_MARKS:
