@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.against_reference import against_reference
 from benchmarks.answers.first_tries import first_tries
 from benchmarks.answers.intervals import intervals
+from benchmarks.answers.metadata import metadata
 from benchmarks.answers.speed import speed as speed_of_answers
 from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fifty,
         ],
         "sql": [reading, analysts, agreement, publishing],
-        "answers": [first_tries, intervals, speed_of_answers],
+        "answers": [first_tries, intervals, speed_of_answers, metadata],
         "scale": [lambda: growth(options.sizes), lambda: lake(options.lake_rows)],
         "microaggregation": [
             against_plain,

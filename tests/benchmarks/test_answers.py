@@ -9,6 +9,7 @@ import pytest
 from benchmarks import discharges
 from benchmarks.answers.first_tries import QUESTIONS, first_tries
 from benchmarks.answers.intervals import intervals
+from benchmarks.answers.metadata import metadata
 from benchmarks.answers.speed import speed
 
 pytestmark = pytest.mark.long
@@ -33,3 +34,7 @@ def test_intervals_hold_the_truth() -> None:
 
 def test_means_are_timed() -> None:
     assert "goal: at most 3.0 x" in str(speed(1_000, 1))
+
+
+def test_finding_tables_is_timed() -> None:
+    assert "goal: at most" in str(metadata(3, 1))

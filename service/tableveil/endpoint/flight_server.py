@@ -32,12 +32,15 @@ from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing, Watched
 from tableveil.endpoint.statement import MOST_CHARACTERS
-from tableveil.endpoint.written_shorthands import tells_of_tables
+from tableveil.endpoint.written_shorthands import views_read
 from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
 LARGEST_PARAMETERS = 2**20
 """Bytes of bound parameters: they travel in handles."""
+
+_MOST_INFORMED = 8
+"""Callers with other tables whose views of tables are remembered; those of 500 releases take some MiB."""
 
 _DAMAGED = (pa.ArrowException, ValueError, TypeError, KeyError, NotImplementedError, OSError)
 """The errors of pyarrow for messages that are not Arrow's, or are of parts that it does not read."""
@@ -143,6 +146,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         self._limits = settings.limits
         self._lenient = settings.lenient
         self._schemas = Schemas()
+        self._informed: dict[object, dict[str, str]] = {}
         super().__init__(**transport)
 
     def get_flight_info(
@@ -296,9 +300,23 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             "files": {table.release: str(self._published.file(table.release)) for table in tables},
             "withdrawn": reader.withdrawn,
             "lenient": self._lenient,
-            "information": _information(tables) if tells_of_tables(statement.query) else {},
+            "information": self._information(statement.query, tables),
             "rows": rows,
         }
+
+    def _information(self, query: str, tables: list[PublishedTable]) -> dict[str, str]:
+        """The views of tables that a statement may read; those of the last callers' tables are remembered."""
+        wanted = views_read(query)
+        if not wanted:
+            return {}
+        key = tuple((table.release, table.schema, table.name) for table in tables)
+        known = self._informed.get(key)
+        if known is None:
+            known = {name: encoded(view) for name, view in information(tables).items()}
+            while len(self._informed) >= _MOST_INFORMED:
+                self._informed.pop(next(iter(self._informed)), None)
+            self._informed[key] = known
+        return {name: view for name, view in known.items() if name in wanted}
 
     def _rows(
         self, asked: _Asked, reader: pa.RecordBatchReader, call: Call, opened: ExitStack
@@ -318,10 +336,6 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             except (pa.ArrowInvalid, OSError):
                 raise asked.ended() from None
             asked.answer()
-
-
-def _information(tables: list[PublishedTable]) -> dict[str, str]:
-    return {name: encoded(view) for name, view in information(tables).items()}
 
 
 def _command(data: bytes | None) -> Message | None:
