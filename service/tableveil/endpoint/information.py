@@ -76,7 +76,6 @@ def create_views(connection: duckdb.DuckDBPyConnection, views: Mapping[str, pa.T
     place = ".".join(INFORMED)
     connection.execute(f"CREATE SCHEMA {place}")
     for name, view in views.items():
-        # Those that the statement does not name are left out.
         connection.register("made", view)
         connection.execute(f"CREATE TABLE {place}.{name} AS FROM made")
         connection.unregister("made")
