@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/audit_service.proto\x12\x0ctableveil.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"\x9c\x01\n\x17ListAuditEntriesRequest\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\"\x85\x01\n\x18ListAuditEntriesResponse\x12)\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x18.tableveil.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12%\n\x04head\x18\x03 \x01(\x0b\x32\x17.tableveil.v1.AuditHead\")\n\tAuditHead\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0c\n\x04hash\x18\x02 \x01(\t\"\xe9\x02\n\nAuditEntry\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x05\x65vent\x18\x03 \x01(\x0e\x32\x18.tableveil.v1.AuditEvent\x12\x11\n\tprincipal\x18\x04 \x01(\t\x12\x18\n\x10\x61uthenticated_by\x18\x05 \x01(\t\x12\x0c\n\x04peer\x18\x06 \x01(\t\x12\x0e\n\x06method\x18\x07 \x01(\t\x12\x11\n\tresources\x18\x08 \x03(\t\x12\x10\n\x08\x64\x65\x63ision\x18\t \x01(\t\x12\x0c\n\x04\x63ode\x18\n \x01(\t\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x0b\n\x03job\x18\x0c \x01(\t\x12\x13\n\x0b\x63orrelation\x18\r \x01(\t\x12+\n\x08\x64uration\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63ount\x18\x0f \x01(\x03\x12\x0c\n\x04note\x18\x10 \x01(\t*\x9d\x02\n\nAuditEvent\x12\x1b\n\x17\x41UDIT_EVENT_UNSPECIFIED\x10\x00\x12\x14\n\x10\x41UDIT_EVENT_CALL\x10\x01\x12\x15\n\x11\x41UDIT_EVENT_BEGIN\x10\x02\x12\x13\n\x0f\x41UDIT_EVENT_END\x10\x03\x12\x18\n\x14\x41UDIT_EVENT_REFUSALS\x10\x04\x12\x17\n\x13\x41UDIT_EVENT_OFFLINE\x10\x05\x12\x17\n\x13\x41UDIT_EVENT_STARTED\x10\x06\x12\x17\n\x13\x41UDIT_EVENT_STOPPED\x10\x07\x12\x18\n\x14\x41UDIT_EVENT_REPAIRED\x10\x08\x12\x1a\n\x16\x41UDIT_EVENT_UNRECORDED\x10\t\x12\x15\n\x11\x41UDIT_EVENT_MATCH\x10\n2|\n\x0c\x41uditService\x12l\n\x10ListAuditEntries\x12%.tableveil.v1.ListAuditEntriesRequest\x1a&.tableveil.v1.ListAuditEntriesResponse\"\t\xda\xdd\x18\x05\n\x01\x06\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/audit_service.proto\x12\x0ctableveil.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"1\n\x12VerifyAuditRequest\x12\x0c\n\x04head\x18\x01 \x01(\t\x12\r\n\x05\x61\x66ter\x18\x02 \x01(\t\"D\n\x13VerifyAuditResponse\x12\x0f\n\x07\x65ntries\x18\x01 \x01(\x03\x12\x0c\n\x04head\x18\x02 \x01(\t\x12\x0e\n\x06\x66\x61ults\x18\x03 \x03(\t\"\x9c\x01\n\x17ListAuditEntriesRequest\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\"\x85\x01\n\x18ListAuditEntriesResponse\x12)\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x18.tableveil.v1.AuditEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12%\n\x04head\x18\x03 \x01(\x0b\x32\x17.tableveil.v1.AuditHead\")\n\tAuditHead\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0c\n\x04hash\x18\x02 \x01(\t\"\xe9\x02\n\nAuditEntry\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x05\x65vent\x18\x03 \x01(\x0e\x32\x18.tableveil.v1.AuditEvent\x12\x11\n\tprincipal\x18\x04 \x01(\t\x12\x18\n\x10\x61uthenticated_by\x18\x05 \x01(\t\x12\x0c\n\x04peer\x18\x06 \x01(\t\x12\x0e\n\x06method\x18\x07 \x01(\t\x12\x11\n\tresources\x18\x08 \x03(\t\x12\x10\n\x08\x64\x65\x63ision\x18\t \x01(\t\x12\x0c\n\x04\x63ode\x18\n \x01(\t\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x0b\n\x03job\x18\x0c \x01(\t\x12\x13\n\x0b\x63orrelation\x18\r \x01(\t\x12+\n\x08\x64uration\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63ount\x18\x0f \x01(\x03\x12\x0c\n\x04note\x18\x10 \x01(\t*\x9d\x02\n\nAuditEvent\x12\x1b\n\x17\x41UDIT_EVENT_UNSPECIFIED\x10\x00\x12\x14\n\x10\x41UDIT_EVENT_CALL\x10\x01\x12\x15\n\x11\x41UDIT_EVENT_BEGIN\x10\x02\x12\x13\n\x0f\x41UDIT_EVENT_END\x10\x03\x12\x18\n\x14\x41UDIT_EVENT_REFUSALS\x10\x04\x12\x17\n\x13\x41UDIT_EVENT_OFFLINE\x10\x05\x12\x17\n\x13\x41UDIT_EVENT_STARTED\x10\x06\x12\x17\n\x13\x41UDIT_EVENT_STOPPED\x10\x07\x12\x18\n\x14\x41UDIT_EVENT_REPAIRED\x10\x08\x12\x1a\n\x16\x41UDIT_EVENT_UNRECORDED\x10\t\x12\x15\n\x11\x41UDIT_EVENT_MATCH\x10\n2\xdb\x01\n\x0c\x41uditService\x12l\n\x10ListAuditEntries\x12%.tableveil.v1.ListAuditEntriesRequest\x1a&.tableveil.v1.ListAuditEntriesResponse\"\t\xda\xdd\x18\x05\n\x01\x06\x18\x01\x12]\n\x0bVerifyAudit\x12 .tableveil.v1.VerifyAuditRequest\x1a!.tableveil.v1.VerifyAuditResponse\"\t\xda\xdd\x18\x05\n\x01\x06\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,16 +37,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\020org.tableveil.v1P\001Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\252\002\014Tableveil.V1'
   _globals['_AUDITSERVICE'].methods_by_name['ListAuditEntries']._loaded_options = None
   _globals['_AUDITSERVICE'].methods_by_name['ListAuditEntries']._serialized_options = b'\332\335\030\005\n\001\006\030\001'
-  _globals['_AUDITEVENT']._serialized_start=845
-  _globals['_AUDITEVENT']._serialized_end=1130
-  _globals['_LISTAUDITENTRIESREQUEST']._serialized_start=143
-  _globals['_LISTAUDITENTRIESREQUEST']._serialized_end=299
-  _globals['_LISTAUDITENTRIESRESPONSE']._serialized_start=302
-  _globals['_LISTAUDITENTRIESRESPONSE']._serialized_end=435
-  _globals['_AUDITHEAD']._serialized_start=437
-  _globals['_AUDITHEAD']._serialized_end=478
-  _globals['_AUDITENTRY']._serialized_start=481
-  _globals['_AUDITENTRY']._serialized_end=842
-  _globals['_AUDITSERVICE']._serialized_start=1132
-  _globals['_AUDITSERVICE']._serialized_end=1256
+  _globals['_AUDITSERVICE'].methods_by_name['VerifyAudit']._loaded_options = None
+  _globals['_AUDITSERVICE'].methods_by_name['VerifyAudit']._serialized_options = b'\332\335\030\005\n\001\006\030\001'
+  _globals['_AUDITEVENT']._serialized_start=966
+  _globals['_AUDITEVENT']._serialized_end=1251
+  _globals['_VERIFYAUDITREQUEST']._serialized_start=142
+  _globals['_VERIFYAUDITREQUEST']._serialized_end=191
+  _globals['_VERIFYAUDITRESPONSE']._serialized_start=193
+  _globals['_VERIFYAUDITRESPONSE']._serialized_end=261
+  _globals['_LISTAUDITENTRIESREQUEST']._serialized_start=264
+  _globals['_LISTAUDITENTRIESREQUEST']._serialized_end=420
+  _globals['_LISTAUDITENTRIESRESPONSE']._serialized_start=423
+  _globals['_LISTAUDITENTRIESRESPONSE']._serialized_end=556
+  _globals['_AUDITHEAD']._serialized_start=558
+  _globals['_AUDITHEAD']._serialized_end=599
+  _globals['_AUDITENTRY']._serialized_start=602
+  _globals['_AUDITENTRY']._serialized_end=963
+  _globals['_AUDITSERVICE']._serialized_start=1254
+  _globals['_AUDITSERVICE']._serialized_end=1473
 # @@protoc_insertion_point(module_scope)

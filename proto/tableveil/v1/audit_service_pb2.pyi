@@ -69,6 +69,59 @@ AUDIT_EVENT_MATCH: AuditEvent.ValueType  # 10
 Global___AuditEvent: _TypeAlias = AuditEvent  # noqa: Y015
 
 @_typing.final
+class VerifyAuditRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEAD_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """The hash of an entry that was kept elsewhere. Without it, a cut at the end does not show."""
+    after: _builtins.str
+    """The hash after which the file begins, if the files before it are not there any more. Default: its first entry."""
+    def __init__(
+        self,
+        *,
+        head: _builtins.str = ...,
+        after: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "head", b"head"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAuditRequest: _TypeAlias = VerifyAuditRequest  # noqa: Y015
+
+@_typing.final
+class VerifyAuditResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    FAULTS_FIELD_NUMBER: _builtins.int
+    entries: _builtins.int
+    head: _builtins.str
+    """The hash of the last entry."""
+    @_builtins.property
+    def faults(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Where the chain is broken: at most 20 sentences, without values. Empty: it is whole."""
+
+    def __init__(
+        self,
+        *,
+        entries: _builtins.int = ...,
+        head: _builtins.str = ...,
+        faults: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entries", b"entries", "faults", b"faults", "head", b"head"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAuditResponse: _TypeAlias = VerifyAuditResponse  # noqa: Y015
+
+@_typing.final
 class ListAuditEntriesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

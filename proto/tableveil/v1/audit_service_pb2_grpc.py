@@ -39,6 +39,11 @@ class AuditServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesResponse.FromString,
                 _registered_method=True)
+        self.VerifyAudit = channel.unary_unary(
+                '/tableveil.v1.AuditService/VerifyAudit',
+                request_serializer=tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditResponse.FromString,
+                _registered_method=True)
 
 
 class AuditServiceServicer(object):
@@ -52,6 +57,14 @@ class AuditServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def VerifyAudit(self, request, context):
+        """Reads the whole file on the server, and finds entries that were changed, added or removed. A server that was taken over
+        may answer anything: then only the file, and a hash that was kept elsewhere, prove something.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AuditServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -59,6 +72,11 @@ def add_AuditServiceServicer_to_server(servicer, server):
                     servicer.ListAuditEntries,
                     request_deserializer=tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesResponse.SerializeToString,
+            ),
+            'VerifyAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyAudit,
+                    request_deserializer=tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -88,6 +106,33 @@ class AuditService(object):
             '/tableveil.v1.AuditService/ListAuditEntries',
             tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesRequest.SerializeToString,
             tableveil_dot_v1_dot_audit__service__pb2.ListAuditEntriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AuditService/VerifyAudit',
+            tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditRequest.SerializeToString,
+            tableveil_dot_v1_dot_audit__service__pb2.VerifyAuditResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -18,6 +18,10 @@ class AuditServiceStub:
     """Entries of the audit, newest first, from the database's copy of its file: the newest million. They have no values of
     tables.
     """
+    VerifyAudit: _grpc.UnaryUnaryMultiCallable[_audit_service_pb2.VerifyAuditRequest, _audit_service_pb2.VerifyAuditResponse]
+    """Reads the whole file on the server, and finds entries that were changed, added or removed. A server that was taken over
+    may answer anything: then only the file, and a hash that was kept elsewhere, prove something.
+    """
 
 class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -28,6 +32,16 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _audit_service_pb2.ListAuditEntriesResponse:
         """Entries of the audit, newest first, from the database's copy of its file: the newest million. They have no values of
         tables.
+        """
+
+    @_abc_1.abstractmethod
+    def VerifyAudit(
+        self,
+        request: _audit_service_pb2.VerifyAuditRequest,
+        context: _grpc.ServicerContext,
+    ) -> _audit_service_pb2.VerifyAuditResponse:
+        """Reads the whole file on the server, and finds entries that were changed, added or removed. A server that was taken over
+        may answer anything: then only the file, and a hash that was kept elsewhere, prove something.
         """
 
 def add_AuditServiceServicer_to_server(servicer: AuditServiceServicer, server: _grpc.Server) -> None: ...

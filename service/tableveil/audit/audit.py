@@ -10,6 +10,7 @@ from tableveil.audit.copies import Copies
 from tableveil.audit.entry import Head
 from tableveil.audit.recorder import Recorder
 from tableveil.audit.syslog import Syslog
+from tableveil.audit.verify import Verified, verify
 from tableveil.backend import Database
 from tableveil.errors import TableveilError
 from tableveil.operate import LEAST_FREE_BYTES, Finding, Level, free_bytes
@@ -55,6 +56,10 @@ class Audit(Recorder):
     def lag(self) -> int:
         """Entries that the database does not have yet."""
         return self._copies.lag
+
+    def verified(self, head: str, after: str) -> Verified:
+        """The result of verifying the file as it is now; see `verify`."""
+        return verify([self._file.path], head, after or None)
 
     def page(self, wanted: AuditFilter, before: int | None, size: int) -> list[AuditEntry]:
         """The next `size` wanted entries with numbers below `before`, newest first."""

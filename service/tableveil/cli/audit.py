@@ -7,15 +7,18 @@ from collections import deque
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
-from tableveil.cli.output import Output
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.v1 import audit_service_pb2 as v1
+
+if TYPE_CHECKING:
+    from tableveil.audit.verify import Verified
 
 
 @click.group()
@@ -24,32 +27,39 @@ def audit() -> None:
 
 
 @audit.command("verify")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--head", default="", metavar="HASH", help="The hash of an entry that you kept: it must be there.")
 @click.option("--after", metavar="HASH", help="Where FILES begin, if the files before them are not kept any more.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout.")
-def verify_files(files: tuple[Path, ...], head: str, after: str | None, as_json: bool) -> None:
+@verb
+def verify_files(session: Session, files: tuple[Path, ...], head: str, after: str | None) -> None:
     """Check that no entry of FILES was changed, added or removed; several files in the order of their entries.
 
-    Ends with 1 if one was. A server may go on writing meanwhile. Entries that were cut off at the end, and a chain that
-    was computed anew, show only with --head.
+    Without FILES the server checks its own, which proves nothing against those who run it. Ends with 1 if an entry was
+    changed. A server may go on writing meanwhile. Entries that were cut off at the end, and a chain that was computed
+    anew, show only with --head.
     """
+    output, result = session.output, _verified(session, files, head, after)
+    if output.as_json:
+        output.json({"entries": result.entries, "head": result.head, "faults": list(result.faults)})
+    else:
+        for fault in result.faults:
+            output.show(wording.printable(fault))
+        output.show(f"{wording.count(result.entries)} entries; the last has the hash {result.head}.")
+        if not head:
+            output.tell("Keep that hash elsewhere: with --head it proves later that nothing was cut off until now.")
+    if result.faults:
+        sys.exit(ExitCode.FAILED)
+
+
+def _verified(
+    session: Session, files: tuple[Path, ...], head: str, after: str | None
+) -> v1.VerifyAuditResponse | Verified:
+    if not files:
+        return session.client.verify_audit(head, after or "")
     # DuckDB takes longer to load than most commands take.
     from tableveil.audit import verify
 
-    output = Output(as_json)
-    with output.reporting():
-        result = verify(files, head, after)
-        if as_json:
-            output.json({"entries": result.entries, "head": result.head, "faults": list(result.faults)})
-        else:
-            for fault in result.faults:
-                output.show(wording.printable(fault))
-            output.show(f"{wording.count(result.entries)} entries; the last has the hash {result.head}.")
-            if not head:
-                output.tell("Keep that hash elsewhere: with --head it proves later that nothing was cut off until now.")
-    if result.faults:
-        sys.exit(ExitCode.FAILED)
+    return verify(files, head, after)
 
 
 @audit.command()

@@ -75,6 +75,7 @@ _POST: dict[str, View] = {
     "/tables/upload": uploads.receive,
     "/worksheets": worksheets.begin,
     "/uploads/{number:int}": uploads.load,
+    "/server/audit/verify": server.verify,
     "/worksheets/{number:int}": worksheets.decided,
     "/worksheets/{number:int}/policy": worksheets.written,
     "/worksheets/{number:int}/choose": worksheets.choose,

@@ -9,6 +9,7 @@ import grpc
 from tableveil.audit import Audit
 from tableveil.convert.audit import audit_entry_to_proto, audit_filter_from_proto, audit_head_to_proto
 from tableveil.server.paging import page_of_numbered
+from tableveil.server.slots import Slots
 from tableveil.v1 import audit_service_pb2 as v1
 from tableveil.v1 import audit_service_pb2_grpc
 
@@ -16,8 +17,10 @@ from tableveil.v1 import audit_service_pb2_grpc
 class AuditService(audit_service_pb2_grpc.AuditServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: Audit, checks: Slots) -> None:
+        """`checks` bounds how many calls read files at once."""
         self._audit = audit
+        self._checks = checks
 
     def ListAuditEntries(  # noqa: N802
         self, request: v1.ListAuditEntriesRequest, context: grpc.ServicerContext
@@ -28,3 +31,11 @@ class AuditService(audit_service_pb2_grpc.AuditServiceServicer):
         return v1.ListAuditEntriesResponse(
             entries=entries, next_page_token=token, head=audit_head_to_proto(self._audit.head)
         )
+
+    def VerifyAudit(  # noqa: N802
+        self, request: v1.VerifyAuditRequest, context: grpc.ServicerContext
+    ) -> v1.VerifyAuditResponse:
+        """The result of reading the whole file."""
+        with self._checks.taken():
+            result = self._audit.verified(request.head, request.after)
+        return v1.VerifyAuditResponse(entries=result.entries, head=result.head, faults=result.faults)

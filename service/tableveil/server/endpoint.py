@@ -175,7 +175,7 @@ class Endpoint:
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(
             DraftService(stores.drafts, stores.privacies, checks), server
         )
-        audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit), server)
+        audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit, checks), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
             TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server

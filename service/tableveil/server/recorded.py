@@ -20,7 +20,7 @@ from tableveil.v1.access_service_pb2 import GrantRule, PrivacyBudget, SchemaRule
 from tableveil.v1.job_service_pb2 import Job
 from tableveil.v1.policy_pb2 import Attribute, Policy, TableReference
 
-_READING = ("Check", "Compare", "Describe", "Draft", "Execute", "Get", "List", "Preview", "Read")
+_READING = ("Check", "Compare", "Describe", "Draft", "Execute", "Get", "List", "Preview", "Read", "Verify")
 """The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins.
 
 To execute a statement changes nothing by itself: what it stands for are calls of their own.

@@ -68,6 +68,10 @@ def test_lists_show_what_the_visitor_may_see(browser: Browser) -> None:
     assert "dryRuns/1" in browser("bob").get("/jobs?state=succeeded").text
     assert "None." in browser("bob").get("/jobs?state=running").text
     assert browser("ann").get("/server/audit").status_code == 403
+    admin = browser("admin")
+    form = {"csrf": csrf(admin.get("/server/audit").text), "head": ""}
+    assert "It is whole" in admin.post("/server/audit/verify", data=form).text
+    assert "no entry has the hash" in admin.post("/server/audit/verify", data=form | {"head": "0" * 63 + "1"}).text
     assert "ListAuditEntries" in browser("admin").get("/server/audit").text + browser("admin").get("/server/audit").text
 
 

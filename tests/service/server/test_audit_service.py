@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import grpc
 
 from tableveil.audit import Head
+from tableveil.audit.verify import Verified
 from tableveil.convert.audit import audit_entry_to_proto
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
 from tableveil.v1 import audit_service_pb2 as v1
@@ -34,6 +35,13 @@ def test_a_page_of_entries(channel: grpc.Channel, audit: Mock) -> None:
     assert not stub.ListAuditEntries(asked).next_page_token
     wanted = AuditFilter("anna", "M", "OK", AT)
     assert [call.args for call in audit.page.call_args_list] == [(wanted, None, 2), (wanted, 9, 2)]
+
+
+def test_the_file_is_verified(channel: grpc.Channel, audit: Mock) -> None:
+    audit.verified.return_value = Verified(3, "ab", ("entry 2 was changed",))
+    answer = AuditServiceStub(channel).VerifyAudit(v1.VerifyAuditRequest(head="cd", after="ef"))
+    assert answer == v1.VerifyAuditResponse(entries=3, head="ab", faults=["entry 2 was changed"])
+    audit.verified.assert_called_once_with("cd", "ef")
 
 
 def test_each_field_has_its_place() -> None:

@@ -33,3 +33,7 @@ class AuditVerbs(Connection):
             request.since.FromDatetime(since)
         for page in self._pages(self._audit.ListAuditEntries, request):
             yield from page.entries
+
+    def verify_audit(self, head: str = "", after: str = "") -> v1.VerifyAuditResponse:
+        """Verifies the server's file of the audit there, against a `head` that was kept elsewhere if it is stated."""
+        return self._ask(self._audit.VerifyAudit, v1.VerifyAuditRequest(head=head, after=after))

@@ -27,3 +27,8 @@ def audit(visit: Visit) -> Response:
     principal = visit.asked("principal")
     entries = visit.first(visit.client.list_audit_entries(principal=principal))
     return visit.page("audit.html", entries=entries, principal=principal)
+
+
+def verify(visit: Visit) -> Response:
+    """Verifies the chain of the audit's file, against a hash that was kept elsewhere."""
+    return visit.page("verified.html", result=visit.client.verify_audit(visit.text("head")))
