@@ -97,8 +97,8 @@ def _check_classes(
             blank = [*quasi_identifiers, *written.added]
         others = [f"{quoted(name)} IS NOT NULL" for name in blank]
         total, leaking = session.row(
-            f"SELECT count(*), coalesce(sum(CAST(coalesce({quoted(marker)} AND ({' OR '.join(others)}), "
-            f"{quoted(marker)} IS NULL) AS INTEGER)), 0) FROM {rows}"
+            f"SELECT count(*), count(CASE WHEN {quoted(marker)} IS NULL OR ({quoted(marker)} AND "
+            f"({' OR '.join(others)})) THEN 1 END) FROM {rows}"
         )
         if total != released + suppressed:
             problems.append(f"{total} rows were written for {released} released and {suppressed} suppressed records")
