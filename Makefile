@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
 	campaign pages protos house clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
@@ -119,6 +119,12 @@ bench-everyday: $(VENV)/.dev
 # Everyday jobs take as many statements as benchmarks/everyday/statements.json says.
 statements: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.everyday.statements
+
+# A steward's commands from a messy file to a release, and ten kinds of files: new ones by each SEED.
+SEED ?=
+TIMES ?= 3
+journeys: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.journeys --times $(TIMES) $(if $(SEED),--seed $(SEED))
 
 # Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
 SECONDS ?= 3600

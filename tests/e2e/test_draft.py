@@ -10,7 +10,10 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.demo.discharges import create_discharges
+from tableveil.errors import InvalidError
 from tableveil.v1 import draft_service_pb2, policy_pb2
+from tableveil.v1.risk_service_pb2 import RiskRequest, SubmitRiskAnalysisRequest
+from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess
 
@@ -77,3 +80,38 @@ def test_risk_first(server: ServerProcess) -> None:
     guessed = tableveil("risk", "discharges", server=server.address)
     assert re.search(r"^guessed columns +.*\bage\b.*\bsex\b.*\bzip_code\b", guessed.stdout, re.MULTILINE)
     assert "are guessed by names and types" in guessed.stdout
+
+
+def test_a_policy_of_last_year_is_widened(server: ServerProcess) -> None:
+    """The file of the next year fails, until its days are covered."""
+    policy = samples.message(
+        {
+            "source": {"table": "discharges"},
+            "person_column": "patient_id",
+            "default_role": "IDENTIFYING",
+            "attributes": [
+                samples.attribute(
+                    "age",
+                    "QUASI_IDENTIFIER",
+                    hierarchy={"intervals": {"minimum": "20", "maximum": "59", "widths": ["20"]}},
+                )
+            ],
+            "privacy_models": [{"k_anonymity": {"k": 5}}],
+            "suppression_limit": "0.1",
+            "repeat_reason": "a test",
+            "release": {"name": "widened"},
+        }
+    )
+    with Client(server.address) as client:
+        job = client.submit(policy)
+        with pytest.raises(InvalidError, match="age"):
+            client.wait(job.name)
+        again = client.wait(client.resubmit_job(job.name, widen=True).name)
+        rule = client.get_release(again.result).policy.attributes[0].hierarchy.intervals
+        assert (int(rule.minimum), int(rule.maximum) >= 79, rule.loss_range.maximum) == (0, True, "59")
+        assert list(client.widen_policy(policy).columns) == ["age"]
+        assert list(client.widen_policy(client.get_release(again.result).policy).columns) == []
+        analysis = client.submit_analysis(SubmitRiskAnalysisRequest(risk=RiskRequest(table=policy.source)))
+        client.wait(analysis.name)
+        with pytest.raises(InvalidError, match="without a policy"):
+            client.resubmit_job(analysis.name, widen=True)

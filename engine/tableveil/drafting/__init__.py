@@ -15,6 +15,7 @@ from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
 from tableveil.drafting.roles import guess_role, guessed_quasi_identifiers, identifies_by_name
 from tableveil.drafting.thresholds import ProposedK, propose_k
+from tableveil.drafting.widening import widened
 
 __all__ = [
     "ColumnDraft",
@@ -40,4 +41,5 @@ __all__ = [
     "propose_hierarchy",
     "propose_k",
     "unique",
+    "widened",
 ]

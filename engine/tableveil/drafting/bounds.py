@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
@@ -52,15 +53,42 @@ def number_of(text: str | None) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def years_around(minimum: str | None, maximum: str | None) -> tuple[str, str] | None:
-    """The first day of the first day's year and the last day of the last day's year; None beyond years 1 to 9999.
+def within(
+    least: Decimal, greatest: Decimal, low: Decimal | None, high: Decimal | None, spans: int
+) -> tuple[Decimal, Decimal]:
+    """The range without the ends that are further from the outer hundredths than so many spans between these."""
+    if low is None or high is None:
+        return least, greatest
+    span = high - low
+    return max(least, low - spans * span), min(greatest, high + spans * span)
 
-    Both are dates, or timestamps, as the database writes them.
+
+def months_around(
+    minimum: str | None, maximum: str | None, low: str | None, high: str | None, spans: int
+) -> tuple[str, str] | None:
+    """The first day of the first day's month and the last of the last day's, of a range as in `within`."""
+    days = [Decimal(day.toordinal()) for day in _days(minimum, maximum)]
+    outer = [Decimal(day.toordinal()) for day in _days(low, high)]
+    if len(days) < 2:
+        return None
+    lower, upper = outer if len(outer) == 2 else (None, None)
+    ends = within(days[0], days[1], lower, upper, spans)
+    first, last = (datetime.date.fromordinal(int(day)) for day in ends)
+    end = calendar.monthrange(last.year, last.month)[1]
+    return f"{first.year:04d}-{first.month:02d}-01", f"{last.year:04d}-{last.month:02d}-{end:02d}"
+
+
+def years_around(minimum: str | None, maximum: str | None, *, births: bool) -> tuple[str, str] | None:
+    """The first day of the first day's year and the last of the year after the last day's; None beyond years 1 to 9999.
+
+    Later days come with time; of `births`, earlier ones come with older people. Both are dates, or timestamps, as the
+    database writes them.
     """
     days = list(_days(minimum, maximum))
     if len(days) < 2:
         return None
-    return f"{days[0].year:04d}-01-01", f"{days[1].year:04d}-12-31"
+    first = max(1, days[0].year // 10 * 10) if births else days[0].year
+    return f"{first:04d}-01-01", f"{min(9999, days[1].year + 1):04d}-12-31"
 
 
 def _days(*texts: str | None) -> Iterator[datetime.date]:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, words_of
-from tableveil.drafting.roles import guess_role, tells_all_apart
+from tableveil.drafting.roles import FEWEST_ROWS, guess_role, tells_all_apart
 from tableveil.drafting.telling import telling_level
+from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
+
+_MOST_ALONE = 0.4
+"""So many different texts for each person are more than groups have, such as places: some people share a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,23 @@ class ColumnDraft:
 
 
 def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:
-    """A draft of each column."""
-    return tuple(map(_draft, columns))
+    """A draft of each column; text of which most people have a value of their own identifies, whatever its name."""
+    drafts = tuple(map(_draft, columns))
+    person = person_column(drafts)
+    if person is None or not person.facts.agreeing:
+        return drafts
+    return tuple(_of_each_person(draft, person.facts) if not draft.decided else draft for draft in drafts)
+
+
+def _of_each_person(draft: ColumnDraft, person: ColumnFacts) -> ColumnDraft:
+    facts = draft.facts
+    shared = facts.name in person.agreeing and facts.kind is ValueKind.TEXT and person.distinct >= FEWEST_ROWS
+    if not shared or facts.distinct < _MOST_ALONE * person.distinct:
+        return draft
+    reason = (
+        f"Rows of one {shortened(person.name)} agree in it, and most of these have a text of their own, as by a name."
+    )
+    return replace(as_role(draft, Role.IDENTIFYING), reason=reason)
 
 
 def _draft(facts: ColumnFacts) -> ColumnDraft:

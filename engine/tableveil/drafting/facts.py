@@ -23,6 +23,8 @@ class ColumnFacts:
         longest: Length of the longest.
         minimum: The least value of numbers, dates and timestamps as text; None for other kinds, or without a value.
         maximum: The greatest.
+        low: The value that about a hundredth of them does not exceed, as text, if it was looked for.
+        high: The value that about a hundredth of them exceeds.
         digits: Whether all values are text of the digits 0 to 9.
         date_format: The format of all values if they are dates written as text, for `strptime`; else empty.
         agreeing: The columns in which rows with equal values agree as rows of one person do: then the column numbers
@@ -41,6 +43,8 @@ class ColumnFacts:
     longest: int | None = None
     minimum: str | None = None
     maximum: str | None = None
+    low: str | None = None
+    high: str | None = None
     digits: bool = False
     date_format: str = ""
     agreeing: tuple[str, ...] = ()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from tableveil.drafting.bounds import number_of, outwards, plain, round_width, widths, years_around
+from tableveil.drafting.bounds import (
+    months_around,
+    number_of,
+    outwards,
+    plain,
+    round_width,
+    widths,
+    within,
+    years_around,
+)
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.hierarchy import (
@@ -13,6 +22,7 @@ from tableveil.hierarchy import (
     DateUnit,
     HierarchyDefinition,
     Intervals,
+    LossRange,
     Redaction,
     RuleHierarchy,
     SuppressionOnly,
@@ -76,10 +86,9 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
         return _stopgap("Its range is not finite.")
     if meaning is Meaning.AGE and least >= 0 and greatest <= 150:
         # Top coding covers values above the range, too.
-        coding = plain(OLDEST_ALONE) if greatest >= OLDEST_ALONE else ""
-        top = "120" if coding else plain(outwards(least, greatest + 1, Decimal(5))[1] - 1)
-        old = " Ages from 90 on form one group." if coding else ""
-        return Proposal(Intervals("0", top, _AGE_WIDTHS, "", coding), f"Ages by 5, 10, 20 and 40 years.{old}")
+        ages = Intervals("0", "120", _AGE_WIDTHS, "", plain(OLDEST_ALONE))
+        told = f"Ages by 5, 10, 20 and 40 years. Ages from 90 on form one group.{_OVER_SPAN}"
+        return Proposal(replace(ages, loss_range=_loss_range(facts, Decimal(5), ages)), told)
     if facts.distinct <= FEW_VALUES:
         return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     if meaning is Meaning.POSTAL_CODE and facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0:
@@ -92,25 +101,50 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     if facts.kind is ValueKind.INTEGER:
         finest = max(finest, Decimal(2))
     # Intervals of whole numbers end with the last one in them.
-    below, above = outwards(least, greatest + (facts.kind is ValueKind.INTEGER), finest)
-    laid_out = tuple(map(plain, widths(finest, above - below)))
+    room, whole = (greatest - least) / 10, facts.kind is ValueKind.INTEGER
+    inner = outwards(least, greatest + whole, finest)
+    laid_out = tuple(map(plain, widths(finest, inner[1] - inner[0])))
+    lower = least - room if least < 0 else max(Decimal(0), least - room)
+    below, above = outwards(lower, greatest + room + whole, finest)
+    rule = Intervals(plain(below), plain(above - 1 if whole else above), laid_out)
     return Proposal(
-        Intervals(plain(below), plain(above - 1 if facts.kind is ValueKind.INTEGER else above), laid_out),
-        f"{_values(facts)} in a range that is rounded outwards; widths are doubled from level to level.",
+        replace(rule, loss_range=_loss_range(facts, finest, rule)),
+        f"{_values(facts)} in a range with room for others; widths are doubled from level to level.{_OVER_SPAN}",
     )
 
 
+_OVER_SPAN = " Loss is measured over the values that occur, without single ones far outside."
+_FAR_NUMBERS, _FAR_DATES = 3, 1
+"""So many spans between the outer hundredths beyond these, a value is far outside."""
+
+
+def _loss_range(facts: ColumnFacts, width: Decimal, rule: Intervals) -> LossRange | None:
+    """The numbers that occur, but for some far outside, rounded outwards to multiples of a width."""
+    least, greatest, low, high = map(number_of, (facts.minimum, facts.maximum, facts.low, facts.high))
+    if least is None or greatest is None:
+        return None
+    whole = facts.kind is ValueKind.INTEGER
+    first, last = within(least, greatest, low, high, _FAR_NUMBERS)
+    below, above = outwards(first, last + whole, width)
+    below, above = max(below, Decimal(rule.minimum)), min(above - whole, Decimal(rule.maximum))
+    return LossRange(plain(below), plain(above)) if below < above else None
+
+
 def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
-    years = years_around(facts.minimum, facts.maximum)
+    years = years_around(facts.minimum, facts.maximum, births=meaning is Meaning.BIRTH)
     if years is None:
         return _stopgap("Its range is not one of days in the years 1 to 9999.")
     first, last = years
     units = [DateUnit.MONTH, DateUnit.YEAR] if meaning is Meaning.BIRTH else [*_MONTHS, DateUnit.YEAR]
     if facts.kind is ValueKind.TIMESTAMP:
         units.insert(0, DateUnit.DAY)
-    if int(last[:4]) - int(first[:4]) >= _LONG_AGO:
+    if int(last[:4]) - int(first[:4]) > _LONG_AGO:
         units.append(DateUnit.DECADE)
-    return Proposal(Dates(first, last, tuple(units)), "Calendar periods, in whole years around the days that occur.")
+    months = months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
+    return Proposal(
+        Dates(first, last, tuple(units), LossRange(*months) if months else None),
+        f"Calendar periods, in whole years around the days that occur, and a year more.{_OVER_SPAN}",
+    )
 
 
 _MONTHS = (DateUnit.MONTH, DateUnit.QUARTER)

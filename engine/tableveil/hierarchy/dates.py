@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import Dates, DateUnit
-from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import Notation, day_of
 
 # Days are counted from the first of year 1, which is a Monday: so day // 7 is the ISO week.
@@ -37,6 +39,9 @@ def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
     ]
     if days["minimum"] is not None and days["maximum"] is not None and days["minimum"] >= days["maximum"]:
         faults.append(Fault(f"{field}.maximum", rule.maximum, f"a date after the minimum, {rule.minimum}"))
+    faults += loss_range_faults(
+        rule, field, Notation.DATE, {name: day for name, day in days.items() if day is not None}
+    )
     return faults + _unit_faults(rule, field, kind)
 
 
@@ -81,7 +86,20 @@ def label(rule: Dates, kind: ValueKind, values: Sequence[object], texts: Sequenc
             ends = np.minimum(_first_day(periods + 1, unit), last + 1)
             yield labels[period], (ends - starts)[period].astype(np.float64)
 
-    return LabelledValues.of(covered, levels(), float(last - first + 1))
+    labelled = LabelledValues.of(covered, levels(), float(last - first + 1))
+    if rule.loss_range is None:
+        return labelled
+    low, high = (_ordinal(bound) - _FIRST_ORDINAL for bound in (rule.loss_range.minimum, rule.loss_range.maximum))
+    counted = tuple(
+        np.clip(
+            np.minimum(_first_day(_period(days, unit) + 1, unit), high + 1)
+            - np.maximum(_first_day(_period(days, unit), unit), low),
+            0,
+            None,
+        ).astype(np.float64)
+        for unit in rule.units
+    )
+    return replace(labelled, loss=CountedLeaves(counted, float(high - low + 1), (days < low) | (days > high)))
 
 
 def _ordinal(bound: str) -> int:

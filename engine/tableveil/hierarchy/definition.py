@@ -32,6 +32,14 @@ class TableLevels:
 
 
 @dataclass(frozen=True, slots=True)
+class LossRange:
+    """The part of a declared range whose values loss counts, with bounds as the policy wrote them."""
+
+    minimum: str
+    maximum: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intervals:
     """Intervals over a declared range; all bounds and widths are kept as the policy wrote them.
 
@@ -45,6 +53,7 @@ class Intervals:
     bottom_coding: str = ""
     top_coding: str = ""
     boundaries: tuple[tuple[str, ...], ...] = ()
+    loss_range: LossRange | None = None
 
     def __str__(self) -> str:
         coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
@@ -73,6 +82,7 @@ class Dates:
     minimum: str
     maximum: str
     units: tuple[DateUnit, ...]
+    loss_range: LossRange | None = None
 
     def __str__(self) -> str:
         return f"{', '.join(unit.lower() for unit in self.units)} in {self.minimum} to {self.maximum}"

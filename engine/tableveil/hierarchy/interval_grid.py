@@ -96,6 +96,7 @@ class Grid:
         width_notation = WIDTHS.get(notation, notation)
         every = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding, *rule.widths)
         every += tuple(bound for level in rule.boundaries for bound in level)
+        every += (rule.loss_range.minimum, rule.loss_range.maximum) if rule.loss_range else ()
         places = max(len(text.partition(".")[2]) for text in every)
         # A timestamp's text is read as seconds.
         units_per_read = MICROSECONDS if notation is Notation.TIMESTAMP else 10**places
@@ -169,13 +170,30 @@ class Grid:
             starts[offsets >= self.top] = self.top
         return starts
 
+    def span(self, start: int, cuts: Cuts) -> tuple[int, int]:
+        """The part of the range that the interval covers that starts there; its end is not part of it."""
+        if start < self.bottom:
+            return 0, self.bottom
+        if self.top is not None and start >= self.top:
+            return self.top, self.size
+        return start, min(cuts.end(start), self.size if self.top is None else self.top)
+
+    def part(self, minimum: str, maximum: str) -> tuple[int, int]:
+        """The offsets of a part of the range, by its bounds; its end is not part of it."""
+        notation = NOTATIONS[self.kind]
+        low, high = notation.read(minimum), notation.read(maximum)
+        assert low is not None, "it was checked"
+        assert high is not None, "it was checked"
+        per_read = MICROSECONDS if notation is Notation.TIMESTAMP else self.units_per_one
+        return int(low * per_read) - self.minimum, int(high * per_read) - self.minimum + (notation not in MEASURED)
+
     def interval(self, start: int, cuts: Cuts) -> tuple[str, float]:
         """The label and the leaves of the interval that starts there."""
+        start, end = self.span(start, cuts)
         if start < self.bottom:
-            return f"< {self.text(self.bottom)}", self.measure(0, self.bottom)
+            return f"< {self.text(self.bottom)}", self.measure(start, end)
         if self.top is not None and start >= self.top:
-            return f">= {self.text(self.top)}", self.measure(self.top, self.size)
-        end = min(cuts.end(start), self.size if self.top is None else self.top)
+            return f">= {self.text(self.top)}", self.measure(start, end)
         if not self.continuous:
             text = f"[{self.text(start)}, {self.text(end - 1)}]"
         elif end == self.size and self.top is None:

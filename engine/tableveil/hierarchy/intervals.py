@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import Intervals
 from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, Grid, Offsets
-from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
 
 _ABOVE = (operator.gt, "a bound above")
@@ -53,6 +55,7 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
     for name, (holds, wording), other in _ORDER:
         if name in numbers and other in numbers and not holds(numbers[name], numbers[other]):
             faults.append(Fault(f"{field}.{name}", shortened(bounds[name]), f"{wording} the {other}, {bounds[other]}"))
+    faults += loss_range_faults(rule, field, notation or Notation.NUMBER, numbers)
     if rule.widths and rule.boundaries:
         found = f"{len(rule.boundaries)} levels of boundaries beside widths"
         return [*faults, Fault(f"{field}.boundaries", found, "either widths or boundaries")]
@@ -161,7 +164,28 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
             leaves[kept] = 0 if grid.continuous else 1
             yield labels, leaves
 
-    return LabelledValues.of(covered, levels(), grid.measure(0, grid.size), continuous=grid.continuous)
+    labelled = LabelledValues.of(covered, levels(), grid.measure(0, grid.size), continuous=grid.continuous)
+    if rule.loss_range is None:
+        return labelled
+    part = grid.part(rule.loss_range.minimum, rule.loss_range.maximum)
+    return replace(labelled, loss=_counted(grid, offsets, part))
+
+
+def _counted(grid: Grid, offsets: Offsets, part: tuple[int, int]) -> CountedLeaves:
+    """The leaves of labels within a part of the range; a value beyond the range, in a coding, is none of it."""
+    low, high = part
+    # The end of a measured range is a value of its own.
+    outside = np.asarray((offsets < low) | ((offsets > high) if grid.continuous else (offsets >= high)), dtype=np.bool_)
+    levels = []
+    for cuts in grid.levels or (Even(1),):
+        starts, group = np.unique(grid.starts(offsets, cuts), return_inverse=True)
+        spans = [grid.span(int(start), cuts) for start in starts]
+        inside = [grid.measure(0, max(0, min(end, high) - max(start, low))) for start, end in spans]
+        leaves = np.array(inside, dtype=np.float64)[group]
+        if not grid.levels:
+            leaves[~grid.coded(offsets)] = 0 if grid.continuous else 1
+        levels.append(leaves)
+    return CountedLeaves(tuple(levels), grid.measure(low, high), outside)
 
 
 def _offsets(grid: Grid, values: Sequence[object], texts: Sequence[str]) -> tuple[Offsets, NDArray[np.bool_]]:

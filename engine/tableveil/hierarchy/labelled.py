@@ -29,6 +29,21 @@ class ValueKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CountedLeaves:
+    """The leaves of labels within a part of the hierarchy's domain.
+
+    Attributes:
+        leaves: Per level from 1 to the one below the top, those of each covered value's label.
+        domain_size: That of the part.
+        outside: Whether each covered value is none of the part.
+    """
+
+    leaves: tuple[NDArray[np.float64], ...]
+    domain_size: float
+    outside: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LabelledValues:
     """The labels of a column's distinct values, and how much of the hierarchy's domain each label covers.
 
@@ -40,6 +55,7 @@ class LabelledValues:
         continuous: Whether leaves and domain size measure width instead of counting values.
         covered: Per value, whether the hierarchy has labels for it.
         top_label: The one label of the top; it exists even if no value was given.
+        loss: What loss counts in place of the leaves, if the rule declares a part of its range for that.
     """
 
     labels: tuple[tuple[str | None, ...], ...]
@@ -48,6 +64,7 @@ class LabelledValues:
     continuous: bool
     covered: NDArray[np.bool_]
     top_label: str = TOP_LABEL
+    loss: CountedLeaves | None = None
 
     @classmethod
     def of(

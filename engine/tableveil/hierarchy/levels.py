@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.hierarchy.labelled import LabelledValues
+from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,8 @@ class AttributeLevels:
         domain_size: |H| with NULL where it counts, or the width of the declared range if continuous.
         continuous: Whether leaves and domain size measure width instead of counting values.
         null_code: The code of NULL, if it has one.
+        loss_leaves: Shaped as `leaves`: what loss counts in their place. It grows with the level as they do.
+        loss_domain: The loss leaves at the top.
     """
 
     groups: tuple[NDArray[np.int32], ...]
@@ -35,6 +37,13 @@ class AttributeLevels:
     domain_size: float
     continuous: bool
     null_code: int | None
+    loss_leaves: tuple[NDArray[np.float64], ...] = ()
+    loss_domain: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.loss_leaves:
+            object.__setattr__(self, "loss_leaves", self.leaves)
+            object.__setattr__(self, "loss_domain", self.domain_size)
 
     @property
     def top(self) -> int:
@@ -44,13 +53,13 @@ class AttributeLevels:
     def shares(self, level: int) -> NDArray[np.float64]:
         """Loss of one record per group of the level, from 0 to 1 (Iyengar 2002).
 
-        (leaves - 1)/(|H| - 1), and 0 if |H| = 1; leaves/|H| if continuous.
+        (leaves - 1)/(|H| - 1), and 0 if |H| = 1; leaves/|H| if continuous. Leaves and |H| are those that loss counts.
         """
         if self.continuous:
-            return self.leaves[level] / self.domain_size
-        if self.domain_size <= 1:
-            return np.zeros_like(self.leaves[level])
-        return (self.leaves[level] - 1) / (self.domain_size - 1)
+            return self.loss_leaves[level] / self.loss_domain
+        if self.loss_domain <= 1:
+            return np.zeros_like(self.loss_leaves[level])
+        return (self.loss_leaves[level] - 1) / (self.loss_domain - 1)
 
 
 def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool = True) -> AttributeLevels:
@@ -92,6 +101,12 @@ def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool
     groups.append(np.zeros(codes, dtype=np.int32))
     labels.append((labelled.top_label,) if codes else ())
     leaves.append(np.full(len(labels[-1]), domain_size))
+    counted: tuple[NDArray[np.float64], ...] = ()
+    loss_domain = 0.0
+    if labelled.loss is not None:
+        # NULL is one more value of the part, too.
+        loss_domain = labelled.loss.domain_size + (domain_size - labelled.domain_size)
+        counted = tuple(_counted(labelled.loss, groups, leaves, smallest, loss_domain))
     return AttributeLevels(
         groups=tuple(groups),
         labels=tuple(labels),
@@ -99,7 +114,29 @@ def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool
         domain_size=domain_size,
         continuous=labelled.continuous,
         null_code=values if has_null else None,
+        loss_leaves=counted,
+        loss_domain=loss_domain,
     )
+
+
+def _counted(
+    loss: CountedLeaves,
+    groups: Sequence[NDArray[np.int32]],
+    leaves: Sequence[NDArray[np.float64]],
+    smallest: float,
+    domain: float,
+) -> Iterator[NDArray[np.float64]]:
+    """Per level, the leaves of each group that loss counts; a group with a value outside of the part costs all.
+
+    So the cost of a record never falls from a level to a higher one, on which all bounds of loss rest.
+    """
+    values = len(loss.outside)
+    at_levels = (np.full(values, smallest), *loss.leaves)
+    for level, of_values in enumerate(at_levels):
+        of_groups = np.full(len(leaves[level]), smallest)
+        np.maximum.at(of_groups, groups[level][:values], np.where(loss.outside, domain, of_values))
+        yield of_groups
+    yield np.full(len(leaves[-1]), domain)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[NDArray[np.int32], tuple[str | None, ...]]:

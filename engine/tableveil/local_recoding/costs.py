@@ -62,9 +62,9 @@ def _cost(model: QualityModel, attribute: AttributeLevels, level: int, generaliz
     """Precision or loss of a label, but for the factor itself: see `tableveil.quality.loss`."""
     if isinstance(model, PrecisionModel):
         return np.full(len(attribute.leaves[level]), level / max(attribute.top, 1))
-    if attribute.continuous or attribute.domain_size <= 1:
+    if attribute.continuous or attribute.loss_domain <= 1:
         return attribute.shares(level)
-    return (attribute.leaves[level] - 1) / (attribute.domain_size - generalization)
+    return (attribute.loss_leaves[level] - 1) / (attribute.loss_domain - generalization)
 
 
 def _surrogate(model: QualityModel) -> str | None:

@@ -32,6 +32,7 @@ class Loss(Separable):
     If generalization counts by g < 1, a kept record costs g * (leaves - 1)/(|H_j| - g). If suppression counts by s < 1,
     a suppressed record costs share + s * (1 - share), and a withheld record, which has no label, s. The values of
     aggregated columns follow: see `AggregatedError`.
+    Where a rule declares a loss range, leaves and |H_j| are those within it.
     Source: Iyengar 2002, section 3; g and s as in ARX.
     """
 
@@ -55,7 +56,7 @@ class Loss(Separable):
         self._nobody = Marginals(marginals.at, tuple(np.zeros_like(counts) for counts in marginals.counts))
         # Without the smallest cost, 1 leaf, costs are whole numbers unless the domain is continuous.
         self._kept = RecordCosts(
-            levels, marginals, lambda attribute, level: attribute.leaves[level] - _least(attribute)
+            levels, marginals, lambda attribute, level: attribute.loss_leaves[level] - _least(attribute)
         )
         records = int(marginals.counts[0].sum()) + withheld
         factors = Factors.of(model.factor)
@@ -144,8 +145,8 @@ class _AttributeLoss:
     def __init__(self, attribute: AttributeLevels, factors: Factors, records: int) -> None:
         # If |H| = 1, keeping costs nothing and suppressing costs 1, as in a continuous domain of points. |H| = 0 if all
         # values are NULL and withheld.
-        self._one = 0.0 if attribute.domain_size <= 1 else _least(attribute)
-        self._whole = attribute.domain_size - self._one or 1.0
+        self._one = 0.0 if attribute.loss_domain <= 1 else _least(attribute)
+        self._whole = attribute.loss_domain - self._one or 1.0
         self._factors = factors
         self._records = max(records, 1)
         whole_numbers = factors.balanced and not attribute.continuous

@@ -46,6 +46,56 @@ DRAFT_REMARK_KIND_DECIDE: DraftRemarkKind.ValueType  # 3
 Global___DraftRemarkKind: _TypeAlias = DraftRemarkKind  # noqa: Y015
 
 @_typing.final
+class WidenPolicyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def policy(self) -> _policy_pb2.Policy: ...
+    def __init__(
+        self,
+        *,
+        policy: _policy_pb2.Policy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WidenPolicyRequest: _TypeAlias = WidenPolicyRequest  # noqa: Y015
+
+@_typing.final
+class WidenPolicyResponse(_message.Message):
+    """The policy with bounds that cover all values of its source. The loss range of a wider rule is what loss was measured
+    over before: scores stay comparable.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def policy(self) -> _policy_pb2.Policy: ...
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The columns whose rules are wider now. Empty: the policy is as it was."""
+
+    def __init__(
+        self,
+        *,
+        policy: _policy_pb2.Policy | None = ...,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "policy", b"policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WidenPolicyResponse: _TypeAlias = WidenPolicyResponse  # noqa: Y015
+
+@_typing.final
 class DraftPolicyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

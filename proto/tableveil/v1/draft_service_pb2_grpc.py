@@ -39,6 +39,11 @@ class DraftServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyResponse.FromString,
                 _registered_method=True)
+        self.WidenPolicy = channel.unary_unary(
+                '/tableveil.v1.DraftService/WidenPolicy',
+                request_serializer=tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyResponse.FromString,
+                _registered_method=True)
 
 
 class DraftServiceServicer(object):
@@ -52,6 +57,14 @@ class DraftServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WidenPolicy(self, request, context):
+        """Reads the source of a policy, and widens the bounds of intervals and dates that do not cover its values any more.
+        Nothing is stored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_DraftServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -59,6 +72,11 @@ def add_DraftServiceServicer_to_server(servicer, server):
                     servicer.DraftPolicy,
                     request_deserializer=tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyResponse.SerializeToString,
+            ),
+            'WidenPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.WidenPolicy,
+                    request_deserializer=tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -88,6 +106,33 @@ class DraftService(object):
             '/tableveil.v1.DraftService/DraftPolicy',
             tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyRequest.SerializeToString,
             tableveil_dot_v1_dot_draft__service__pb2.DraftPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WidenPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.DraftService/WidenPolicy',
+            tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyRequest.SerializeToString,
+            tableveil_dot_v1_dot_draft__service__pb2.WidenPolicyResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -18,6 +18,10 @@ class DraftServiceStub:
     """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
     guesses.
     """
+    WidenPolicy: _grpc.UnaryUnaryMultiCallable[_draft_service_pb2.WidenPolicyRequest, _draft_service_pb2.WidenPolicyResponse]
+    """Reads the source of a policy, and widens the bounds of intervals and dates that do not cover its values any more.
+    Nothing is stored.
+    """
 
 class DraftServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -28,6 +32,16 @@ class DraftServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _draft_service_pb2.DraftPolicyResponse:
         """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
         guesses.
+        """
+
+    @_abc_1.abstractmethod
+    def WidenPolicy(
+        self,
+        request: _draft_service_pb2.WidenPolicyRequest,
+        context: _grpc.ServicerContext,
+    ) -> _draft_service_pb2.WidenPolicyResponse:
+        """Reads the source of a policy, and widens the bounds of intervals and dates that do not cover its values any more.
+        Nothing is stored.
         """
 
 def add_DraftServiceServicer_to_server(servicer: DraftServiceServicer, server: _grpc.Server) -> None: ...

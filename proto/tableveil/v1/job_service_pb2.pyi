@@ -301,16 +301,20 @@ class ResubmitJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    WIDEN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
+    widen: _builtins.bool
+    """Widens its policy first, as WidenPolicy does. Refused: for a job without a policy."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        widen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "widen", b"widen"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1958,6 +1958,7 @@ class Intervals(_message.Message):
     BOTTOM_CODING_FIELD_NUMBER: _builtins.int
     TOP_CODING_FIELD_NUMBER: _builtins.int
     BOUNDARIES_FIELD_NUMBER: _builtins.int
+    LOSS_RANGE_FIELD_NUMBER: _builtins.int
     minimum: _builtins.str
     """First value of the range. Intervals by width start from here. Declare it; the data's own would give the least value
     away. Required. Refused: above the maximum.
@@ -1979,6 +1980,12 @@ class Intervals(_message.Message):
     def boundaries(self) -> _containers.RepeatedCompositeFieldContainer[Global___Boundaries]:
         """In place of widths: the bounds of each level from level 1 on. In YAML and JSON a level may be a plain list."""
 
+    @_builtins.property
+    def loss_range(self) -> Global___LossRange:
+        """The part of the range over which loss is measured, so that room for later values makes no label look cheap. Default:
+        all of it.
+        """
+
     def __init__(
         self,
         *,
@@ -1988,14 +1995,43 @@ class Intervals(_message.Message):
         bottom_coding: _builtins.str = ...,
         top_coding: _builtins.str = ...,
         boundaries: _abc.Iterable[Global___Boundaries] | None = ...,
+        loss_range: Global___LossRange | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["loss_range", b"loss_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bottom_coding", b"bottom_coding", "boundaries", b"boundaries", "maximum", b"maximum", "minimum", b"minimum", "top_coding", b"top_coding", "widths", b"widths"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bottom_coding", b"bottom_coding", "boundaries", b"boundaries", "loss_range", b"loss_range", "maximum", b"maximum", "minimum", b"minimum", "top_coding", b"top_coding", "widths", b"widths"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Intervals: _TypeAlias = Intervals  # noqa: Y015
+
+@_typing.final
+class LossRange(_message.Message):
+    """The part of a range whose values loss counts. Labels cover no more than what they have of it; a label loses all if the
+    table has a value outside of it there. Releases are the same, but for which one loses least.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
+    minimum: _builtins.str
+    """First value, as the bounds of the rule are written. Required. Refused: outside of the rule's range."""
+    maximum: _builtins.str
+    """Last value. Required. Refused: not above the minimum; outside of the rule's range."""
+    def __init__(
+        self,
+        *,
+        minimum: _builtins.str = ...,
+        maximum: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["maximum", b"maximum", "minimum", b"minimum"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LossRange: _TypeAlias = LossRange  # noqa: Y015
 
 @_typing.final
 class Boundaries(_message.Message):
@@ -2034,6 +2070,7 @@ class Dates(_message.Message):
     MINIMUM_FIELD_NUMBER: _builtins.int
     MAXIMUM_FIELD_NUMBER: _builtins.int
     UNITS_FIELD_NUMBER: _builtins.int
+    LOSS_RANGE_FIELD_NUMBER: _builtins.int
     minimum: _builtins.str
     """First day of the range, as `YYYY-MM-DD`. Days before it are not covered. Required."""
     maximum: _builtins.str
@@ -2044,16 +2081,21 @@ class Dates(_message.Message):
         unit above `WEEK`; `DAY` for a column of dates.
         """
 
+    @_builtins.property
+    def loss_range(self) -> Global___LossRange:
+        """The days over which loss is measured, so that room for later days makes no label look cheap. Default: all."""
+
     def __init__(
         self,
         *,
         minimum: _builtins.str = ...,
         maximum: _builtins.str = ...,
         units: _abc.Iterable[Global___DateUnit.ValueType] | None = ...,
+        loss_range: Global___LossRange | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["loss_range", b"loss_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["maximum", b"maximum", "minimum", b"minimum", "units", b"units"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss_range", b"loss_range", "maximum", b"maximum", "minimum", b"minimum", "units", b"units"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, Listed]] = {
     "Policies": {
         "propose": Listed("propose", "Try policies for a table, and write the best of them."),
         "draft-policy": Listed("draft", "Draft a policy for a table."),
+        "widen": Listed("draft", "Extend the bounds of a policy that do not cover all values any more."),
         "risk": Listed("risk", "Measure the risks of a table, of a subset of it, or of a release."),
         "check-policy": Listed("policies", "Check the policy in a file against the database."),
         "document": Listed("document", "Turn policies from YAML, JSON or SQL into another of these."),

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
+from tableveil import wording
 from tableveil.cli.files import require_free, write_text
+from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.client.names import source_reference
-from tableveil.document import to_commented_yaml
+from tableveil.document import to_commented_yaml, to_yaml
+from tableveil.errors import InvalidError
 from tableveil.v1 import draft_service_pb2
 
 
@@ -61,3 +64,34 @@ def draft_policy(
             f"Draft written: {output}. Check its guesses, decide the {left} fields that are marked DECIDE, and "
             f"{f'declare it with `tableveil sql -f {output}`' if sql else 'check it with `tableveil check-policy`'}."
         )
+
+
+@click.command()
+@policy_argument
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
+@click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
+@DATABASE
+@verb
+def widen(session: Session, policy: PolicyFile, output: Path | None, overwrite: bool) -> None:
+    """Write a policy with bounds that cover all values of its table, with room for more.
+
+    Intervals and dates are extended where they have to be; their labels stay, and loss is measured over what it was
+    measured over before. Comments of the file are not kept. With --json: the policy and the columns.
+    """
+    if output is not None:
+        require_free(output, "output", overwrite)
+    message, faults = policy.load()
+    if faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    wider = session.client.widen_policy(message)
+    text = to_yaml(wider.policy)
+    if output is not None:
+        write_text(output, text, "output", overwrite)
+    if session.output.as_json:
+        session.output.json(wider)
+    elif output is None:
+        click.echo(text, nl=False)
+    elif wider.columns:
+        session.output.show(f"Written: {output}, wider in {', '.join(map(wording.short, wider.columns))}.")
+    else:
+        session.output.show(f"Written: {output}. All values are covered: nothing is wider.")

@@ -79,15 +79,16 @@ def cancel(session: Session, job: str, keep_best: bool) -> None:
 @click.command()
 @click.argument("job")
 @click.option("--wait", is_flag=True, help="Show progress until the new job ends, and its release is published.")
+@click.option("--widen", is_flag=True, help="First extend bounds of its policy that do not cover all values any more.")
 @ON_UNPUBLISHED
 @verb
-def resubmit(session: Session, job: str, wait: bool, on_unpublished: str) -> None:
+def resubmit(session: Session, job: str, wait: bool, widen: bool, on_unpublished: str) -> None:
     """Queue a new job for what a job that has ended was asked for.
 
     Whatever became of that: it may have failed, or its source may have other rows by now. A request id names the new
     job from now on. With --json and --wait, one JSON object per line.
     """
-    output, queued = session.output, session.client.resubmit_job(job)
+    output, queued = session.output, session.client.resubmit_job(job, widen=widen)
     if wait:
         _watched(session, queued.name, on_unpublished)
     elif output.as_json:

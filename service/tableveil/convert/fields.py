@@ -72,7 +72,8 @@ def _value(field: Field[Any], of: Any, message: Message, path: str, faults: Faul
         found = faults.enum_or_none(stated, enum_map(of), path)
         return default if found is None else found
     if isinstance(of, type) and is_dataclass(of):
-        return from_message(of, stated, path, faults)
+        unset = not required and default is None and not message.HasField(field.name)
+        return None if unset else from_message(of, stated, path, faults)
     if message.DESCRIPTOR.fields_by_name[field.name].has_presence:
         return stated if message.HasField(field.name) else default
     return stated if stated or required else default

@@ -9,8 +9,11 @@ from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.lookups import Privacies
 from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.widen import Widening
 from tableveil.server.caller import control_of
+from tableveil.server.declared import completed
 from tableveil.server.slots import Slots
+from tableveil.server.widened import widen
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import draft_service_pb2_grpc
 
@@ -18,10 +21,11 @@ from tableveil.v1 import draft_service_pb2_grpc
 class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, drafts: Drafts, privacies: Privacies, checks: Slots) -> None:
+    def __init__(self, drafts: Drafts, widening: Widening, privacies: Privacies, checks: Slots) -> None:
         """`checks` bounds how many calls read tables at once."""
         self._privacies = privacies
         self._drafts = drafts
+        self._widening = widening
         self._checks = checks
 
     def DraftPolicy(  # noqa: N802
@@ -36,3 +40,13 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         if found is not None:
             declare(draft, table_privacy_to_proto(table, found))
         return draft
+
+    def WidenPolicy(  # noqa: N802
+        self, request: v1.WidenPolicyRequest, context: grpc.ServicerContext
+    ) -> v1.WidenPolicyResponse:
+        """Reads the source until it is done, or the client is gone."""
+        control = control_of(context)
+        with self._checks.taken():
+            completed(request.policy, self._privacies)
+            columns = widen(request.policy, self._widening, control)
+        return v1.WidenPolicyResponse(policy=request.policy, columns=columns)

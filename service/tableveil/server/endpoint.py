@@ -154,7 +154,9 @@ class Endpoint:
         handlers = Handlers(server, DESCRIPTORS)
         server = cast(grpc.Server, handlers)
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
-        job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, stores.privacies, checks), server)
+        job_service_pb2_grpc.add_JobServiceServicer_to_server(
+            JobService(jobs, stores.privacies, stores.widening, checks), server
+        )
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(
             ReleaseService(jobs, stores.releases, stores.publishing), server
         )
@@ -173,7 +175,7 @@ class Endpoint:
         for kind, results in stores.results.items():
             server.add_generic_rpc_handlers((result_service(kind, jobs, results, stores.privacies),))
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(
-            DraftService(stores.drafts, stores.privacies, checks), server
+            DraftService(stores.drafts, stores.widening, stores.privacies, checks), server
         )
         audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit, checks), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)

@@ -17,12 +17,14 @@ from tableveil.convert import (
 from tableveil.convert.enums import JOB_STATES
 from tableveil.errors import Checked
 from tableveil.lookups import Privacies
+from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
 from tableveil.server.kinds import submit, work_again
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.slots import Slots
+from tableveil.server.widened import widen
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 
@@ -30,10 +32,11 @@ from tableveil.v1 import job_service_pb2_grpc
 class JobService(job_service_pb2_grpc.JobServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, privacies: Privacies, checks: Slots) -> None:
+    def __init__(self, jobs: JobManager, privacies: Privacies, widening: Widening, checks: Slots) -> None:
         """`checks` limits how many checks read their sources at once."""
         self._jobs = jobs
         self._privacies = privacies
+        self._widening = widening
         self._checks = checks
 
     def CheckPolicy(  # noqa: N802
@@ -90,8 +93,9 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         self, request: v1.ResubmitJobRequest, context: grpc.ServicerContext
     ) -> v1.Job:
         """A new job of the same kind."""
-        job = self._jobs.get(job_number(request.name))
-        again = self._jobs.submit(work_again(job), job.request.request_id, control_of(context), again=True)
+        job, control = self._jobs.get(job_number(request.name)), control_of(context)
+        change = partial(widen, widening=self._widening, control=control) if request.widen else None
+        again = self._jobs.submit(work_again(job, change), job.request.request_id, control, again=True)
         return job_to_proto(again)
 
     def DeleteJob(  # noqa: N802

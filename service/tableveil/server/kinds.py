@@ -49,6 +49,7 @@ from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import Job as JobMessage
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
+from tableveil.v1.policy_pb2 import Policy as PolicyMessage
 from tableveil.v1.proposal_service_pb2 import SubmitProposalRequest
 from tableveil.v1.risk_service_pb2 import ReadRecordRisksRequest, ReadRecordRisksResponse, SubmitRiskAnalysisRequest
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest
@@ -196,8 +197,8 @@ def _submitted(submission: Submission[Any], jobs: JobManager, request: Any, cont
     return job_to_proto(jobs.submit(read.work, request.request_id, control))
 
 
-def work_again(job: Job) -> Work:
-    """The work of a job that has ended, to be repeated.
+def work_again(job: Job, change: Callable[[PolicyMessage], object] | None = None) -> Work:
+    """The work of a job that has ended, to be repeated; `change` changes its policy first.
 
     Raises:
         ConflictError: the job has not ended.
@@ -209,7 +210,12 @@ def work_again(job: Job) -> Work:
         )
     submission = SUBMISSIONS[job.request.kind]
     asked = {submission.document: json.loads(job.request.policy), **json.loads(job.request.options or "{}")}
-    read = submission.read(json_format.ParseDict(asked, submission.request()))
+    request = json_format.ParseDict(asked, submission.request())
+    if change is not None:
+        if submission.document != "policy":
+            raise InvalidError.of("REQUEST_INVALID", "widen", f"jobs/{job.number}, without a policy", "a job with one")
+        change(request.policy)
+    read = submission.read(request)
     if read.work is None or read.faults:
         raise InvalidError.about("REQUEST_INVALID", "the job's request is not allowed any more", read.faults)
     return read.work

@@ -27,6 +27,7 @@ from tableveil.lookups import (
 from tableveil.metrics import Metrics
 from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.widen import Widening
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import (
     JobManager,
@@ -137,6 +138,7 @@ class TableveilServer:
                     database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint, database)
                 ),
                 drafts=Drafts(database),
+                widening=Widening(database),
                 tokens=tokens,
                 access=access,
                 rules=SchemaRules(database, access),

@@ -18,6 +18,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.widen import Widening
 from tableveil.runtime import Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.readers import Readers
 from tableveil.state.kinds import JobKind
@@ -36,6 +37,7 @@ class Stores:
     loads: Loads
     removals: Removals
     drafts: Drafts
+    widening: Widening
     tokens: Tokens
     access: Access
     rules: SchemaRules

@@ -128,6 +128,9 @@ def _with_ranges(
         if facts.kind in _RANGED:
             wanted[f"least{position}"] = exp.Min(this=value.copy())
             wanted[f"greatest{position}"] = exp.Max(this=value.copy())
+            if session.traits.keeps_ledger:
+                wanted[f"low{position}"] = _quantile(value, "0.01")
+                wanted[f"high{position}"] = _quantile(value, "0.99")
         if may_be_code(facts):
             of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
             wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
@@ -137,11 +140,18 @@ def _with_ranges(
             facts,
             minimum=found.get(f"least{position}"),
             maximum=found.get(f"greatest{position}"),
+            low=found.get(f"low{position}"),
+            high=found.get(f"high{position}"),
             digits=found.get(f"digits{position}") == "true" and bool(facts.shortest),
             date_format=_date_format(session, reference, facts),
         )
         for position, facts in enumerate(columns)
     ]
+
+
+def _quantile(value: exp.Expr, share: str) -> exp.Expr:
+    # It takes the same little memory for any number of rows.
+    return exp.Anonymous(this="approx_quantile", expressions=[value.copy(), exp.Literal.number(share)])
 
 
 def _date_format(session: WarehouseSession, reference: TableReference, facts: ColumnFacts) -> str:

@@ -18,6 +18,7 @@ from tableveil.hierarchy import (
     DateUnit,
     HierarchyDefinition,
     Intervals,
+    LossRange,
     Redaction,
     SuppressionOnly,
     ValueKind,
@@ -69,15 +70,36 @@ def test_a_proposal_is_sound_and_covers_all_values(drawn: tuple[ValueKind, list[
 
 
 @given(st.lists(st.decimals(-(10**6), 10**6, places=3), min_size=11, unique=True))
-def test_bounds_are_rounded_outwards_to_multiples_of_the_finest_width(values: list[Decimal]) -> None:
+def test_bounds_have_room_and_are_multiples_of_the_finest_width(values: list[Decimal]) -> None:
     rule = propose_hierarchy(column(DECIMAL, values), None).hierarchy
     assert isinstance(rule, Intervals)
     finest = Decimal(rule.widths[0])
-    assert 0 <= min(values) - Decimal(rule.minimum) < finest
-    assert 0 <= Decimal(rule.maximum) - max(values) < finest
+    room = (max(values) - min(values)) / 10
+    assert 0 <= min(values) - Decimal(rule.minimum) < finest + room
+    assert 0 <= Decimal(rule.maximum) - max(values) - room < finest
     assert Decimal(rule.minimum) % finest == Decimal(rule.maximum) % finest == 0
     assert finest.normalize().as_tuple().digits in {(1,), (2,), (5,)}
-    assert (Decimal(rule.maximum) - Decimal(rule.minimum)) / finest <= 22
+    assert (Decimal(rule.maximum) - Decimal(rule.minimum)) / finest <= 28
+    assert rule.loss_range is not None
+    assert Decimal(rule.minimum) <= Decimal(rule.loss_range.minimum) <= min(values)
+    assert max(values) <= Decimal(rule.loss_range.maximum) <= Decimal(rule.maximum)
+    assert Decimal(rule.loss_range.maximum) - max(values) < finest
+
+
+def test_a_single_value_far_outside_is_none_of_the_loss_range() -> None:
+    facts = replace(column(INTEGER, [*range(20, 60), 99_000]), low="20", high="59")
+    rule = propose_hierarchy(facts, None).hierarchy
+    assert isinstance(rule, Intervals)
+    assert rule.loss_range is not None
+    assert Decimal(rule.loss_range.maximum) < 10_000 < 99_000 <= Decimal(rule.maximum)
+    dated = column(DATE, days("1900-01-01", "2024-02-03", "2024-05-01", "2024-06-01"))
+    found = propose_hierarchy(replace(dated, low="2024-02-03", high="2024-06-01"), Meaning.DATE).hierarchy
+    assert isinstance(found, Dates)
+    assert found.loss_range == LossRange("2023-10-01", "2024-06-30")
+
+
+AGES = Intervals("0", "120", ("5", "10", "20", "40"), "", "90")
+BORN = Intervals("1920", "2014", ("5", "10", "20", "40"), loss_range=LossRange("1930", "2009"))
 
 
 def days(*texts: str) -> list[datetime.date]:
@@ -87,17 +109,19 @@ def days(*texts: str) -> list[datetime.date]:
 @pytest.mark.parametrize(
     ("facts", "meaning", "expected"),
     [
-        (column(INTEGER, range(17, 81)), Meaning.AGE, Intervals("0", "84", ("5", "10", "20", "40"))),
-        (column(INTEGER, range(17, 91)), Meaning.AGE, Intervals("0", "120", ("5", "10", "20", "40"), "", "90")),
-        (column(INTEGER, range(1, 52)), None, Intervals("0", "54", ("5", "10", "20"))),
-        (column(INTEGER, range(1931, 2007)), Meaning.BIRTH, Intervals("1930", "2009", ("5", "10", "20", "40"))),
+        (column(INTEGER, range(17, 81)), Meaning.AGE, replace(AGES, loss_range=LossRange("15", "84"))),
+        (column(INTEGER, range(17, 91)), Meaning.AGE, replace(AGES, loss_range=LossRange("15", "94"))),
+        (column(INTEGER, range(1, 52)), None, Intervals("0", "59", ("5", "10", "20"), loss_range=LossRange("0", "54"))),
+        (column(INTEGER, range(1931, 2007)), Meaning.BIRTH, BORN),
         (column(INTEGER, range(2101, 99000, 7)), Meaning.POSTAL_CODE,
          Intervals("0", "99999", ("10", "100", "1000", "10000"))),
         (column(INTEGER, range(4)), None, SuppressionOnly()),
         (column(DATE, days("2021-03-04", "2023-05-06")), Meaning.DATE,
-         Dates("2021-01-01", "2023-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR))),
+         Dates("2021-01-01", "2024-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR),
+               LossRange("2021-03-01", "2023-05-31"))),
         (column(DATE, days("1921-03-04", "2003-05-06")), Meaning.BIRTH,
-         Dates("1921-01-01", "2003-12-31", (DateUnit.MONTH, DateUnit.YEAR, DateUnit.DECADE))),
+         Dates("1920-01-01", "2004-12-31", (DateUnit.MONTH, DateUnit.YEAR, DateUnit.DECADE),
+               LossRange("1921-03-01", "2003-05-31"))),
         (column(TEXT, [f"{i:05}" for i in range(50)]), None, Redaction(5, 10)),
         (column(TEXT, [f"AB{i:02}" for i in range(50)]), Meaning.POSTAL_CODE, Redaction(4, 36)),
         (column(TEXT, [f"AB{i:02}" for i in range(50)]), None, SuppressionOnly()),

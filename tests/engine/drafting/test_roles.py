@@ -76,3 +76,14 @@ def test_the_column_that_numbers_people(columns: list[ColumnFacts], person: str 
 def test_values_of_which_there_are_none_do_not_recur() -> None:
     assert "recur" in guess_role(facts("notes", ValueKind.TEXT, rows=100, distinct=5)).reason
     assert "recur" not in guess_role(facts("notes", ValueKind.TEXT, rows=100, nulls=100, distinct=0)).reason
+
+
+def test_text_of_which_nearly_each_person_has_an_own_one_identifies() -> None:
+    number = facts("PatNr", distinct=300, agreeing=("Versicherter", "Ort", "Klasse"), constancy=1.0)
+    name, place, other = (
+        facts(called, ValueKind.TEXT, distinct=distinct)
+        for called, distinct in (("Versicherter", 210), ("Klasse", 30), ("Sonstiges", 210))
+    )
+    drafts = draft_columns([number, name, place, other])
+    assert [draft.role for draft in drafts] == [IDENTIFYING, IDENTIFYING, QUASI, QUASI]
+    assert "text of their own" in drafts[1].reason

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.classes.delegating import DelegatingCounter
 from tableveil.control import Control, Progress
-from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy import InlineLevels, LabelledValues, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy.labelled import CountedLeaves
 from tableveil.lattice import Axis, Lattice, Transformation
 from tableveil.policy import KAnonymity
 from tableveil.policy import QualityModel as Named
@@ -108,6 +109,20 @@ def hierarchies(draw: st.DrawFn) -> tuple[tuple[str, ...], ...]:
 
 
 @st.composite
+def counted_in_part(draw: st.DrawFn, labelled: LabelledValues) -> LabelledValues:
+    """Sometimes with the leaves that loss counts: those of a part of the values."""
+    values = len(labelled.covered)
+    part = np.array(draw(st.lists(st.booleans(), min_size=values, max_size=values)))
+    if not part.any() or draw(st.booleans()):
+        return labelled
+    leaves = [
+        np.array([float(sum(part[i] for i in range(values) if names[i] == name)) for name in names])
+        for names in labelled.labels[:-1]
+    ]
+    return replace(labelled, loss=CountedLeaves(tuple(leaves), float(part.sum()), ~part))
+
+
+@st.composite
 def lattices(draw: st.DrawFn, tops: list[int]) -> Lattice:
     """Some part of the lattice, sometimes with two attributes linked."""
     bottom = [draw(st.just(0) | st.integers(0, top)) for top in tops]
@@ -138,7 +153,7 @@ def problems(
     for rows in chosen:
         values = [row[0] for row in rows]
         labelled = label_values(InlineLevels(rows), ValueKind.TEXT, values, values)
-        levels.append(attribute_levels(labelled, has_null=False))
+        levels.append(attribute_levels(draw(counted_in_part(labelled)), has_null=False))
     codes = st.tuples(*(st.integers(0, len(rows) - 1) for rows in chosen))
     records = draw(st.lists(codes, min_size=1, max_size=14))
     combinations, counts = np.unique(np.array(records, np.int32), axis=0, return_counts=True)

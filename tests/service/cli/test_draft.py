@@ -88,3 +88,15 @@ def test_a_table_or_a_query_and_not_both(run: Run, service: FakeService, tmp_pat
         for command in ("draft-policy", "risk"):
             assert run(command, *arguments).exit_code == 2
     assert service.requests == []
+
+
+def test_widen(run: Run, service: FakeService, tmp_path: Path) -> None:
+    path, wider = tmp_path / "policy.yaml", tmp_path / "wider.yaml"
+    path.write_text("source: {table: people}\nattributes: [{column: id, role: IDENTIFYING}]\n")
+    assert run("widen", str(path)).stdout.startswith("source:")
+    shown = run("widen", str(path), "--output", str(wider)).stdout
+    assert shown.endswith(r"wider in a\x1bge." + "\n")
+    assert load_policy(wider) == load_policy(path)
+    assert run("widen", str(path), "--output", str(wider)).exit_code != 0
+    path.write_text("source: {table: people}\nunheard: of\n")
+    assert "unheard" in run("widen", str(path)).stderr

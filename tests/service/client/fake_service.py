@@ -327,6 +327,12 @@ class FakeService(
         found = self._found(self.risk_analyses, request.name, context)
         return found
 
+    def WidenPolicy(  # noqa: N802
+        self, request: draft_service_pb2.WidenPolicyRequest, context: grpc.ServicerContext
+    ) -> draft_service_pb2.WidenPolicyResponse:
+        self._received("WidenPolicy", request, context)
+        return draft_service_pb2.WidenPolicyResponse(policy=request.policy, columns=["a\x1bge"])
+
     def DraftPolicy(  # noqa: N802
         self, request: draft_service_pb2.DraftPolicyRequest, context: grpc.ServicerContext
     ) -> draft_service_pb2.DraftPolicyResponse:

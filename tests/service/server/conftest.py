@@ -25,6 +25,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
@@ -176,6 +177,7 @@ def stores(
         },
         upkeep=upkeep,
         drafts=drafts,
+        widening=double(Widening),
         tokens=tokens,
         access=double(Access),
         rules=double(SchemaRules),

@@ -188,7 +188,7 @@ def test_a_check_that_finds_no_slot_converts_nothing(
     converted = Mock()
     monkeypatch.setattr(job_service, "policy_from_proto", converted)
     checks = Slots(1, "running checks")
-    service = job_service.JobService(jobs, privacies, checks)
+    service = job_service.JobService(jobs, privacies, Mock(), checks)
     with checks.taken(), pytest.raises(BusyError, match="running checks"):
         service.CheckPolicy(job_service_pb2.CheckPolicyRequest(), Mock())
     converted.assert_not_called()

@@ -42,6 +42,10 @@ class AnalysisVerbs(HierarchyVerbs):
             request.table.CopyFrom(source)
         return self._ask(self._drafts.DraftPolicy, request)
 
+    def widen_policy(self, policy: policy_pb2.Policy) -> draft_service_pb2.WidenPolicyResponse:
+        """The policy with intervals and dates that cover all values of its source, and the columns that changed."""
+        return self._ask(self._drafts.WidenPolicy, draft_service_pb2.WidenPolicyRequest(policy=policy))
+
     def submit_analysis(self, request: Message, base_directory: Path = Path()) -> job_service_pb2.Job:
         """Queues a job for a request, such as `SubmitFrontierRequest`; wait for it as for any other.
 

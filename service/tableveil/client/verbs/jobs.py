@@ -94,9 +94,12 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job), keep_best=keep_best)
         return self._ask(self._jobs.CancelJob, request)
 
-    def resubmit_job(self, job: str) -> job_service_pb2.Job:
-        """Queues a new job with the request of one that has ended; its request id names the new one from now on."""
-        request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job))
+    def resubmit_job(self, job: str, *, widen: bool = False) -> job_service_pb2.Job:
+        """Queues a new job with the request of one that has ended; its request id names the new one from now on.
+
+        With `widen`, bounds of its policy that do not cover all values any more are extended first.
+        """
+        request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job), widen=widen)
         return self._ask(self._jobs.ResubmitJob, request)
 
     def delete_job(self, job: str) -> None:

@@ -1,0 +1,51 @@
+"""Plays the journeys: `python -m benchmarks.journeys [--seed N] [--times N]`. The exit code is 1 if one goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.journeys.proposals import outcomes
+from benchmarks.journeys.steward import THRESHOLD, K, travel
+
+MOST_COMMANDS = 6
+MOST_SECONDS = 90.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints what each journey took; new files every time, unless a seed is given."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.journeys", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="Default: another one each time.")
+    parser.add_argument("--times", type=int, default=3, help="Files of each kind.")
+    given = parser.parse_args(arguments)
+    print(f"seed {given.seed}", flush=True)
+    problems = 0
+    with tempfile.TemporaryDirectory(prefix="journey-") as place:
+        journey = travel(Path(place), given.seed)
+    problem = journey.problem
+    if not problem and len(journey.commands) > MOST_COMMANDS:
+        problem = f"{len(journey.commands)} commands, where {MOST_COMMANDS} are the most"
+    print("The steward's journey:", *journey.commands, sep="\n  ")
+    print(
+        f"  {len(journey.commands)} commands (at most {MOST_COMMANDS}), {journey.seconds:.0f} s ({MOST_SECONDS:.0f}); "
+        f"over the source, classes of {journey.smallest_class} people or more (k = {K}), and nobody has more than "
+        f"{journey.highest_share:.1%} of one (at most {THRESHOLD:.0%})",
+        flush=True,
+    )
+    if problem:
+        problems += 1
+        print(f"  PROBLEM: {problem}")
+    print("Files of ten kinds: corrections, and what is wrong")
+    for outcome in outcomes(given.seed, given.times):
+        problems += bool(outcome.problem) or outcome.corrections > 1
+        print(f"  {outcome.made.kind:<14} {outcome.corrections}  {outcome.problem or 'released'}", flush=True)
+    print(f"{problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

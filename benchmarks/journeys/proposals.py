@@ -1,0 +1,77 @@
+"""The files of all kinds, each loaded, proposed and released, with at most one correction by its owner."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.journeys.kinds import Made, files
+from tableveil.cli.own_server import client_of_own_server
+from tableveil.client import Client
+from tableveil.errors import TableveilError
+from tableveil.v1 import policy_pb2, table_service_pb2
+from tableveil.v1.policy_pb2 import ROLE_IDENTIFYING
+from tableveil.v1.proposal_service_pb2 import Proposal, ProposalRequest, SubmitProposalRequest
+
+SECONDS = "20"
+"""For each proposal: the tables are small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file; `problem` is empty if it became a release as it should."""
+
+    made: Made
+    corrections: int
+    problem: str
+
+
+def outcomes(seed: int, times: int) -> Iterator[Outcome]:
+    """Of each kind so many files."""
+    with (
+        tempfile.TemporaryDirectory(prefix="journeys-") as place,
+        client_of_own_server(Path(place) / "journeys.duckdb") as client,
+    ):
+        for number, made in enumerate(files(seed, times)):
+            path = Path(place) / f"file{number}.csv"
+            path.write_bytes(made.contents)
+            try:
+                yield _outcome(client, made, path, f"file{number}")
+            except TableveilError as error:
+                yield Outcome(made, 0, f"{error.code}: {error}")
+
+
+def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
+    table = policy_pb2.TableReference(schema="main", table=name)
+    how = client.guess_csv_format(path, table_service_pb2.CsvFormat(encoding_name="utf-8"), [], 4_000).format
+    client.load_file(path, table, how=how)
+    corrections = 0
+    found = _proposal(client, ProposalRequest(table=table, time_limit_seconds=SECONDS))
+    best = found.alternatives[0] if found.alternatives else None
+    if best is None or not best.recommended:
+        corrections = 1
+        told = ProposalRequest(table=table, time_limit_seconds=SECONDS)
+        if made.person:
+            told.person_column = made.person
+        else:
+            told.rows_are_people = True
+        found = _proposal(client, told)
+        best = found.alternatives[0]
+    if not best.recommended:
+        why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
+        return Outcome(made, corrections, f"none is recommended: {found.recommendation} {why[:2]}")
+    policy = best.policy
+    if policy.person_column != made.person and not (policy.rows_are_people and not made.person):
+        return Outcome(made, corrections, f"the person column is {policy.person_column!r}, not {made.person!r}")
+    identifying = {one.column for one in policy.attributes if one.role == ROLE_IDENTIFYING}
+    if released := [one for one in made.identifying if one not in identifying]:
+        return Outcome(made, corrections, f"released: {', '.join(released)}")
+    client.wait(client.submit(policy).name)
+    return Outcome(made, corrections, "")
+
+
+def _proposal(client: Client, asked: ProposalRequest) -> Proposal:
+    job = client.submit_analysis(SubmitProposalRequest(proposal=asked))
+    return client.get_result(Proposal, client.wait(job.name).result)
