@@ -21,7 +21,7 @@ SECONDS = "20"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file; `problem` is empty if it became a release as it should."""
+    """The end of a file's journey; `problem` is empty if it became a release as it should."""
 
     made: Made
     corrections: int
@@ -29,7 +29,7 @@ class Outcome:
 
 
 def outcomes(seed: int, times: int) -> Iterator[Outcome]:
-    """Of each kind so many files."""
+    """The journeys of so many files of each kind."""
     with (
         tempfile.TemporaryDirectory(prefix="journeys-") as place,
         client_of_own_server(Path(place) / "journeys.duckdb") as client,

@@ -19,7 +19,7 @@ from tableveil.v1.policy_pb2 import ROLE_QUASI_IDENTIFIER
 
 PEOPLE, VISITS = 1_500, 4_000
 K, THRESHOLD = 5, 0.2
-"""Those of readers under contract, for whom a proposal is made by default."""
+"""The ones for readers under contract, for whom a proposal is made by default."""
 
 _HEADER = (
     *("Patienten-Nr", "Name", "Geburtsdatum", "Geschlecht", "PLZ", "Aufnahmedatum", "Station", "Diagnose (ICD)"),

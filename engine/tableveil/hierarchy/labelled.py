@@ -34,7 +34,7 @@ class CountedLeaves:
 
     Attributes:
         leaves: Per level from 1 to the one below the top, those of each covered value's label.
-        domain_size: That of the part.
+        domain_size: The size of the part.
         outside: Whether each covered value is none of the part.
     """
 
@@ -55,7 +55,7 @@ class LabelledValues:
         continuous: Whether leaves and domain size measure width instead of counting values.
         covered: Per value, whether the hierarchy has labels for it.
         top_label: The one label of the top; it exists even if no value was given.
-        loss: What loss counts in place of the leaves, if the rule declares a part of its range for that.
+        loss: The leaves that loss counts in their place, if the rule declares a part of its range for that.
     """
 
     labels: tuple[tuple[str | None, ...], ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 from collections.abc import Iterator
 from gzip import GzipFile
 from pathlib import Path
@@ -61,8 +62,9 @@ def _single_byte(piece: bytes) -> str:
     """cp1252, or cp850 of old programs, where the signs beyond ASCII are few and western; else charset-normalizer's."""
     beyond = bytes(byte for byte in piece if byte > 127)
     letters = sum(65 <= byte & 0xDF <= 90 for byte in piece if byte < 128)
-    # In other scripts most letters are beyond ASCII.
-    if 3 * len(beyond) < letters:
+    # In other scripts most letters are beyond ASCII, and follow each other.
+    following = sum(byte > 127 and after > 127 for byte, after in itertools.pairwise(piece))
+    if 3 * len(beyond) < letters or 5 * following < len(beyond):
         for encoding in ("cp1252", "cp850"):
             signs = beyond.decode(encoding, "replace")
             if sum(sign in _WESTERN for sign in signs) >= 0.9 * len(signs):

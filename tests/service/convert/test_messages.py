@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -48,6 +49,7 @@ from tableveil.state.release_explanations import Explanation, Neighbour, Rejecti
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release, RunnerUp, Searched
+from tableveil.state.trials import Trial
 from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
@@ -343,9 +345,15 @@ def test_guarantees_of_0_are_told_from_none() -> None:
     assert not nothing.HasField("after")
 
 
+TRIAL = replace(RELEASE, trial=Trial("ann", MOMENT, "abcd"), withdrawal=None)
+
+
 def test_every_field_of_a_release_is_set() -> None:
     unset = {field.name for field in release_service_pb2.Release.DESCRIPTOR.fields}
     unset -= {field.name for field, _ in release_to_proto(RELEASE).ListFields()}
+    unset -= {field.name for field, _ in release_to_proto(TRIAL).ListFields()}
+    promoted = replace(TRIAL, trial=Trial("ann", MOMENT, "abcd", MOMENT))
+    unset -= {field.name for field, _ in release_to_proto(promoted).ListFields()}
     assert unset == {"current"}, "which is false here"
 
 

@@ -103,6 +103,10 @@ def test_what_is_open_is_said(session: Session, file: Path, content: bytes, type
 def test_texts_of_other_scripts(session: Session, file: Path) -> None:
     people = "имя;город\n" + "Иван;Нижний Новгород\n" * 20
     assert guessed(session, file, people.encode("cp1251")).format.encoding == "cp1251"
+    # Hardly any letter is plain, but none follows another one.
+    sums = "name;sum\n" + "".join(f"Ä{i};{i},5\n" for i in range(50))
+    assert guessed(session, file, sums.encode("latin-1")).format.encoding == "cp1252"
+    assert guessed(session, file, ("名前;番号\n" + "東京都;5\n" * 50).encode("cp932")).format.encoding == "cp932"
 
 
 def test_stated_fields_stay(session: Session, file: Path) -> None:
