@@ -27,6 +27,7 @@ class Expiry(FollowUp):
     def follow(self) -> None:
         """The ones that have expired by now."""
         with self._database.ledger() as ledger:
-            found = RELEASES.among(ledger, trials.expired(ledger, now()))
+            numbers = trials.expired(ledger, now())
+            found = RELEASES.among(ledger, numbers) if numbers else []
         for trial in found:
             withdraw(self._database, trial, "It expired.", self._control, partial(self._unused, trial.number))

@@ -270,6 +270,8 @@ class _Releases(NumberedTable[Release]):
     ) -> list[Release]:
         """With what is no column of the ledger; explanation and guarantees only if they are to be `whole`."""
         found = super().where(ledger, condition, parameters, order)
+        if not found:
+            return []
         numbers = [release.number for release in found]
         risks = release_risks.of_releases(ledger, numbers)
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
