@@ -13,7 +13,7 @@ from tableveil import wording
 from tableveil.convert import privacy_in_words
 from tableveil.pages.environment import environment
 from tableveil.pages.table import Table
-from tableveil.v1.policy_pb2 import Policy
+from tableveil.v1.policy_pb2 import Hierarchy, Policy
 from tableveil.v1.release_service_pb2 import AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
 
@@ -71,6 +71,9 @@ def _notes(first: Side, second: Side) -> Iterator[str]:
         yield "They are releases of different tables: figures can differ because the people do."
     elif first.release.source_fingerprint != second.release.source_fingerprint:
         yield "The table changed between them: figures can differ because the people do."
+    owned = all(wording.has_evidence(side.release) for side in (first, second))
+    if owned and not _scores_compare(first.release, second.release):
+        yield "Scores are not compared: quality models, hierarchies or loss ranges differ."
     for side in (first, second):
         if not wording.has_evidence(side.release):
             yield f"The evidence of {side.release.name} is its owner's: policies, levels and loss are not compared."
@@ -98,9 +101,18 @@ def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     yield _counts("records of the table", first.records, second.records)
     yield _texts("privacy", first, second, _privacy)
     yield _texts("quality", first, second, lambda release: release.quality_model or _NONE)
-    if first.quality_model == second.quality_model:
+    if _scores_compare(first, second):
         yield _line("score (less is better)", first.score, second.score, wording.score)
     yield _texts("proven optimal", first, second, lambda release: "yes" if release.proof.optimal else "no")
+
+
+def _scores_compare(first: Release, second: Release) -> bool:
+    """Whether scores mean the same: loss over wider ranges is less for the same labels."""
+    return first.quality_model == second.quality_model and _hierarchies(first) == _hierarchies(second)
+
+
+def _hierarchies(release: Release) -> dict[str, Hierarchy]:
+    return {one.column: one.hierarchy for one in release.policy.attributes if one.HasField("hierarchy")}
 
 
 def _privacy(release: Release) -> str:
@@ -123,13 +135,16 @@ def _line(name: str, first: float, second: float, told: Callable[[float], str]) 
 
 def _levels(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     sides = [{result.column: result for result in release.attributes} for release in (first, second)]
+    hierarchies = [_hierarchies(release) for release in (first, second)]
     for column in dict.fromkeys([*sides[0], *sides[1]]):
         before, after = (side.get(column) for side in sides)
         yield (
             column,
             *(_level(result) for result in (before, after)),
             *(wording.share(result.loss) if result else "" for result in (before, after)),
-            wording.change_of_labels(before, after),
+            wording.change_of_labels(
+                before, after, of_one_hierarchy=hierarchies[0].get(column) == hierarchies[1].get(column)
+            ),
         )
 
 

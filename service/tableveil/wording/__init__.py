@@ -61,14 +61,21 @@ def matches(release: release_service_pb2.Release) -> list[str]:
 
 
 def change_of_labels(
-    first: release_service_pb2.AttributeResult | None, second: release_service_pb2.AttributeResult | None
+    first: release_service_pb2.AttributeResult | None,
+    second: release_service_pb2.AttributeResult | None,
+    *,
+    of_one_hierarchy: bool = True,
 ) -> str:
     """Says whether a column's labels became finer or coarser from one release to another, or differ otherwise.
 
-    None stands for a column that is no quasi-identifier.
+    None stands for a column that is no quasi-identifier. Losses are compared within one hierarchy and loss range; else
+    the numbers of labels that records have are.
     """
     if first is None or second is None:
         return "differs"
+    if not of_one_hierarchy:
+        more = second.distinct_after - first.distinct_after
+        return "differs" if not more else "finer" if more > 0 else "coarser"
     if first.loss != second.loss:
         return "coarser" if second.loss > first.loss else "finer"
     return "" if _treatment(first) == _treatment(second) else "differs"

@@ -50,6 +50,21 @@ def test_what_became_finer_or_coarser(run: Run, releases: tuple[Release, Release
     assert "no quasi-identifier" in result.stdout
 
 
+def test_scores_and_losses_are_compared_within_one_hierarchy(run: Run, releases: tuple[Release, Release]) -> None:
+    """Dates that are declared to 2033 lose less by quarters than those of a year by months."""
+    assert any(line.startswith("score (less is better)") for line in lines(run("compare", "3", "4").stdout))
+    for release, last in zip(releases, ("2024-12-31", "2033-12-31"), strict=True):
+        column, result = release.attributes[0].column, release.attributes[0]
+        del release.policy.attributes[:]
+        declared = release.policy.attributes.add(column=column).hierarchy.dates
+        declared.minimum, declared.maximum = "2024-01-01", last
+        result.loss, result.distinct_after = (0.08, 12) if last < "2025" else (0.02, 4)
+    found = lines(run("compare", "3", "4").stdout)
+    assert not [line for line in found if line.startswith("score")]
+    assert any("Scores are not compared" in line for line in found)
+    assert next(line for line in found if line.startswith(column)).endswith("coarser")
+
+
 def test_policies_are_compared_by_what_they_say(run: Run, releases: tuple[Release, Release]) -> None:
     """An option without fields was left out, and a model that was inserted made all models after it differ."""
     first, second = (release.policy for release in releases)
