@@ -3,6 +3,7 @@
 from tableveil.drafting.draft import (
     ColumnDraft,
     as_role,
+    combined_marks,
     draft_columns,
     numbers_people_by_name,
     person_column,
@@ -29,6 +30,7 @@ __all__ = [
     "RemarkKind",
     "as_role",
     "columns_to_measure",
+    "combined_marks",
     "draft_columns",
     "draft_policy",
     "guess_role",

@@ -136,6 +136,23 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
     return max(named, key=fitness, default=None)
 
 
+def combined_marks(drafts: Sequence[ColumnDraft]) -> list[tuple[str, ...]]:
+    """Combinations of columns that may number people where none does: names with a birth, all names first."""
+    births = [draft.facts.name for draft in drafts if draft.meaning is Meaning.BIRTH]
+    names = [
+        draft.facts.name
+        for draft in drafts
+        if draft.meaning is Meaning.IDENTIFIER and draft.facts.kind is ValueKind.TEXT and not unique(draft.facts)
+    ]
+    if not births or not names:
+        return []
+    several = [tuple(names[:_MOST_COMBINED])] if len(names) > 1 else []
+    return [(*some, births[0]) for some in (*several, *((name,) for name in names[:_MOST_COMBINED]))]
+
+
+_MOST_COMBINED = 3
+
+
 def numbers_people_by_name(draft: ColumnDraft) -> bool:
     """Whether the column's name says that it numbers people."""
     return not _OF_PEOPLE.isdisjoint(words_of(draft.facts.name))

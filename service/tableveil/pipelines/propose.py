@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.drafting import PolicyDraft, numbers_people_by_name, unique
+from tableveil.drafting import PolicyDraft, combined_marks, numbers_people_by_name, unique
 from tableveil.errors import InvalidError, Nearest, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.alternatives import Tried, Variant, tried, with_roles
+from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.result import store_result
@@ -140,6 +141,46 @@ class _Read:
 
 
 def _read(job: JobContext, request: ProposalRequest) -> _Read:
+    """By a combination of columns, if that alone numbers people: a query has it as a column of its own."""
+    read = _read_as(job, request)
+    if read.person.sure:
+        return read
+    for names in combined_marks(read.draft.columns):
+        agreeing = _agreeing(job, request, read.draft, names)
+        if len(agreeing) < _FEWEST_AGREEING:
+            continue
+        query, column_ = with_person(read.draft, request.source_query, names)
+        told = (
+            f"{_listed(names)} number people together, as {shortened(column_)} of a query that the policies have: rows "
+            f"with the same values of both agree in {_listed(agreeing)}."
+        )
+        again = _read_as(job, replace(request, table=None, source_query=query, person_column=column_))
+        return replace(again, person=replace(again.person, told=told))
+    return read
+
+
+_FEWEST_GROUPS, _FEWEST_AGREEING, _MOST_AGREE = 20, 2, 0.95
+
+
+def _agreeing(job: JobContext, request: ProposalRequest, draft: PolicyDraft, names: Sequence[str]) -> list[str]:
+    """The other columns in which rows with the same values of some columns agree, as rows of one person do.
+
+    Dates of what happens do not decide, nor columns that hardly differ. Values that recur seldom decide nothing.
+    """
+    others = [
+        one.facts.name
+        for one in draft.columns
+        if one.role is Role.QUASI_IDENTIFIER and one.facts.name not in names and one.facts.distinct > 1
+    ]
+    with job.database.session() as session, session.transaction():
+        session.control, session.memory = job.control, job.session.memory
+        source = _found(session, request)
+        if source.query is not None:
+            take_snapshot(session, source)
+        return same_in(session, source, names, others, _FEWEST_GROUPS, _MOST_AGREE)
+
+
+def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
     # A session of its own takes the rows of a query with it, which each policy reads anew.
     with job.database.session() as session, session.transaction():
         session.control, session.memory = job.control, job.session.memory

@@ -302,3 +302,22 @@ def test_requests_that_contradict_themselves(changes: dict[str, Any], field: str
     assert [
         fault.field for fault in check_proposal_request(ProposalRequest(**{"table": REQUEST.table, **changes}))
     ] == [field]
+
+    assert [fault.field for fault in check_proposal_request(replace(REQUEST, **changes))] == [field]
+
+
+def test_people_are_numbered_by_name_and_birth_together(propose: Propose, session: Session) -> None:
+    """Some people share a name, and some a day of birth; no column numbers them."""
+    session.execute(
+        "CREATE OR REPLACE TABLE visits AS SELECT 'Ann ' || (hash(patient_nr, 8) % 60) AS full_name, "
+        "* EXCLUDE (patient_nr) FROM (FROM visits)"
+    )
+    found = propose(seconds=Decimal(20))
+    assert found.decisions == ()
+    assert "full_name" in found.notes[0]
+    assert "birth_date" in found.notes[0]
+    policy = stored_policy(found.alternatives[0].policy)
+    assert policy.person_column == "person"
+    assert "CONCAT_WS" in policy.source_query
+    identifying = {one.column for one in policy.attributes if one.role is Role.IDENTIFYING}
+    assert {"full_name", "person", "visit_nr"} <= identifying
