@@ -303,8 +303,6 @@ def test_requests_that_contradict_themselves(changes: dict[str, Any], field: str
         fault.field for fault in check_proposal_request(ProposalRequest(**{"table": REQUEST.table, **changes}))
     ] == [field]
 
-    assert [fault.field for fault in check_proposal_request(replace(REQUEST, **changes))] == [field]
-
 
 def test_people_are_numbered_by_name_and_birth_together(propose: Propose, session: Session) -> None:
     """Some people share a name, and some a day of birth; no column numbers them."""
@@ -312,7 +310,7 @@ def test_people_are_numbered_by_name_and_birth_together(propose: Propose, sessio
         "CREATE OR REPLACE TABLE visits AS SELECT 'Ann ' || (hash(patient_nr, 8) % 60) AS full_name, "
         "* EXCLUDE (patient_nr) FROM (FROM visits)"
     )
-    found = propose(seconds=Decimal(20))
+    found = propose(seconds=Decimal(20), leave_out=())
     assert found.decisions == ()
     assert "full_name" in found.notes[0]
     assert "birth_date" in found.notes[0]
