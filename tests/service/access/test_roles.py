@@ -354,10 +354,10 @@ class held_up:  # noqa: N801
     def __enter__(self) -> threading.Event:
         run = anonymize.anonymize
 
-        def wait(job: Any, policy: Any) -> int:
+        def wait(job: Any, policy: Any, **options: Any) -> int:
             while not self._open.wait(0.01):
                 job.control.raise_if_stopped()
-            return run(job, policy)
+            return run(job, policy, **options)
 
         self._patch.setattr(anonymize, "anonymize", wait)
         return self._open

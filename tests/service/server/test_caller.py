@@ -144,7 +144,7 @@ def test_every_call_is_tied_or_short() -> None:
     }
     assert set(LONG) <= unary
     tokens = {"CreateToken", "RevokeToken", "ConfirmToken"}
-    grants = {"AddGrant", "RemoveGrant", "ConfirmRestored", "SetSchemaRule"}
+    grants = {"AddGrant", "RemoveGrant", "ConfirmRestored", "SetSchemaRule", "SetPrivacyBudget"}
     published = {"PublishRelease", "UnpublishRelease"}
     short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants, *published}
     assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []
