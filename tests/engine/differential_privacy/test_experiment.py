@@ -13,7 +13,7 @@ from tableveil.differential_privacy import Drops, drops
 
 RUNS = 200_000
 CONFIDENCE = 1 - 1e-7
-"""Of each interval: with 99.9 %, one run in a hundred would fail by chance."""
+"""Each interval holds its probability so surely: at 99.9 %, one run in a hundred would fail by chance."""
 EPSILON, DELTA = Fraction(1), Fraction(1, 10)
 
 
