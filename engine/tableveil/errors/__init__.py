@@ -18,6 +18,7 @@ from tableveil.errors.errors import (
     UnauthenticatedError,
     depending_on,
 )
+from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, with_ranks
 from tableveil.errors.wording import Nearest, is_shown, nearest, shortened
 
 __all__ = [
@@ -34,11 +35,18 @@ __all__ = [
     "InvalidError",
     "Nearest",
     "NotFoundError",
+    "Rank",
     "Relaxation",
     "TableveilError",
     "UnauthenticatedError",
+    "Warned",
+    "by_rank",
     "depending_on",
     "is_shown",
+    "must_decide",
     "nearest",
+    "note",
+    "rank_of",
     "shortened",
+    "with_ranks",
 ]

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
+from tableveil.errors.warned import Warned
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -30,7 +32,7 @@ class Checked:
     """The result of checking a policy: the faults that keep a job from starting, and warnings for the owner."""
 
     faults: tuple[Fault, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
 
 class TableveilError(Exception):

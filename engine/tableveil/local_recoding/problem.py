@@ -103,6 +103,7 @@ class LocalRecoding:
         lower_bound: No local recoding costs less; None if no bound is known.
         complete: Whether the work ended by itself, not by the deadline.
         account: The steps of the work, in one sentence without a full stop.
+        gaining: Whether the deadline ended the work while the last tenth of its time still improved it.
     """
 
     classes: NDArray[np.int64]
@@ -111,6 +112,7 @@ class LocalRecoding:
     lower_bound: float | None
     complete: bool
     account: str
+    gaining: bool = False
 
     @property
     def gap(self) -> float | None:

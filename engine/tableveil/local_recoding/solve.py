@@ -41,6 +41,9 @@ SHAKE_WORTH = 1e-4
 SHAKES = 3
 """Shakes that may save less."""
 
+LAST = 0.1
+"""A longer search may help where this last share of its time still improved the partition."""
+
 SEARCH = 0.8
 """The share of the time left in which classes are formed and improved; the rest is for the bound."""
 
@@ -115,6 +118,7 @@ class _Recoding:
         self._account = ""
         self._rounds = 0
         self._best: _Partition | None = None
+        self._started = self._gained = self._stopped = control.now()
         self._plain: PlainBound | None = None
         allowed = every_level(problem)
         self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
@@ -132,7 +136,7 @@ class _Recoding:
                 self._plain = plain_bound(self._problem, self._judge, self._control.part(EARLY_BOUND))
             self._improve()
         except Stopped:
-            complete = False
+            complete, self._stopped = False, self._control.now()
         self._control.raise_if_cancelled()
         if self._best is None:
             if not complete:
@@ -272,6 +276,8 @@ class _Recoding:
                 changed = not np.array_equal(classes, best.classes)
                 improved = self._settled(self._partition(best.allowed, classes)) if changed else None
                 if improved is not None and improved.score < best.score:
+                    if before - improved.score > SHAKE_WORTH * abs(before):
+                        self._gained = self._control.now()
                     self._best = best = improved
                     self._rounds += 1
             if best.classes is not classes:
@@ -303,7 +309,7 @@ class _Recoding:
         settled = self._settled(partition)
         if settled is None or (self._best is not None and settled.score >= self._best.score):
             return False
-        self._best, self._account = settled, how
+        self._best, self._account, self._gained = settled, how, self._control.now()
         return True
 
     def _settled(self, partition: _Partition) -> _Partition | None:
@@ -347,7 +353,8 @@ class _Recoding:
         account = f"{self._account}, {rounds}"
         if problem.costs.surrogate is not None:
             account += f"; minimized was {problem.costs.surrogate}"
-        return LocalRecoding(classes, levels, final.score, bound, complete, account)
+        gaining = not complete and self._stopped - self._gained <= LAST * (self._stopped - self._started)
+        return LocalRecoding(classes, levels, final.score, bound, complete, account, gaining)
 
 
 def _nothing_found() -> InfeasibleError:

@@ -22,9 +22,9 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
     looking = looking_at_values(policy)
     if looking:
         yield (
-            f"The levels and the suppressed records are chosen by sensitive values ({', '.join(looking)}). Somebody "
-            "who knows all quasi-identifiers and runs the method again may learn more of people's values than the "
-            f"privacy models say: docs/threats.md, minimality. {_instead(policy)}"
+            f"Sensitive values help to choose the levels and the suppressed records ({', '.join(looking)}). Somebody "
+            "who knows everybody's quasi-identifiers can repeat the search, and may learn values that the privacy "
+            f"models hide. {_instead(policy)}"
         )
 
 
@@ -35,7 +35,8 @@ def early_warnings(policy: Policy) -> Iterator[str]:
     if names:
         yield (
             f"No privacy model names these sensitive columns: {', '.join(names)}. If all records of a class have the "
-            "same value, it is known of everybody there. Ask for l-diversity or t-closeness."
+            "same value, it is known of everybody there. Add for each, to privacy_models: distinct_l_diversity: "
+            f"{{column: {policy.unprotected[0].column}, l: 2}}."
         )
 
 
@@ -56,4 +57,4 @@ def looking_at_values(policy: Policy) -> list[str]:
 def _instead(policy: Policy) -> str:
     if "choose" not in policy.method.search:
         return "Clusters are always chosen so: labels of hierarchies need not be."
-    return f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY} chooses without them."
+    return f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY} prevents it."

@@ -19,6 +19,28 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _WarningRank:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WarningRankEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WarningRank.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WARNING_RANK_UNSPECIFIED: _WarningRank.ValueType  # 0
+    WARNING_RANK_MUST_BE_DECIDED: _WarningRank.ValueType  # 1
+    """A person could be recognized, or a value be learned, although the policy looks fulfilled."""
+    WARNING_RANK_SHOULD_BE_LOOKED_AT: _WarningRank.ValueType  # 2
+    WARNING_RANK_NOTE: _WarningRank.ValueType  # 3
+
+class WarningRank(_WarningRank, metaclass=_WarningRankEnumTypeWrapper):
+    """How much a warning matters."""
+
+WARNING_RANK_UNSPECIFIED: WarningRank.ValueType  # 0
+WARNING_RANK_MUST_BE_DECIDED: WarningRank.ValueType  # 1
+"""A person could be recognized, or a value be learned, although the policy looks fulfilled."""
+WARNING_RANK_SHOULD_BE_LOOKED_AT: WarningRank.ValueType  # 2
+WARNING_RANK_NOTE: WarningRank.ValueType  # 3
+Global___WarningRank: _TypeAlias = WarningRank  # noqa: Y015
+
 class _FailureKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015

@@ -102,6 +102,7 @@ class CheckPolicyResponse(_message.Message):
 
     FAULTS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    WARNING_RANKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[_faults_pb2.Fault]:
         """Empty if a job with this policy can start."""
@@ -110,15 +111,20 @@ class CheckPolicyResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Facts that the owner of the source should know before a job starts. They keep no job from starting."""
 
+    @_builtins.property
+    def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
+        """The rank of each warning; the most severe come first."""
+
     def __init__(
         self,
         *,
         faults: _abc.Iterable[_faults_pb2.Fault] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults", b"faults", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["faults", b"faults", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -378,6 +384,7 @@ class Job(_message.Message):
     QUEUE_POSITION_FIELD_NUMBER: _builtins.int
     STATEMENTS_FIELD_NUMBER: _builtins.int
     STATEMENT_PERCENT_FIELD_NUMBER: _builtins.int
+    WARNING_RANKS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
@@ -413,8 +420,10 @@ class Job(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Plain sentences a user should read, such as that every quasi-identifier is at its top."""
+        """Plain sentences a user should read, the most severe first; `warning_ranks` has the rank of each."""
 
+    @_builtins.property
+    def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]: ...
     def __init__(
         self,
         *,
@@ -435,10 +444,11 @@ class Job(_message.Message):
         queue_position: _builtins.int = ...,
         statements: _builtins.int = ...,
         statement_percent: _builtins.int = ...,
+        warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "statement_percent", b"statement_percent", "statements", b"statements", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "statement_percent", b"statement_percent", "statements", b"statements", "submit_time", b"submit_time", "target", b"target", "warning_ranks", b"warning_ranks", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from tableveil.v1 import faults_pb2 as _faults_pb2
 from tableveil.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -578,6 +579,7 @@ class Release(_message.Message):
     MATCHES_FIELD_NUMBER: _builtins.int
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     PROMOTE_TIME_FIELD_NUMBER: _builtins.int
+    WARNING_RANKS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -624,7 +626,9 @@ class Release(_message.Message):
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy: ...
     @_builtins.property
-    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """For the owner, the most severe first; `warning_ranks` has the rank of each."""
+
     @_builtins.property
     def versions(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Software versions by name."""
@@ -693,6 +697,10 @@ class Release(_message.Message):
 
     @_builtins.property
     def promote_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
+        """The rank of each of the `warnings`."""
+
     def __init__(
         self,
         *,
@@ -737,10 +745,11 @@ class Release(_message.Message):
         matches: _abc.Iterable[Global___ReleaseMatch] | None = ...,
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         promote_time: _timestamp_pb2.Timestamp | None = ...,
+        warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,7 +26,7 @@ from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior_
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/report_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\"\x82\x01\n\x10GetReportRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12.\n\x08\x61udience\x18\x02 \x01(\x0e\x32\x1c.tableveil.v1.ReportAudience\x12*\n\x06\x66ormat\x18\x03 \x01(\x0e\x32\x1a.tableveil.v1.ReportFormat\"\x92\x01\n\x06Report\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12.\n\x08\x61udience\x18\x03 \x01(\x0e\x32\x1c.tableveil.v1.ReportAudience\x12\x0e\n\x06sha256\x18\x04 \x01(\t\x12\x14\n\x0crow_checksum\x18\x05 \x01(\t\x12\r\n\x05notes\x18\x06 \x03(\t*h\n\x0eReportAudience\x12\x1f\n\x1bREPORT_AUDIENCE_UNSPECIFIED\x10\x00\x12\x19\n\x15REPORT_AUDIENCE_OWNER\x10\x01\x12\x1a\n\x16REPORT_AUDIENCE_PUBLIC\x10\x02*\\\n\x0cReportFormat\x12\x1d\n\x19REPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12REPORT_FORMAT_HTML\x10\x01\x12\x15\n\x11REPORT_FORMAT_PDF\x10\x02\x32\x64\n\rReportService\x12S\n\tGetReport\x12\x1e.tableveil.v1.GetReportRequest\x1a\x14.tableveil.v1.Report\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/report_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\"\x82\x01\n\x10GetReportRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12.\n\x08\x61udience\x18\x02 \x01(\x0e\x32\x1c.tableveil.v1.ReportAudience\x12*\n\x06\x66ormat\x18\x03 \x01(\x0e\x32\x1a.tableveil.v1.ReportFormat\"\x92\x01\n\x06Report\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12.\n\x08\x61udience\x18\x03 \x01(\x0e\x32\x1c.tableveil.v1.ReportAudience\x12\x0e\n\x06sha256\x18\x04 \x01(\t\x12\x14\n\x0crow_checksum\x18\x05 \x01(\t\x12\r\n\x05notes\x18\x06 \x03(\t*h\n\x0eReportAudience\x12\x1f\n\x1bREPORT_AUDIENCE_UNSPECIFIED\x10\x00\x12\x19\n\x15REPORT_AUDIENCE_OWNER\x10\x01\x12\x1a\n\x16REPORT_AUDIENCE_PUBLIC\x10\x02*t\n\x0cReportFormat\x12\x1d\n\x19REPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12REPORT_FORMAT_HTML\x10\x01\x12\x15\n\x11REPORT_FORMAT_PDF\x10\x02\x12\x16\n\x12REPORT_FORMAT_TEXT\x10\x03\x32\x64\n\rReportService\x12S\n\tGetReport\x12\x1e.tableveil.v1.GetReportRequest\x1a\x14.tableveil.v1.Report\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04nameBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,11 +41,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTAUDIENCE']._serialized_start=393
   _globals['_REPORTAUDIENCE']._serialized_end=497
   _globals['_REPORTFORMAT']._serialized_start=499
-  _globals['_REPORTFORMAT']._serialized_end=591
+  _globals['_REPORTFORMAT']._serialized_end=615
   _globals['_GETREPORTREQUEST']._serialized_start=112
   _globals['_GETREPORTREQUEST']._serialized_end=242
   _globals['_REPORT']._serialized_start=245
   _globals['_REPORT']._serialized_end=391
-  _globals['_REPORTSERVICE']._serialized_start=593
-  _globals['_REPORTSERVICE']._serialized_end=693
+  _globals['_REPORTSERVICE']._serialized_start=617
+  _globals['_REPORTSERVICE']._serialized_end=717
 # @@protoc_insertion_point(module_scope)

@@ -54,6 +54,8 @@ class _ReportFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReportFo
     REPORT_FORMAT_HTML: _ReportFormat.ValueType  # 1
     REPORT_FORMAT_PDF: _ReportFormat.ValueType  # 2
     """The server needs the extra `pdf`."""
+    REPORT_FORMAT_TEXT: _ReportFormat.ValueType  # 3
+    """The first page alone, as plain text of 80 columns."""
 
 class ReportFormat(_ReportFormat, metaclass=_ReportFormatEnumTypeWrapper):
     """The form of the document."""
@@ -63,6 +65,8 @@ REPORT_FORMAT_UNSPECIFIED: ReportFormat.ValueType  # 0
 REPORT_FORMAT_HTML: ReportFormat.ValueType  # 1
 REPORT_FORMAT_PDF: ReportFormat.ValueType  # 2
 """The server needs the extra `pdf`."""
+REPORT_FORMAT_TEXT: ReportFormat.ValueType  # 3
+"""The first page alone, as plain text of 80 columns."""
 Global___ReportFormat: _TypeAlias = ReportFormat  # noqa: Y015
 
 @_typing.final
@@ -105,7 +109,7 @@ class Report(_message.Message):
     NOTES_FIELD_NUMBER: _builtins.int
     content: _builtins.bytes
     media_type: _builtins.str
-    """text/html or application/pdf"""
+    """text/html, application/pdf or text/plain"""
     audience: Global___ReportAudience.ValueType
     """The edition that was made. It is the public one whenever the caller may not see the evidence."""
     sha256: _builtins.str

@@ -16,6 +16,7 @@ from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.publish import publications
 from tableveil.cli.tables import facts, listing
+from tableveil.cli.warnings import warnings
 from tableveil.report.proof import verdict
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
@@ -38,14 +39,14 @@ _OBJECTS = {
 }
 
 
-def account(release: release_service_pb2.Release) -> RenderableType:
-    """The whole account, for a console."""
-    return Group(_title(release), *sections(release, release.name))
+def account(release: release_service_pb2.Release, *, everything: bool = False) -> RenderableType:
+    """The account for a console: two screens, or `everything` that is known."""
+    return Group(_title(release), *sections(release, release.name, everything=everything))
 
 
-def sections(release: release_service_pb2.Release, name: str) -> Iterator[RenderableType]:
+def sections(release: release_service_pb2.Release, name: str, *, everything: bool = False) -> Iterator[RenderableType]:
     """The account below its title; a release that was never made has no objects, and the name of its dry run."""
-    for heading, content in _sections(release, name):
+    for heading, content in _sections(release, name, everything):
         yield from (Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False))
 
 
@@ -94,35 +95,43 @@ def _why_not_current(release: release_service_pb2.Release) -> str:
     return "replaced by a later release"
 
 
-def _sections(release: release_service_pb2.Release, name: str) -> Iterator[tuple[str, RenderableType]]:
+def _sections(
+    release: release_service_pb2.Release, name: str, everything: bool
+) -> Iterator[tuple[str, RenderableType]]:
     if wording.has_evidence(release):
-        yield from _evidence(release, name)
+        yield from _evidence(release, name, everything)
     else:
         yield "Result", facts([("suppressed", wording.count(release.suppressed_records))])
-    if release.objects:
+    if release.objects and (everything or not release.current):
         yield _objects_heading(release), _objects(release)
     if release.publications:
         yield "Published", publications(release.publications)
     if release.current:
-        yield "Query it", _queries(release)
+        yield "Query it", _queries(release, everything)
     if wording.has_evidence(release):
         yield "Time", Text(_time(release.duration, release.phase_durations))
+        if not everything:
+            yield "More", Text(f"tableveil show {name} --all")
 
 
-def _evidence(release: release_service_pb2.Release, name: str) -> Iterator[tuple[str, RenderableType]]:
+def _evidence(
+    release: release_service_pb2.Release, name: str, everything: bool
+) -> Iterator[tuple[str, RenderableType]]:
     if release.warnings:
-        yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
+        rest = f"tableveil show {name} --all"
+        yield "Warnings", Group(*warnings(release.warnings, release.warning_ranks, rest, everything=everything))
     if release.matches:
         same = (Text(wording.printable(text), style="yellow") for text in wording.matches(release))
         yield "Other releases of these people", Group(*same)
     yield "Result", _result(release)
-    yield "Attributes", Group(_attributes(release.attributes), *map(Text, declared_domains(release)))
-    if any(result.levels for result in release.attributes):
+    domains = map(Text, declared_domains(release)) if everything else ()
+    yield "Attributes", Group(_attributes(release.attributes, everything), *domains)
+    if everything and any(result.levels for result in release.attributes):
         yield "Levels of the released records", _levels(release.attributes)
-    yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
+    yield "Risk of being re-identified", _risk(release, everything)
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, name)
-    yield "Proof", _proof(release)
+    yield "Proof", _proof(release) if everything else Text(verdict(release))
 
 
 def _objects_heading(release: release_service_pb2.Release) -> str:
@@ -179,7 +188,7 @@ def _chosen_by(policy: policy_pb2.Policy) -> str:
     return "models of quasi-identifiers only; those of sensitive columns judged what was chosen" if blindly else ""
 
 
-def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
+def _attributes(attributes: Sequence[release_service_pb2.AttributeResult], everything: bool) -> RenderableType:
     # The quality model's parts, unless they equal the losses.
     parts = any(result.HasField("part") and result.part != result.loss for result in attributes)
     rows = [
@@ -189,7 +198,7 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> Re
             wording.share(result.loss),
             *((wording.score(result.part) if result.HasField("part") else "none",) if parts else ()),
             f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
-            wording.short(result.hierarchy),
+            *((wording.short(result.hierarchy),) if everything else ()),
         )
         for result in attributes
     ]
@@ -200,7 +209,7 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> Re
         "loss",
         *(("part of score",) if parts else ()),
         "distinct values",
-        "hierarchy",
+        *(("hierarchy",) if everything else ()),
     )
     return listing(columns, rows, "none", numbers=("loss", "part of score", "distinct values"))
 
@@ -234,19 +243,23 @@ def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> Render
     return listing(("quasi-identifier", *names), rows, "none", numbers=names)
 
 
-def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> RenderableType:
+def _risk(release: release_service_pb2.Release, everything: bool) -> RenderableType:
+    before, after = release.risk_before, release.risk_after
+    lowest = ("lowest", wording.share(before.lowest), wording.share(after.lowest))
     rows = [
         ("highest", wording.share(before.highest), wording.share(after.highest)),
         ("average", wording.share(before.average), wording.share(after.average)),
-        ("lowest", wording.share(before.lowest), wording.share(after.lowest)),
+        *((lowest,) if everything else ()),
         ("unique records", _part(before.unique_records, before.records), _part(after.unique_records, after.records)),
     ]
     later = {item.threshold: item.records for item in after.records_at_risk}
-    for item in before.records_at_risk:
+    for item in before.records_at_risk if everything else ():
         name = f"records with more than {wording.share(Decimal(item.threshold))}"
         at_risk = _part(later.get(item.threshold, 0), after.records)
         rows.append((name, _part(item.records, before.records), at_risk))
-    return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
+    shown = listing(("", "before", "after"), rows, "", numbers=("before", "after"))
+    price = wording.price(release)
+    return Group(shown, Text(price)) if price else shown
 
 
 def _proof(release: release_service_pb2.Release) -> Table:
@@ -283,10 +296,11 @@ def _rows(number: int) -> str:
     return f"{wording.count(number)} {'row' if number == 1 else 'rows'}"
 
 
-def _queries(release: release_service_pb2.Release) -> RenderableType:
+def _queries(release: release_service_pb2.Release, everything: bool) -> RenderableType:
     number = release.name.rpartition("/")[2]
     file = f"release-{number}.duckdb"
-    statements = [Text(f"  {line}") for line in query_lines(release) if line.isprintable()]
+    lines = query_lines(release) if everything else query_lines(release)[:1]
+    statements = [Text(f"  {line}") for line in lines if line.isprintable()]
     if release.warehouse:
         return Group(Text(f"In Spark, by any of its clients ({wording.printable(release.warehouse)}):"), *statements)
     return Group(

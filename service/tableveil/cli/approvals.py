@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.account import account
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
 from tableveil.v1 import release_service_pb2
 from tableveil.v1.release_service_pb2 import Release
+from tableveil.v1.report_service_pb2 import REPORT_FORMAT_TEXT
 
 Change = tuple[str, str, str]
 """A fact's name, and its values in the public release and in the one that waits."""
@@ -25,9 +25,9 @@ Change = tuple[str, str, str]
 @click.argument("release")
 @verb
 def review(session: Session, release: str) -> None:
-    """Show a release to its approver: its account, and what differs from the public release of its target.
+    """Show a release to its approver: its report's first page, and what differs from the public release of its target.
 
-    Risks of single records and the utility of a release that waits are shown by `risk --release` and `utility`.
+    `show --all` has the whole account, `risk --release` the risks of single records, `utility` what is left.
     """
     output = session.output
     found = session.client.get_release(release)
@@ -40,7 +40,8 @@ def review(session: Session, release: str) -> None:
     changes = list(_changes(public, found)) if public else []
     nothing = "They differ in nothing that is listed here." if public else "There is none of this target."
     shown = listing(("", "public", "waits"), changes, nothing)
-    parts = [account(found), Text(""), Text(heading, style="bold"), Padding(shown, (0, 0, 0, 2), expand=False)]
+    page = session.client.get_report(release, report_format=REPORT_FORMAT_TEXT).content.decode()
+    parts: list[RenderableType] = [Text(page), Text(heading, style="bold"), Padding(shown, (0, 0, 0, 2), expand=False)]
     if found.policy.repeat_reason:
         said = wording.printable(" ".join(found.policy.repeat_reason.split()))
         parts += [Text(""), Text(f"Reason to release these people again: {said}")]
@@ -109,5 +110,5 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     for result in release.attributes:
         level = wording.short(result.aggregation) if result.aggregation else f"level {result.level}"
         yield wording.short(result.column), f"{level}, loss {wording.share(result.loss)}"
-    for text in release.warnings:
-        yield f"warning: {wording.printable(text)}", "given"
+    for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
+        yield f"{word}: {wording.printable(text)}", "given"

@@ -131,7 +131,10 @@ def job_details(job: job_service_pb2.Job) -> RenderableType:
         ("ended", wording.moment(job.end_time)),
         ("search", findings(job)),
         ("result", job.result),
-        *(("warning", wording.printable(warning)) for warning in job.warnings),
+        *(
+            ("warning", f"{word}: {wording.printable(text)}")
+            for _, word, text in wording.ranked(job.warnings, job.warning_ranks)
+        ),
     ]
     parts: list[RenderableType] = [Text(job.name, style="bold"), facts([row for row in rows if row[1]])]
     if job.HasField("failure"):

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 
 import click
-from rich.text import Text
 
-from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.ended import of_error
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import Session, verb
+from tableveil.cli.warnings import ALL, warnings
 from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.errors import Checked, Fault, InvalidError
-from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 
 REQUEST_ID = click.option(
@@ -76,7 +75,8 @@ def submit(
         session.output.json({"job": job})
     else:
         session.output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
-        _warn(session, job.warnings)
+        for line in warnings(job.warnings, job.warning_ranks, f"tableveil show {job.name}"):
+            session.output.show(line)
 
 
 def queued(
@@ -118,27 +118,33 @@ def show_result_of(session: Session, job: job_service_pb2.Job, on_unpublished: s
 @click.command()
 @policy_argument
 @click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
+@ALL
 @verb
-def check_policy(session: Session, policy: PolicyFile, offline: bool) -> None:
+def check_policy(session: Session, policy: PolicyFile, offline: bool, everything: bool) -> None:
     """List all that is wrong with a policy."""
     output = session.output
     message, faults = policy.load()
     output.columns.extend(attribute.column for attribute in message.attributes)
     checked = _checked(None if offline else session.client, message, policy, faults)
     if output.as_json:
-        output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings))
+        response = job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings)
+        response.warning_ranks.extend(_ranks(checked))
+        output.json(response)
     elif not checked.faults:
         output.show("Nothing is wrong with the policy" + (", judged offline." if offline else "."))
-        _warn(session, checked.warnings)
+        for line in warnings(checked.warnings, _ranks(checked), "--all shows them", everything=everything):
+            session.output.show(line)
     if checked.faults:
         error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)
         output.report(error)
         sys.exit(of_error(error))
 
 
-def _warn(session: Session, warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        session.output.show(Text(f"warning: {wording.printable(warning)}", style="yellow"))
+def _ranks(checked: Checked) -> list[faults_pb2.WarningRank.ValueType]:
+    # It loads the whole engine.
+    from tableveil.convert.warnings import ranks_to_proto
+
+    return ranks_to_proto(checked.warnings)
 
 
 def _checked(

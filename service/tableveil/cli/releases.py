@@ -107,6 +107,7 @@ _PUBLIC = "Show it without options, or ask a steward of its tables."
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
 @click.option("--privacy", is_flag=True, help="Show what a release or a dry run reaches of every privacy model.")
 @click.option("--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again.")
+@click.option("--all", "everything", is_flag=True, help="Show the whole account: all warnings, risks and proofs.")
 @click.option("--advice", is_flag=True, help="Try the policy of a release again, and tell what would keep more.")
 @CHART
 @OVERWRITE_CHART
@@ -118,6 +119,7 @@ def show(
     explain: bool,
     privacy: bool,
     policy: bool,
+    everything: bool,
     advice: bool,
     chart: Path | None,
     overwrite: bool,
@@ -138,8 +140,9 @@ def show(
         raise click.UsageError("--chart is for payout sweeps")
     if collection in SHOWN:
         show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result
-        extra = (chart, overwrite) if chart is not None else (True,) if privacy else ()
-        show_result(session, name, *extra)
+        extra = (chart, overwrite) if chart is not None else ()
+        asked_for = {"privacy": privacy, "everything": everything} if collection == DRY_RUNS else {}
+        show_result(session, name, *extra, **asked_for)
         return
     if collection == JOBS:
         job = client.get_job(name)
@@ -159,7 +162,7 @@ def show(
 
         click.echo(to_yaml(release.policy), nl=False)
     else:
-        output.show(_of_release(release, explain, privacy))
+        output.show(_of_release(release, explain, privacy, everything))
 
 
 @click.command()
@@ -201,10 +204,10 @@ def withdraw(session: Session, release: str, reason: str) -> None:
     session.output.show("\n".join(lines))
 
 
-def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool) -> RenderableType:
+def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool, everything: bool) -> RenderableType:
     if privacy:
         return guarantees(release)
-    return explanation(release) if explain else account(release)
+    return explanation(release) if explain else account(release, everything=everything)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tableveil.client.csv_hierarchies import CsvLevels, csv_attributes, read_csv_hierarchies, with_hierarchies
 from tableveil.convert import policy_from_proto
-from tableveil.errors import Checked, Fault
+from tableveil.errors import Checked, Fault, by_rank
 from tableveil.policy import early_warnings
 from tableveil.v1 import policy_pb2
 
@@ -27,7 +27,7 @@ def checked_on_client(policy: policy_pb2.Policy, base_directory: Path) -> Checke
     """The faults of `check_on_client`, with the warnings that show without a database."""
     _, faults = check_on_client(policy, base_directory)
     read, _ = policy_from_proto(policy, before_upload=True)
-    return Checked(tuple(faults), () if read is None else tuple(early_warnings(read)))
+    return Checked(tuple(faults), () if read is None else by_rank(early_warnings(read)))
 
 
 def without_csv(policy: policy_pb2.Policy) -> policy_pb2.Policy:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil import access, hierarchy, policy
-from tableveil.errors import InvalidError
+from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
 from tableveil.requests.classification import Classifier
 from tableveil.requests.proposal import Readers
@@ -114,6 +114,7 @@ SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)
 SUCCESS = EnumMap(policy_pb2.Success, policy.Success)
 SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)
 UNIQUENESS_ESTIMATORS = EnumMap(policy_pb2.UniquenessEstimator, policy.UniquenessEstimator)
+WARNING_RANKS = EnumMap(faults_pb2.WarningRank, Rank)
 
 _BY_DOMAIN = {found.domain: found for found in list(globals().values()) if isinstance(found, EnumMap)}
 

@@ -11,6 +11,7 @@ from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
+from tableveil.convert.warnings import ranks_to_proto
 from tableveil.lifecycle import JointFigures
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
@@ -112,6 +113,7 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         risk_by_size=_risk(found.risk_by_size),
         policy=policy_from_json(found.policy) if with_policy else None,
         warnings=found.warnings,
+        warning_ranks=ranks_to_proto(found.warnings),
         source_fingerprint=found.source_fingerprint,
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],

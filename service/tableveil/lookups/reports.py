@@ -14,15 +14,25 @@ from tableveil.lifecycle import JointFigures, joint_figures, place_of
 from tableveil.lifecycle.row_checksum import stands, written_checksum
 from tableveil.source import find_source, fingerprint
 from tableveil.source.tables import find_table
-from tableveil.state import release_risks, reports
+from tableveil.state import persons, release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
 from tableveil.state.release_objects import ObjectKind
-from tableveil.state.releases import Release, ReleaseState, earlier_of_target, seen_among
+from tableveil.state.releases import (
+    RELEASES,
+    Release,
+    ReleaseState,
+    earlier_of_target,
+    earlier_releases,
+    seen_among,
+)
 from tableveil.state.reports import MadeReport
 from tableveil.state.seen import Audience, Seen, results, waiting
 from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
+
+MOST_OTHERS = 20
+"""Other releases of the same people that a report shows."""
 
 MOST_EXAMPLES = 4
 """Released labels of a column that a report shows."""
@@ -39,12 +49,22 @@ class ToldColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRelease:
+    """Another release of the same people: it shares digests of them, or else its table."""
+
+    release: Release
+    by_digests: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """The facts about a release that are not in its ledger entry.
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
-    The rest is evidence. `measured` is False for callers who may not see what was measured of the release. Whether
-    the source is gone or changed is looked up for owners if nobody measured utility, and if it is no query.
+    The rest is evidence: `people` with a released record, if the ledger has digests of them, and `others`, the releases
+    of the same people, or of the same table, that the caller sees. `measured` is False for callers who may not see what
+    was measured of the release. Whether the source is gone or changed is looked up for owners if nobody measured
+    utility, and if it is no query.
     """
 
     columns: tuple[ToldColumn, ...]
@@ -56,6 +76,8 @@ class Told:
     classification: Classification | None = None
     earlier: Release | None = None
     joint: JointFigures | None = None
+    people: int | None = None
+    others: tuple[OtherRelease, ...] = ()
     source_gone: bool = False
     source_changed: bool = False
 
@@ -101,6 +123,7 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
     utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
     classifications = CLASSIFICATIONS.seen_where(ledger, "release = ?", [release.number], newest)
     earlier = earlier_of_target(ledger, release)
+    known = bool(persons.known_of(ledger, [release.number]))
     told = replace(
         told,
         measured=_is_seen(ledger, release, results),
@@ -108,6 +131,8 @@ def _with_evidence(session: Session, release: Release, told: Told) -> Told:
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
         joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
+        people=persons.people_of(ledger, [release.number])[0] if known else None,
+        others=tuple(_others(ledger, release)),
     )
     if release.audience is not Audience.OWNER or release.warehouse or told.utility is not None:
         return told
@@ -137,6 +162,17 @@ def _joint(session: Session, release: Release) -> JointFigures | None:
     except (InvalidError, NotFoundError):
         # The digests of a release are gone with it, or the caller may not see one of them.
         return None
+
+
+def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
+    """The newest other releases that share people with this one, by digests or else by the table that was read."""
+    number, read = release.number, release.source_tables or (release.source,)
+    digests = persons.with_others(ledger, number)
+    same_table = earlier_releases(ledger, read, release.source_fingerprint)
+    among = sorted({*digests, *same_table} - {number})
+    order = f"ORDER BY number DESC LIMIT {MOST_OTHERS}"
+    for other in RELEASES.seen_where(ledger, "list_contains(?::BIGINT[], number)", [among], order) if among else ():
+        yield OtherRelease(other, other.number in digests)
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:

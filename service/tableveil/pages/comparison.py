@@ -19,6 +19,8 @@ from tableveil.v1.utility_service_pb2 import UtilityReport
 
 _NONE = "none"
 
+_Model = Mapping[str, Mapping[str, object]]
+
 _STRONG = 0.1
 """Pairs of columns count as associated from this Cramér's V on."""
 
@@ -77,7 +79,10 @@ def _notes(first: Side, second: Side) -> Iterator[str]:
     for side in (first, second):
         if not wording.has_evidence(side.release):
             yield f"The evidence of {side.release.name} is its owner's: policies, levels and loss are not compared."
-        elif side.utility is None:
+            continue
+        if price := wording.price(side.release):
+            yield f"{side.release.name}: {price}"
+        if side.utility is None:
             name = side.release.name
             yield (
                 f"The usefulness of {name} is not compared: it was not measured (`tableveil utility {name}` does it), "
@@ -99,6 +104,7 @@ def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     """Facts that are evidence."""
     yield _texts("table", first, second, lambda release: wording.table_name(release.source))
     yield _counts("records of the table", first.records, second.records)
+    yield _texts("method", first, second, lambda release: wording.method(release.policy))
     yield _texts("privacy", first, second, _privacy)
     yield _texts("quality", first, second, lambda release: release.quality_model or _NONE)
     if _scores_compare(first, second):
@@ -116,7 +122,7 @@ def _hierarchies(release: Release) -> dict[str, Hierarchy]:
 
 
 def _privacy(release: Release) -> str:
-    return "; ".join(map(privacy_in_words, release.policy.privacy_models)) or _NONE
+    return "; ".join(sorted(map(privacy_in_words, release.policy.privacy_models))) or _NONE
 
 
 def _texts(name: str, first: Release, second: Release, told: Callable[[Release], str]) -> tuple[str, ...]:
@@ -210,22 +216,34 @@ def _associations_left(report: UtilityReport) -> str:
 
 
 def _policies(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
-    sides = [dict(_fields(_named(release.policy))) for release in (first, second)]
+    models = [MessageToDict(release.policy, preserving_proto_field_name=True) for release in (first, second)]
+    aligned = _aligned(*(one.get("privacy_models", []) for one in models))
+    sides = [dict(_fields(_named(release.policy, own))) for release, own in zip((first, second), aligned, strict=True)]
     for path in dict.fromkeys([*sides[0], *sides[1]]):
         before, after = (side.get(path, _NONE) for side in sides)
         if before != after:
             yield path, before, after
 
 
-def _named(policy: Policy) -> Mapping[str, object]:
+def _aligned(first: Sequence[_Model], second: Sequence[_Model]) -> tuple[list[_Model], list[_Model]]:
+    """The models of both sides in an order in which equal ones have equal places among those of their kind."""
+    common = [one for one in first if one in second]
+
+    def ordered(side: Sequence[_Model]) -> list[_Model]:
+        return [*common, *(one for one in side if one not in common)]
+
+    return ordered(first), ordered(second)
+
+
+def _named(policy: Policy, models: Sequence[_Model]) -> Mapping[str, object]:
     """The policy as nested values by name: its attributes by their columns, its models by their kinds and columns."""
     document = MessageToDict(policy, preserving_proto_field_name=True)
     document["attributes"] = {one.get("column", ""): one for one in document.get("attributes", [])}
-    document["privacy_models"] = dict(_models(document.get("privacy_models", [])))
+    document["privacy_models"] = dict(_models(models))
     return document
 
 
-def _models(models: Sequence[Mapping[str, Mapping[str, object]]]) -> Iterator[tuple[str, object]]:
+def _models(models: Sequence[_Model]) -> Iterator[tuple[str, object]]:
     """Each model by a name that does not change when another one is inserted before it."""
     times: Counter[str] = Counter()
     for model in models:

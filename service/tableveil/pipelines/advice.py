@@ -14,7 +14,7 @@ from tableveil.pipelines.infeasible import unprotected_values
 from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted
-from tableveil.policy import Choose, ClassificationModel, Policy, looking_at_values
+from tableveil.policy import Choose, ClassificationModel, Policy, looking_at_values, policy_warnings
 from tableveil.search import Candidate, Problem, SearchOutcome, search
 from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Unmet, single_changes
 
@@ -95,6 +95,10 @@ class Advice:
             yield self._choosing_blindly(policy, self.checks)
 
     def _choosing_blindly(self, policy: Policy, checks: float) -> str:
+        (warning,) = policy_warnings(self.counted.policy)
+        return f"{warning} {self._cost_of_choosing_blindly(policy, checks)}"
+
+    def _cost_of_choosing_blindly(self, policy: Policy, checks: float) -> str:
         tried = self._tried(policy, checks)
         if tried is None or tried.found.best is None:
             # A transformation that meets the policy meets this one.

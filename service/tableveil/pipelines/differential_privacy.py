@@ -20,7 +20,7 @@ from tableveil.backend import Session, WarehouseSession, drop, table
 from tableveil.dictionary.values import check_fit
 from tableveil.differential_privacy import Below, Drops, Gains, draw_transformation, drops, eta, values_of
 from tableveil.drawing import ColumnValues, check_people, combinations, read_values, write_drawn
-from tableveil.errors import Fault, InternalError, InvalidError
+from tableveil.errors import Fault, InternalError, InvalidError, by_rank
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, SuppressionOnly, ValueKind, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.lifecycle import Evidence, writing
@@ -143,7 +143,7 @@ def told(evidence: Evidence, drawn: Drawn, policy: Policy) -> Evidence:
         quality_model=_MADE_OF,
         explanation=None,
         proof=Proof(False, 0.0, how, 0.0, "", "", None),
-        warnings=(noted, *evidence.solution.warnings),
+        warnings=by_rank((noted, *evidence.solution.warnings)),
     )
     return replace(evidence, solution=solution)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, TableveilError, depending_on
+from tableveil.errors import Fault, TableveilError, by_rank, depending_on, note
 from tableveil.lifecycle import check_existing, check_guards, check_ledger, check_target, labels_of, named, rehearse
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
@@ -67,7 +67,9 @@ def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText
     is_ruled = resolved.release.name and not target
     if repeated and is_ruled and schema_rules.asks_for_joint_k(session.ledger, session.scope(resolved.release.schema)):
         waits = would_wait(repeated, counted=session.traits.transactional)
-        release = replace(release, warnings=(waits.text, *release.warnings), joint=(waits, *release.joint))
+        release = replace(
+            release, warnings=by_rank((note(waits.text), *release.warnings)), joint=(waits, *release.joint)
+        )
     return release, tuple(_refusals(session, resolved, plan, evidence.fingerprint, release, target))
 
 

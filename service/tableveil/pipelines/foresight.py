@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from tableveil.disclosure import check_disclosure
 from tableveil.disclosure.determined import check_effective_k
+from tableveil.errors import InvalidError, note
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
 from tableveil.pipelines.differential_privacy import check_private
@@ -28,13 +29,32 @@ from tableveil.source import Fingerprint, Source
 from tableveil.state import schema_rules
 from tableveil.state.jobs import JobPhase
 
+REASON = "repeat_reason"
+"""The field of the fault that hides all others of an earlier release's people."""
+
 
 def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     """Raises the errors that `anonymize` would raise before it searches; returns the warnings known by then.
 
     Where nothing is left to search, columns that give away what the only labels hide are errors, too. Where sensitive
-    values choose, a warning says what choosing without them would cost.
+    values choose, a warning says what choosing without them would cost. If a reason to release people again is
+    missing, the faults that would follow once there is one are told with it.
     """
+    try:
+        return _checked(job, policy)
+    except InvalidError as error:
+        if [fault.field for fault in error.faults] != [REASON]:
+            raise
+        try:
+            _checked(job, replace(policy, repeat_reason="a check"))
+        except InvalidError as others:
+            told = InvalidError(error.code, error.message, (*error.faults, *others.faults))
+            told.releases = tuple(sorted({*error.releases, *others.releases}))
+            raise told from None
+        raise
+
+
+def _checked(job: JobContext, policy: Policy) -> tuple[str, ...]:
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
     if policy.differential_privacy is not None:
@@ -61,7 +81,7 @@ def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, r
         together = read.earlier.known.releases if read.earlier is not None else ()
         repeated = repeated_by_reason(session, policy, source, mark, together)
         if repeated:
-            yield would_wait(repeated, counted=False).text
+            yield note(would_wait(repeated, counted=False).text)
 
 
 def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:

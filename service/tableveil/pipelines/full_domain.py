@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.classes import ClassCounter, Effort
 from tableveil.counting import BaseHistogram, open_counter
-from tableveil.errors import InfeasibleError
+from tableveil.errors import InfeasibleError, by_rank
 from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, says_nothing
@@ -67,11 +67,15 @@ class FullDomain:
             explanation=explanation,
             sizes_before=counts.sizes_before,
             guarantees=guarantees_of(counts.policy, counts.base, problem.counter, before, plan),
-            warnings=(
-                *_warnings(plan, found, "A request to keep the best" if job.control.keeps_best else "The time limit"),
-                *people_warnings(plan.policy, facts, released),
-                *advised,
-                *together.account(job, counts, problem, best, plan),
+            warnings=by_rank(
+                (
+                    *_warnings(
+                        plan, found, "A request to keep the best" if job.control.keeps_best else "The time limit"
+                    ),
+                    *people_warnings(plan.policy, facts, released),
+                    *advised,
+                    *together.account(job, counts, problem, best, plan),
+                )
             ),
             risk_before=risk_before,
             risk_after=risk_after,
@@ -204,9 +208,10 @@ def _warnings(plan: ReleasePlan, found: SearchOutcome, by: str) -> tuple[str, ..
             for dictionary, aggregates in zip(aggregated.dictionaries, aggregated.aggregates, strict=True)
             if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
         ]
-    if not found.complete:
+    if not found.complete and found.best is not None:
+        part = 100 * found.gap / found.best.score if found.best.score else 0.0
         warnings.append(
-            f"{by} ended the search: a transformation whose score is up to "
-            f"{found.gap:.6g} lower may exist (proven bound {found.lower_bound:.6g})."
+            f"{by} ended the search at a score of {found.best.score:.6g}: one that is up to {part:.2g} % lower may "
+            f"exist (proven bound {found.lower_bound:.6g})."
         )
     return tuple(warnings)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.control import Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows, open_counter
-from tableveil.errors import InfeasibleError
+from tableveil.errors import InfeasibleError, by_rank, note
 from tableveil.lifecycle import Solution
 from tableveil.local_recoding import (
     LocalProblem,
@@ -111,7 +111,7 @@ class LocalRecodingMethod:
             explanation=None,
             sizes_before=counts.sizes_before,
             guarantees=guarantees(facts, counts.policy.privacy_models, before, released),
-            warnings=(*_warnings(plan, own, problem, found, ended), *of_people),
+            warnings=by_rank((*_warnings(plan, own, problem, found, ended), *of_people)),
             risk_before=risk_before,
             risk_after=risk_after,
             costs=tuple(_costs(plan, problem, found)),
@@ -273,7 +273,7 @@ def _warnings(
         yield "All records are suppressed: the release is empty."
     else:
         yield from map(says_nothing, erased_columns(plan, own))
-    if ended:
-        yield f"The improvement of the classes was{ended.removeprefix(',')}: a longer search may lose less."
+    if found.gaining:
+        yield f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
     if problem.costs.surrogate is not None:
-        yield f"The quality model is no sum over records: minimized was {problem.costs.surrogate}."
+        yield note(f"The quality model is no sum over records: minimized was {problem.costs.surrogate}.")

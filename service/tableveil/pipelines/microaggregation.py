@@ -15,7 +15,7 @@ from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress
 from tableveil.counting.points import read_points
 from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
-from tableveil.errors import shortened
+from tableveil.errors import by_rank, shortened
 from tableveil.lifecycle import Solution
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
@@ -125,7 +125,7 @@ class Microaggregation:
             explanation=None,
             sizes_before=ClassSizes.of(before.counts),
             guarantees=guarantees(facts, models, before, solved.classes),
-            warnings=(*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes)),
+            warnings=by_rank((*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes))),
             risk_before=risk_before,
             risk_after=risk_after,
         )

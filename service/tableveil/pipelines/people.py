@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
-from tableveil.errors import shortened
+from tableveil.errors import must_decide, note, shortened
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts
 from tableveil.privacy.people import achieved_risk
@@ -44,17 +44,17 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
     found = repeating(released, position, people, asked)
     bounded = min((Fraction(m.share) for m in policy.privacy_models if isinstance(m, Dominance)), default=Fraction(1))
     if bounded > asked:
-        yield (
+        yield must_decide(
             f"One person has {found.largest_share:.1%} of the records of a class, and {_people(found.above)} more than "
-            f"1/{asked.denominator} of one: a row there is theirs with that chance. A dominance of at most "
-            f"1/{asked.denominator} bounds it."
+            f"1/{asked.denominator} of one: a row there is theirs with that chance. Add to privacy_models: "
+            f"dominance: {{share: {10**6 // asked.denominator / 10**6:g}}}."
         )
-    yield (
+    yield note(
         "Class sizes and risks in the public tables count records, since rows do not say whose they are: the people in "
         "classes and their shares are among the guarantees."
     )
     if found.lost_all or found.lost_some:
-        yield (
+        yield note(
             f"Suppression takes all records of {found.lost_all:,} of {_people(found.people)}, and some records of "
             f"{found.lost_some:,}."
         )
@@ -64,15 +64,18 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
         if isinstance(model, SensitiveModel) and not isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
     ]
     if of_records:
-        yield f"These models hold of records, not of people: {', '.join(of_records)}."
+        yield (
+            f"These models hold of records, not of people: {', '.join(of_records)}. Ask for distinct_l_diversity or "
+            "probabilistic_l_diversity as well: they count people."
+        )
     for place, column in enumerate(facts.counter.sensitive):
         exposed = most_exposed(released, position, released.values(place), column) if column.protected else None
-        if exposed is not None:
+        # With one record there is nothing that several tell more of.
+        if exposed is not None and exposed.in_all > Fraction(exposed.having, exposed.size):
             yield (
-                f"Several records of one person tell more than one. In a class, {exposed.having:,} of "
-                f"{exposed.size:,} records have the same value of {shortened(column.column)}: somebody with "
-                f"{exposed.records:,} records there has it in one of them with a chance of {exposed.chance:.1%}. Over "
-                f"all classes of a person it is at most {exposed.in_all:.1%}."
+                f"A reader who knows all quasi-identifiers of a person with several records can tell a value of "
+                f"{shortened(column.column)} that one of them has, with a chance of up to {exposed.in_all:.1%}: the "
+                "models bound the chance of one record."
             )
 
 

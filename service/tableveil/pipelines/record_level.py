@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
-from tableveil.errors import InfeasibleError
+from tableveil.errors import InfeasibleError, by_rank
 from tableveil.game import (
     Assignment,
     Choice,
@@ -98,7 +98,7 @@ class RecordLevel:
             explanation=None,
             sizes_before=counts.sizes_before,
             guarantees=tuple(_guarantees(solved)),
-            warnings=tuple(_warnings(plan, solved.own)),
+            warnings=by_rank(_warnings(plan, solved.own)),
         )
 
 

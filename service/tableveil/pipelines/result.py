@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from tableveil.errors import by_rank
 from tableveil.pipelines.job import JobContext
 from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase, JobState, Outcome
@@ -14,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def store_result(
-    job: JobContext, results: NumberedTable[Any], make: Callable[[int], Result], warnings: tuple[str, ...] = ()
+    job: JobContext, results: NumberedTable[Any], make: Callable[[int], Result], warnings: Iterable[str] = ()
 ) -> int:
     """Stores the result that `make` makes for its number, in one transaction, and returns the number.
 
@@ -27,5 +28,6 @@ def store_result(
         number = results.next_number(ledger)
         results.insert(ledger, [make(number)])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        jobs.insert_outcome(ledger, job.number, Outcome(JobState.SUCCEEDED, jobs.now(), number, warnings=warnings))
+        outcome = Outcome(JobState.SUCCEEDED, jobs.now(), number, warnings=by_rank(warnings))
+        jobs.insert_outcome(ledger, job.number, outcome)
     return number

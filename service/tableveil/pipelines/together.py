@@ -17,7 +17,7 @@ from tableveil.classes import (
     without_release,
 )
 from tableveil.counting import open_counter, without_earlier
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, must_decide, note, shortened
 from tableveil.lifecycle import named
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import choosing_models, facts_for, privacy_for
@@ -54,27 +54,29 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     counted_as = "people" if known.owners is None else "records"
     listed = policy.release.together_with
     which = "" if listed else ", which are all of these people that you could see when you submitted the job"
-    yield (
+    yield note(
         f"Judged together with {named(known.releases)}: {known.present:,} of {int(known.records.sum()):,} {counted_as} "
         f"with a row there are in the source. Every joint class has at least k = {k} people. {_unjudged(policy)} "
         f"The promise is of these releases{which}."
     )
     yield from _other_values(job, counted, problem, known)
     if earlier.met:
-        yield f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}."
+        yield note(f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.")
     if earlier.unjudged:
         yield f"Nobody judged of joint classes what the earlier policies also ask for: {', '.join(earlier.unjudged)}."
     rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), known)
     combinations, people = rule.too_few(plan.classes.selected(plan.kept))
     if combinations:
         fewer = f"fewer than k = {k}" if rule.share == 1 else f"fewer than k = {k}, or by more than their share"
-        yield (
+        yield must_decide(
             f"Left behind are {people:,} people, in {combinations:,} combinations of earlier classes, "
             f"by {fewer}: fewer than k people could be each of their earlier rows."
         )
     gone = _told_apart(known, k)
     if gone:
-        yield f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
+        yield must_decide(
+            f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
+        )
     yield from _costs(job, counted, problem, best)
 
 
@@ -101,7 +103,7 @@ def _other_values(job: JobContext, counted: Counted, problem: Problem, known: Ea
     strange = [release for release, alike in zip(known.releases, found, strict=True) if max(alike, default=1) < _KEPT]
     if strange:
         identifier = shortened(counted.policy.record_column or counted.policy.person_column or "")
-        yield (
+        yield must_decide(
             f"People or records recognized in {named(strange)} by {identifier} mostly have other values now: "
             "those of one earlier class are hardly more alike than any others. If it numbers rows, equal numbers are "
             "different people, and joint classes promise nothing: name a column that stays the same."
@@ -152,7 +154,9 @@ def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate)
         f"{other.score:.4g} {name} ({other.suppressed:,} suppressed)" for name, other in others if other is not None
     ]
     cost = f"It costs a score of {best.score:.4g} ({best.suppressed:,} of {problem.counter.records:,} suppressed)"
-    yield f"{cost}, instead of {', or '.join(told)}." if told else f"{cost}; that of the release alone took too long."
+    yield note(
+        f"{cost}, instead of {', or '.join(told)}." if told else f"{cost}; that of the release alone took too long."
+    )
 
 
 def _searched(job: JobContext, policy: Policy, problem: Problem) -> Candidate | None:

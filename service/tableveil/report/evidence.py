@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 
 from tableveil import wording
@@ -9,44 +11,23 @@ from tableveil.report.facts import PublicColumn, PublicFacts
 from tableveil.report.model import Facts, Grid, Part, Points, Shares, Words
 from tableveil.report.public import labels, models
 from tableveil.report.reached import asked, reached
-from tableveil.report.words import NOT_STATED, ROLES, stated
+from tableveil.report.words import NOT_STATED, ROLES, role_of, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
-from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release
+from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
 from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
 
 MOST_CHARTS = 12
 """Columns whose distribution is drawn; the others are named."""
 
+MOST_LABELS = 3
+"""Labels of a column, by their suppressed records."""
+
+_ELSEWHERE = ("average_risk", "sample_uniqueness")
+"""Models whose figures stand among the risks."""
+
 MOST_CHANGES = 15
 """Pairs of columns whose association changed most."""
-
-
-def source(release: Release) -> Iterator[Part]:
-    """The source in figures."""
-    by_role: dict[str, int] = {}
-    for attribute in release.policy.attributes:
-        role = _role(attribute, release.policy)
-        by_role[role] = by_role.get(role, 0) + 1
-    read = ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
-    person = release.policy.person_column
-    others = release.policy.default_role
-    roles = [f"{number} {ROLES[role]}" for role, number in by_role.items()]
-    if others:
-        roles.append(f"all others {ROLES[policy_pb2.Role.Name(others).removeprefix('ROLE_')]}")
-    rows = (
-        ("read", read),
-        ("records", wording.count(release.records)),
-        ("people", f"told apart by {person}" if person else "one for each row, by the policy's statement"),
-        ("columns by role", ", ".join(roles)),
-        ("classes before", wording.count(release.risk_before.classes)),
-        ("fingerprint of its rows", release.source_fingerprint),
-    )
-    yield Facts(rows)
-
-
-def _role(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
-    return policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
 
 
 def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
@@ -55,7 +36,7 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     results = {result.column: result for result in release.attributes}
     effective = {one.column: one for one in release.guarantees if one.model.startswith("effective_k")}
     rows = [_column(one, policy.get(one.name), results.get(one.name), effective.get(one.name)) for one in facts.columns]
-    hidden = [one for one in policy.values() if _role(one, release.policy) == "IDENTIFYING"]
+    hidden = [one for one in policy.values() if role_of(one, release.policy) == "IDENTIFYING"]
     rows += [(one.column, ROLES["IDENTIFYING"], "not released", "", "", "", "") for one in hidden]
     names = ("column", "role", "treatment", "loss", "different values", "effective k", "labels")
     yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4, 5}))
@@ -108,16 +89,22 @@ def _column(
 
 
 def guarantees(release: Release) -> Iterator[Part]:
-    """Every model with what is reached of it: those that the policy asks for, then the others."""
-    wanted = [one for one in release.guarantees if asked(one, release.policy)]
+    """Every model with what is reached of it: those that the policy asks for, then the others that have a figure."""
+    # Effective k stands beside the columns, and joint classes beside the releases.
+    figures = [one for one in release.guarantees if not one.model.startswith(("effective_k", "joint_k"))]
+    wanted = [one for one in figures if asked(one, release.policy)]
     yield models(release.policy.privacy_models)
     if not release.guarantees:
         yield Words("The version that made this release kept no figures of what is reached.")
         return
     yield _reached("Reached of these models", wanted)
-    yield _reached(
-        "Reached of models that the policy does not ask for", [o for o in release.guarantees if o not in wanted]
-    )
+    others = [
+        one
+        for one in figures
+        if one not in wanted and one.model not in _ELSEWHERE and one.HasField("after") and math.isfinite(one.after)
+    ]
+    if others:
+        yield _reached("Reached of models that the policy does not ask for", others)
     yield Words(
         "The figures are the strictest parameters that hold: more is stricter for k and l, less for share, threshold, "
         "c, t, delta and beta."
@@ -143,7 +130,7 @@ def suppressed(release: Release) -> Iterator[Part]:
     if not release.suppressed_records:
         return
     if not release.suppressed_labels:
-        yield Words("By labels it is not told: suppressed records have no released labels, or it was not kept.")
+        yield Words("Nothing tells of which labels the suppressed records would have been.")
         return
     rows = tuple(
         (
@@ -152,27 +139,29 @@ def suppressed(release: Release) -> Iterator[Part]:
             wording.count(one.suppressed),
             wording.share(one.suppressed / one.records if one.records else 0.0),
         )
-        for one in release.suppressed_labels
+        for one in _first_of_each(release)
     )
-    caption = "Suppressed records by the released labels of single columns, up to ten of each"
+    caption = f"Suppressed records by the released labels of single columns, up to {MOST_LABELS} of each"
     yield Grid(caption, ("column", "label", "suppressed", "of the records with the label"), rows, frozenset({2, 3}))
 
 
-def utility(
-    release: Release, report: UtilityReport | None, classification: ClassificationReport | None
-) -> Iterator[Part]:
-    """The information that is left, where somebody measured it."""
-    if report is None:
-        yield Words(f"Distributions and correlations were not measured: tableveil utility {release.name} does it.")
-    else:
+def _first_of_each(release: Release) -> Iterator[SuppressedLabel]:
+    """The first labels of each column, which have the most suppressed records."""
+    listed: Counter[str] = Counter()
+    for one in release.suppressed_labels:
+        listed[one.column] += 1
+        if listed[one.column] <= MOST_LABELS:
+            yield one
+
+
+def utility(report: UtilityReport | None, classification: ClassificationReport | None) -> Iterator[Part]:
+    """The information that is left, as somebody measured it."""
+    if report is not None:
         yield from _distributions(report)
         yield from _associations(report)
         yield Points((f"Measured by {report.name}.", *report.notes))
-    if classification is None:
-        yield Words(f"Classifiers were not assessed: tableveil classify {release.name} does it.")
-    else:
+    if classification is not None:
         yield from _classifiers(classification)
-    yield Words("Counting queries were not measured.")
 
 
 def _distributions(report: UtilityReport) -> Iterator[Part]:

@@ -54,14 +54,14 @@ class Blanks:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Lines of a document, shown as they are."""
+class Pair:
+    """Two parts, beside each other where there is room."""
 
-    caption: str
-    lines: tuple[str, ...]
+    left: tuple[Words | Points | Facts | Grid, ...]
+    right: tuple[Words | Points | Facts | Grid, ...]
 
 
-Part = Words | Points | Facts | Grid | Shares | Blanks | Listing
+Part = Words | Points | Facts | Grid | Shares | Blanks | Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole report: `verdict` and the section `risks` stand on the first printed page, by themselves."""
+    """A whole report: `verdict` and the `first` sections stand on the first printed page, by themselves.
+
+    The attachment is a file by its name and text: it is in a PDF beside the pages, and in HTML folded.
+    """
 
     title: str
     edition: str
     verdict: tuple[str, ...]
-    risks: Section
+    first: tuple[Section, ...]
     sections: tuple[Section, ...]
     made_by: str
+    attachment: tuple[str, str] | None = None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
-from tableveil import wording
 from tableveil.document import to_yaml
-from tableveil.report.words import HANDLINGS, column_of, method_of, promise, titled
+from tableveil.report.words import HANDLINGS, column_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import Policy
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 200_000
 """A report has no more of a policy's text: hierarchies that are written out can be millions of rows."""
 
 _NULLS = {
@@ -32,13 +30,8 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield f"The column {policy.person_column} says whose a row is, and k counts people. It is not released."
     else:
         yield "Each row is a different person: the policy states it, and nothing can check it."
-    yield f"Method: {method_of(policy)}."
     yield "A class is all released records that share their quasi-identifiers."
-    for model in policy.privacy_models:
-        yield f"{titled(model)}: {promise(model)}"
-    limit = Decimal(policy.suppression_limit or "0")
-    handling = HANDLINGS[policy.suppressed_records.handling]
-    yield f"Up to {wording.share(limit)} of the records may be suppressed. Suppressed records are {handling}."
+    yield f"Suppressed records are {HANDLINGS[policy.suppressed_records.handling]}."
     yield f"Among all releases that meet this, the best one loses least, by {_quality(policy)}."
     if policy.search.choose == policy_pb2.CHOOSE_QUASI_IDENTIFIERS_ONLY:
         yield "The choice is made by quasi-identifiers only. Models of sensitive columns judge it afterwards."
@@ -48,8 +41,6 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield f"The search may take {policy.search.time_limit_seconds} seconds."
     for attribute in policy.attributes:
         yield from _attribute(attribute)
-    if overruled := [attribute.column for attribute in policy.attributes if attribute.acknowledged]:
-        yield f"Checks that would refuse {', '.join(overruled)} are overruled: the policy acknowledges them."
     if policy.HasField("population"):
         yield "Models of the population count the people that the policy names as the population."
     if policy.release.left_behind:
@@ -78,9 +69,9 @@ def _attribute(attribute: policy_pb2.Attribute) -> Iterator[str]:
         yield _NULLS[attribute.nulls].format(name)
 
 
-def source_text(policy: Policy) -> tuple[str, ...]:
-    """The lines of the policy's document, cut if they are too many."""
+def source_text(policy: Policy) -> str:
+    """The policy's document, cut if it is too long."""
     text = to_yaml(policy)
     if len(text) <= MOST_CHARACTERS:
-        return tuple(text.splitlines())
-    return (*text[:MOST_CHARACTERS].splitlines()[:-1], f"… {len(text):,} characters; tableveil show --policy has all.")
+        return text
+    return f"{text[:MOST_CHARACTERS].rpartition(chr(10))[0]}\n# cut: the policy has {len(text):,} characters\n"

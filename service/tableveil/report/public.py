@@ -46,7 +46,7 @@ def public_report(facts: PublicFacts, version: str) -> Report:
         title=f"Report of {facts.name}: {facts.target}",
         edition=EDITION,
         verdict=(*verdict(facts, chance(facts)), NO_LAW),
-        risks=risks(situation),
+        first=(risks(situation),),
         sections=(
             Section("purpose", "The release: for whom, and why", (Facts(tuple(purpose(facts))),)),
             Section("columns", "Columns", (columns(facts),)),

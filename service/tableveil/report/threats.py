@@ -176,8 +176,7 @@ THREATS = (
         "Suppression tells something",
         lambda found: found.facts.suppressed > 0,
         lambda found: (
-            f"{found.facts.suppressed:,} records are suppressed. Somebody who is known to be in the source, with "
-            "labels that no class has, is one of them."
+            "Somebody who is known to be in the source, with labels that no class has, is one of those suppressed."
         ),
     ),
     Threat(

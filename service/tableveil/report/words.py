@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tableveil import wording
 from tableveil.convert import privacy_in_words
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import PrivacyModel
@@ -70,6 +71,14 @@ PROMISES = {
 }
 """One sentence for each privacy model, with its parameters."""
 
+_METHODS = {
+    "differential privacy": "every column has one level, and chance removed rows of every class",
+    "microaggregation": "clusters of similar records, whose values are replaced by one value for all",
+    "local recoding": "every class of records has levels of its own",
+    "record-level generalization": "every combination of values has levels of its own",
+    "full-domain generalization": "every column has one level for all records",
+}
+
 SINGLING_OUT, LINKABILITY, INFERENCE = "Singling out", "Linkability", "Inference"
 
 AGAINST = {
@@ -115,15 +124,13 @@ def named(models: Iterable[PrivacyModel]) -> str:
 
 def method_of(policy: policy_pb2.Policy) -> str:
     """How quasi-identifiers are changed, in words."""
-    if policy.HasField("differential_privacy"):
-        return "differential privacy: every column has one level, and chance removed rows of every class"
-    if policy.HasField("microaggregation"):
-        return "microaggregation: clusters of similar records, whose values are replaced by one value for all"
-    if policy.HasField("local_recoding"):
-        return "local recoding: every class of records has levels of its own"
-    if policy.HasField("record_level"):
-        return "record-level generalization: every combination of values has levels of its own"
-    return "full-domain generalization: every column has one level for all records"
+    name = wording.method(policy)
+    return f"{name}: {_METHODS[name]}"
+
+
+def role_of(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:
+    """The role of a column, such as `SENSITIVE`; a column that names none has the policy's default."""
+    return policy_pb2.Role.Name(attribute.role or policy.default_role).removeprefix("ROLE_")
 
 
 def stated(text: str) -> str:

@@ -26,6 +26,7 @@ from tableveil.errors import (
     InvalidError,
     NotFoundError,
     TableveilError,
+    by_rank,
     shortened,
 )
 from tableveil.lifecycle import (
@@ -155,15 +156,15 @@ class JobManager:
             refused = self._refused(session, policy)
             if refused or not rows:
                 _, policy, faults = check_request(elsewhere, policy)
-                return Checked((*faults, *refused), tuple(early_warnings(policy)))
+                return Checked((*faults, *refused), by_rank(early_warnings(policy)))
             try:
                 given = (0, "", self._database, session, session.control)
                 job = JobContext(*given, elsewhere=elsewhere, policy_of=self._policy_of)
-                return Checked(warnings=check_rows(job, policy))
+                return Checked(warnings=by_rank(check_rows(job, policy)))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):
                     raise
-                return Checked(error.faults, tuple(early_warnings(policy)))
+                return Checked(error.faults, by_rank(early_warnings(policy)))
 
     def submit(self, work: Work, request_id: str = "", control: Control | None = None, *, again: bool = False) -> Job:
         """Queues a job; with a known request id, returns the job it named, unless repeating it may help.
@@ -221,7 +222,7 @@ class JobManager:
             # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
-            job = Job(request, JobState.QUEUED, warnings=work.warnings)
+            job = Job(request, JobState.QUEUED, warnings=by_rank(work.warnings))
             self._queue.add(Active(job, work, reads, owned, need, lambda: replace(look(), admitted=rights)))
         return self.get(request.number)
 

@@ -21,6 +21,7 @@ from tableveil.errors import (
     Relaxation,
     TableveilError,
     UnauthenticatedError,
+    Warned,
 )
 from tableveil.policy import TableReference
 from tableveil.state.jobs import JobPhase, JobState, Request
@@ -138,7 +139,7 @@ class Job:
     progress: JobProgress | None = None
     result: int | None = None
     failure: Failure | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
     queue_position: int = 0
     step: tuple[int, int] = (0, 0)
 

@@ -15,6 +15,7 @@ from tableveil.convert import (
     policy_from_proto,
 )
 from tableveil.convert.enums import JOB_STATES
+from tableveil.convert.warnings import ranks_to_proto
 from tableveil.errors import Checked
 from tableveil.lookups import Privacies
 from tableveil.pipelines.widen import Widening
@@ -52,7 +53,9 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
             if policy is not None:
                 checked = self._jobs.check(policy, control, rows=not faults)
         found = map(told, (*faults, *checked.faults))
-        return v1.CheckPolicyResponse(faults=map(fault_to_proto, found), warnings=checked.warnings)
+        return v1.CheckPolicyResponse(
+            faults=map(fault_to_proto, found), warnings=checked.warnings, warning_ranks=ranks_to_proto(checked.warnings)
+        )
 
     def SubmitJob(  # noqa: N802
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import grpc
@@ -21,10 +21,12 @@ from tableveil.lookups import Releases, Reports, Results
 from tableveil.lookups.reports import Told
 from tableveil.pages import as_pdf
 from tableveil.report.facts import public_facts
+from tableveil.report.first_page import OtherRelease
 from tableveil.report.html import as_html
 from tableveil.report.model import Report
 from tableveil.report.owner import Evidence, owner_report
 from tableveil.report.public import public_report
+from tableveil.report.text import first_page_text
 from tableveil.server.caller import caller, control_of
 from tableveil.server.slots import Slots
 from tableveil.serving.version import installed_version
@@ -39,7 +41,13 @@ from tableveil.v1 import report_service_pb2_grpc
 
 _DRY_RUNS = f"{KINDS[JobKind.DRY_RUN].collection}/"
 _NOTHING = Told(columns=(), checksum="", sizes_after=())
-_MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/pdf"}
+_MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/pdf", ReportFormat.TEXT: "text/plain"}
+
+_CONTENTS: Mapping[ReportFormat, Callable[[Report], bytes]] = {
+    ReportFormat.HTML: lambda report: as_html(report).encode(),
+    ReportFormat.PDF: lambda report: as_pdf(as_html(report), report.attachment),
+    ReportFormat.TEXT: lambda report: first_page_text(report).encode(),
+}
 
 _STATES = {
     ReleaseState.PENDING: "The release waits for approval: its rows are private.",
@@ -79,8 +87,7 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
                 asked = ReportAudience.PUBLIC
             told = self._reports.told(release, control)
             report, notes = _of_release(release, told, asked), list(_notes(release, told, asked))
-        html = as_html(report)
-        content = as_pdf(html) if form is ReportFormat.PDF else html.encode()
+        content = _CONTENTS[form](report)
         digest = hashlib.sha256(content).hexdigest()
         self._reports.keep(MadeReport(request.name, asked, form, digest, caller().name, now()))
         return v1.Report(
@@ -110,6 +117,10 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
         classification=None if told.classification is None else classification_to_proto(told.classification),
         joint=None if told.joint is None else joint_classes_to_proto(told.joint),
         earlier=None if told.earlier is None else release_to_proto(told.earlier),
+        people=told.people,
+        others=tuple(
+            OtherRelease(release_to_proto(one.release, with_policy=False), one.by_digests) for one in told.others
+        ),
     )
     return owner_report(facts, evidence, installed_version())
 

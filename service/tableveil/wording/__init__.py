@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from decimal import Decimal
+from itertools import zip_longest
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from tableveil.v1 import policy_pb2, release_service_pb2
+from tableveil.v1 import faults_pb2, policy_pb2, release_service_pb2
 
 LONGEST_SHOWN = 60
 
@@ -49,6 +51,40 @@ def standing(release: release_service_pb2.Release) -> str:
         return "yes"
     approved = release.state == release_service_pb2.RELEASE_STATE_APPROVED
     return "replaced" if approved else release_service_pb2.ReleaseState.Name(release.state)[14:].lower()
+
+
+def method(policy: policy_pb2.Policy) -> str:
+    """The name of the method that changes quasi-identifiers."""
+    if policy.HasField("differential_privacy"):
+        return "differential privacy"
+    if policy.HasField("microaggregation"):
+        return "microaggregation"
+    if policy.HasField("local_recoding"):
+        return "local recoding"
+    return "record-level generalization" if policy.HasField("record_level") else "full-domain generalization"
+
+
+def price(release: release_service_pb2.Release) -> str:
+    """Why the average risk of a method with classes as small as allowed is higher than that of another; or empty."""
+    if not release.policy.HasField("local_recoding") or not release.risk_after.average:
+        return ""
+    return (
+        f"Local recoding keeps more detail by making classes as small as the models allow: so the average risk "
+        f"({share(release.risk_after.average)}) comes near the highest ({share(release.risk_after.highest)}). "
+        "Full-domain generalization has larger classes, and a lower average."
+    )
+
+
+def ranked(texts: Sequence[str], ranks: Sequence[int]) -> Iterator[tuple[int, str, str]]:
+    """Each warning of a message as its rank, the rank in words, and the text."""
+    for text, rank in zip_longest(texts, ranks[: len(texts)]):
+        # Servers before there were ranks give none.
+        known = rank or faults_pb2.WARNING_RANK_SHOULD_BE_LOOKED_AT
+        yield (
+            known,
+            enum_word(faults_pb2.WarningRank.Name(faults_pb2.WarningRank.ValueType(known)), "WARNING_RANK_"),
+            text,
+        )
 
 
 def matches(release: release_service_pb2.Release) -> list[str]:

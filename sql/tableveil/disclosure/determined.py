@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, number, row_hash, table
 from tableveil.counting.base import joined_code, joined_value
-from tableveil.disclosure.effective import effective_ks
-from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.disclosure.effective import EffectiveK, effective_ks
+from tableveil.errors import Fault, InvalidError, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
@@ -85,7 +85,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     if measured is None:
         return _unmeasured(plan)
     singly, together = measured.singly, measured.together
-    faults, warnings = [], []
+    faults, warnings = [], list[Warned]()
     k = plan.policy.k
     # Without a k, a column must not lower the least class size.
     least = k or measured.people or int(min(plan.classes.counts[plan.kept], default=0))
@@ -97,7 +97,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
             told = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
             faults.append(_refused(plan, attribute, told))
         else:
-            warnings.append(f"{shortened(attribute.column)} has an effective k below {least}: it {leaves}.")
+            warnings.append(_lowers(plan, found, least))
     if (
         together is not None
         and together.least < least
@@ -109,7 +109,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
             told = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
             faults.append(_refused(plan, together.columns[0], told))
         else:
-            warnings.append(f"{names} have an effective k below {least}: they {leaves}.")
+            warnings.append(Warned(f"{names} have an effective k below {least}: they {leaves}."))
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
     guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
@@ -133,7 +133,21 @@ def _unmeasured(plan: ReleasePlan) -> Measured:
     ]
     if faults:
         raise InvalidError.about("COLLECTS_TOO_MUCH", "columns released as they are cannot be looked at", faults)
-    return Measured((), (f"The effective k of released columns is not measured: there are {many}.",))
+    return Measured((), (note(f"The effective k of released columns is not measured: there are {many}."),))
+
+
+def _lowers(plan: ReleasePlan, found: EffectiveK, least: int) -> Warned:
+    """The warning that a column leaves fewer than `least`; a note if a model bounds what its values tell."""
+    (attribute,) = found.columns
+    name, by = shortened(attribute.column), found.shown_by
+    role = f"{plan.policy.role_field(plan.policy.attributes.index(attribute))}: {Role.QUASI_IDENTIFIER}"
+    told = (
+        f"A reader who knows a person's exact {by} can leave out the rows of the class whose {name} does not fit it. "
+        f"Then {_left(plan, found.least)} can be left, fewer than {least}: an effective k."
+    )
+    if attribute.role is Role.SENSITIVE and attribute not in plan.policy.unprotected:
+        return note(f"{told} Models of {name} do not count this.")
+    return Warned(f"{told} {role} prevents it.")
 
 
 def _left(plan: ReleasePlan, number: int) -> str:
@@ -152,8 +166,8 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
     )
 
 
-def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
-    """Warnings about sensitive columns that no model names: the share of released classes with a single value.
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[Warned]:
+    """Warnings about sensitive columns that no model names: how many released classes have a single value.
 
     It reads the tables of `spread_table` for rows that have to be collected.
     """
@@ -172,16 +186,39 @@ def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table)
         if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
             value = spelling(value, of)
         ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
+        # Rows that were collected are counted by value.
+        rows_of = exp.Sum(this=column("n")) if session.traits.collects else exp.Count(this=exp.Star())
+        ends.append(alias(rows_of, "n"))
         by_class = kept.select(*ends).group_by(*labels)
-        same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
-        query = exp.select(same, exp.Count(this=exp.Star())).from_(by_class.subquery("classes"))
-        single, classes = session.embedded.row(query)
+        alike = exp.EQ(this=column("min"), expression=column("max"))
+        of_single = exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=alike.copy()))
+        counts = (exp.CountIf(this=alike), exp.Count(this=exp.Star()), of_single)
+        single, classes, records = session.embedded.row(exp.select(*counts).from_(by_class.subquery("classes")))
         if classes:
-            share = f"{single / classes:.0%}" if single == 0 or 100 * single >= classes else "less than 1%"
-            yield (
-                f"No privacy model names the sensitive column {shortened(attribute.column)}. It has a single value in "
-                f"{share} of the released classes: there it is known of everybody."
-            )
+            yield _single_valued(plan, attribute, single, classes, int(records or 0))
+
+
+def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, classes: int, records: int) -> Warned:
+    """The warning about a sensitive column that no model names, of whose classes so many have a single value.
+
+    With the model that it advises, and the same classes, exactly the records of these are suppressed as well.
+    """
+    name = shortened(attribute.column)
+    model = f"distinct_l_diversity: {{column: {attribute.column}, l: 2}}"
+    if not single:
+        # Where people have several records, that model counts people.
+        meets = "" if plan.repeating else ", and this release meets it"
+        return note(
+            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models keeps "
+            f"that so{meets}."
+        )
+    suppressed, allowed = plan.records - plan.kept_records + records, plan.policy.suppressible(plan.records)
+    limit = "within" if suppressed <= allowed else "above"
+    return must_decide(
+        f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, which "
+        f"have one value each ({records:,} records). Add to privacy_models: {model}. In these classes it suppresses "
+        f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows."
+    )
 
 
 def _at_top(released: ReleasedColumn) -> ReleasedColumn:

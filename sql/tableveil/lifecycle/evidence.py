@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tableveil.errors import by_rank
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan
@@ -69,7 +70,7 @@ class Evidence:
         """The evidence with warnings before and after the method's own, and with more guarantees and joint texts."""
         solution = replace(
             self.solution,
-            warnings=(*first, *self.solution.warnings, *warnings),
+            warnings=by_rank((*first, *self.solution.warnings, *warnings)),
             guarantees=(*self.solution.guarantees, *guarantees),
         )
         return replace(self, solution=solution, joint=(*self.joint, *joint))

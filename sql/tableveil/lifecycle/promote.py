@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import Database, Ledger, WarehouseSession
 from tableveil.control import Control
-from tableveil.errors import ConflictError, InternalError, InvalidError, depending_on
+from tableveil.errors import ConflictError, InternalError, InvalidError, by_rank, depending_on, note
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.moving import Steps, check_newest, move_elsewhere, move_in
@@ -143,7 +143,7 @@ class _Admission:
             needs_approval=waits,
             repeat_reason=asked.policy.repeat_reason,
             policy=asked.document,
-            warnings=(*joint.warnings, *by_rule, *trial.warnings),
+            warnings=by_rank((*joint.warnings, *map(note, by_rule), *trial.warnings)),
             guarantees=(*trial.guarantees, *joint.guarantees),
             joint=joint.joint,
             trial=replace(trial.trial, promoted_at=now()),

@@ -12,7 +12,7 @@ from sqlglot import exp
 from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
-from tableveil.errors import ConflictError, InternalError, TableveilError
+from tableveil.errors import ConflictError, InternalError, TableveilError, note
 from tableveil.lifecycle.entry import release_of
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.guards import check_guards, labels_of
@@ -74,7 +74,7 @@ def publish(
     if unless_safe and not needs_approval and trial is None:
         with suppress(_Unsafe):
             return _publish(database, session, plan, evidence, told, verifying, safely=True)
-        waits = (
+        waits = note(
             "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
             "readers of all the releases are told the figures."
         )
@@ -275,7 +275,7 @@ def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, 
         dictionary.column.name: len(np.unique(labels))
         for dictionary, labels in zip(plan.dictionaries, classes.labels, strict=True)
     }
-    unwritten = "No row was written or verified in the warehouse: the figures are those of the search."
+    unwritten = note("No row was written or verified in the warehouse: the figures are those of the search.")
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name))
     evidence = evidence.with_more(warnings=(*told.warnings, *single, unwritten), guarantees=told.guarantees)

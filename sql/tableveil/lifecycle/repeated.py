@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, table
-from tableveil.errors import shortened
+from tableveil.errors import must_decide, shortened
 from tableveil.lifecycle.joined import Joined, Shown, join_columns, joined, stage_rows
 from tableveil.lifecycle.ledger import named, repeated_releases
 from tableveil.lifecycle.standing import place_of
@@ -179,7 +179,9 @@ def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: in
             f"Nobody joined the rows with those of {named(repeated.unjoined)}: {why}. Whom columns tell apart there "
             "is not known."
         )
-        yield JointFindings(warnings=(warning,), safe=False, joint=(JointText(warning, repeated.unjoined),))
+        yield JointFindings(
+            warnings=(must_decide(warning),), safe=False, joint=(JointText(warning, repeated.unjoined),)
+        )
     for release, by in repeated.staged:
         stage_rows(session, _NEW, new, by)
         names = [new.alike[key][0] for key, _ in by]
@@ -206,7 +208,7 @@ def _found(
     releases: Sequence[int], guarantee: Guarantee, warning: str | None = None, *, safe: bool = True
 ) -> JointFindings:
     """The findings on some releases, which only readers of all of them are told."""
-    warnings = () if warning is None else (warning,)
+    warnings = () if warning is None else (must_decide(warning),)
     joint = tuple(JointText(text, tuple(releases)) for text in (guarantee.model, *warnings))
     return JointFindings((guarantee,), warnings, safe, joint)
 

@@ -26,7 +26,7 @@ from tableveil.backend import (
 )
 from tableveil.dictionary import Dictionary
 from tableveil.dictionary.meanings import ambiguous_levels
-from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.errors import Fault, InvalidError, note, shortened
 from tableveil.game import Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.hierarchy import ValueKind
@@ -238,6 +238,8 @@ def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:
     if not mixed:
         return ()
     return (
-        f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: a "
-        "count by one label does not find all people for whom it is true, and a record's level depends on its values.",
+        note(
+            f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: a count "
+            "by one label does not find all people for whom it is true, and a record's level depends on its values."
+        ),
     )

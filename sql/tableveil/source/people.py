@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.source.model import Source
@@ -28,7 +28,7 @@ def check_rows_are_people(
     session: WarehouseSession, source: Source, policy: Policy, records: int, estimated: Mapping[str, int]
 ) -> tuple[list[Fault], list[str]]:
     """Faults and warnings of columns that number people of whom some have several rows, against the policy's word."""
-    faults, warnings = [], []
+    faults, warnings = [], list[str]()
     decide = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
     acknowledged = {a.column for a in policy.attributes if a.acknowledged}
     for one in columns_numbering_people(session, source, records, decide, estimated):
@@ -39,7 +39,10 @@ def check_rows_are_people(
         found = f"{about}{one.different:,} values of {name} in {records:,} rows, equal ones with the same {agreeing}"
         if one.column in acknowledged:
             warnings.append(
-                f"k counts rows, although {name} seems to number people of whom some have several: {found}."
+                must_decide(
+                    f"k counts rows, although {name} seems to number people of whom some have several: {found}. If so, "
+                    f"people are recognized in smaller classes than k says: set person_column: {one.column}."
+                )
             )
         else:
             faults.append(
@@ -142,7 +145,7 @@ def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterato
     of_all, of_some = session.row(found)
     if of_all or of_some:
         people = "1 person" if of_all == 1 else f"{of_all:,} people"
-        yield f"Records set aside because of NULLs are all records of {people}, and some records of {of_some:,}."
+        yield note(f"Records set aside because of NULLs are all records of {people}, and some records of {of_some:,}.")
 
 
 def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:

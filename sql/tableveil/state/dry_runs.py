@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tableveil.backend import Ledger, Sight
+from tableveil.errors import Warned
 from tableveil.policy import TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
@@ -45,7 +46,7 @@ class DryRun:
     risk_by_size: ProsecutorRisk
     guarantees: tuple[Guarantee, ...]
     seconds: float
-    warnings: tuple[str, ...]
+    warnings: tuple[Warned, ...]
     refusals: tuple[str, ...]
     policy: str
     suppressed_labels: tuple[SuppressedLabel, ...] = ()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from tableveil.backend import Ledger, Scopes
+from tableveil.errors import Warned
 from tableveil.policy import TableReference
 from tableveil.state import rights
 from tableveil.state.kinds import JobKind
@@ -83,7 +84,7 @@ class Outcome:
     at: datetime
     result: int | None = None
     failure: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tableveil.backend import Ledger, Sight
+from tableveil.errors import Warned
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.state.mapper import Table
 from tableveil.state.seen import UNHIDDEN, Condition, either, evidence, reviewed
@@ -14,7 +15,7 @@ from tableveil.state.seen import UNHIDDEN, Condition, either, evidence, reviewed
 WHOLE = ""
 """Stands for all evidence of a release: it was judged together with others, so that each figure depends on them."""
 
-LEFT_OUT = (
+LEFT_OUT = Warned(
     "It was judged together with other releases, of which you may not see all: its figures and warnings are left out."
 )
 
@@ -72,8 +73,8 @@ def _told(seen: str) -> str:
     return f"told AS MATERIALIZED (SELECT list(number) AS numbers FROM tableveil.releases WHERE {seen})"
 
 
-def shown(texts: Sequence[str], hiding: Collection[str]) -> tuple[str, ...]:
-    """The texts that are not hidden."""
+def shown(texts: Sequence[Warned], hiding: Collection[str]) -> tuple[Warned, ...]:
+    """The warnings that are not hidden."""
     return (LEFT_OUT,) if WHOLE in hiding else tuple(text for text in texts if text not in hiding)
 
 

@@ -1,10 +1,10 @@
 """Dataclasses as rows of the state's tables: a field is the column of its name, and is read as its type says.
 
 Texts, numbers, flags and times are stored as they are, an enum as its value, a decimal as its digits, a tuple as a
-list, a mapping as a map. A field that is a dataclass takes a column for each of its own fields; if it may be None,
-NULLs in all of them stand for None. A `TableReference` in `source` takes `source_catalog`, `source_schema` and
-`source_table`. A tuple of dataclasses is no column: its elements have a table of their own, in which each begins with
-the key of the row that it belongs to.
+list, a mapping as a map, a warning with its rank before it. A field that is a dataclass takes a column for each of its
+own fields; if it may be None, NULLs in all of them stand for None. A `TableReference` in `source` takes
+`source_catalog`, `source_schema` and `source_table`. A tuple of dataclasses is no column: its elements have a table of
+their own, in which each begins with the key of the row that it belongs to.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from tableveil.backend import Ledger
+from tableveil.errors import Warned
 from tableveil.policy import TableReference
 from tableveil.state.seen import UNHIDDEN, Audience, Condition, Seen, by_reads
 
@@ -249,7 +250,7 @@ class _Value:
 
     def values(self, value: object) -> Iterable[object]:
         """It as the database takes it."""
-        return (_stored(value),)
+        return (_stored(self._kind, value),)
 
     def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
         """The next value as the field's type."""
@@ -279,13 +280,15 @@ def _kind(hint: Any) -> Any:
     return kinds[0] if NoneType in get_args(hint) and len(kinds) == 1 else hint
 
 
-def _stored(value: Any) -> object:
+def _stored(kind: Any, value: Any) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, tuple):
-        return [_stored(one) for one in value]
+        return [_stored(get_args(kind)[0], one) for one in value]
+    if isinstance(value, Warned) and kind is Warned:
+        return value.stored
     if isinstance(value, Mapping):
         return {"key": list(value), "value": list(value.values())}
     return value
@@ -301,6 +304,8 @@ def _typed(kind: Any, value: Any) -> Any:
         return dict(value)
     if issubclass(kind, Enum):
         return kind(value)
+    if kind is Warned:
+        return Warned.from_stored(value)
     if kind is Decimal:
         # A column of decimals fills them with zeros, a text does not.
         return Decimal(value) if isinstance(value, str) else value.normalize()

@@ -162,6 +162,15 @@ def sharing(ledger: Ledger, releases: Collection[int], other: int) -> set[int]:
     return {release for (release,) in ledger.rows(query, [list(releases), other])}
 
 
+def with_others(ledger: Ledger, release: int) -> set[int]:
+    """The other releases that have somebody, or some record, of this one."""
+    query = (
+        "SELECT DISTINCT release FROM tableveil.release_persons WHERE release <> ? "
+        "AND digest IN (SELECT digest FROM tableveil.release_persons WHERE release = ?)"
+    )
+    return {other for (other,) in ledger.rows(query, [release, release])}
+
+
 def below(ledger: Ledger, releases: Sequence[int], k: int) -> tuple[int, int, int]:
     """The fewest people of a joint class, the people in those of fewer than k, and those left behind by fewer than k.
 

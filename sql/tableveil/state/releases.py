@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tableveil.backend import Ledger, scoped
+from tableveil.errors import Warned
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -90,7 +91,7 @@ class Figures:
     score: float
     quality_model: str
     proof: Proof
-    warnings: tuple[str, ...]
+    warnings: tuple[Warned, ...]
     guarantees: tuple[Guarantee, ...] = ()
     costs: tuple[CostPart, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
@@ -253,7 +254,10 @@ class _Releases(NumberedTable[Release]):
         ledger.execute(
             "UPDATE tableveil.releases SET needs_approval = ?, repeat_reason = ?, policy = ?, warnings = ? "
             "WHERE number = ?",
-            [release.needs_approval, release.repeat_reason, release.policy, list(release.warnings), release.number],
+            [
+                *(release.needs_approval, release.repeat_reason, release.policy),
+                *([warning.stored for warning in release.warnings], release.number),
+            ],
         )
         _GUARANTEES.delete(ledger, release.number)
         _GUARANTEES.insert(ledger, release.guarantees, release.number)

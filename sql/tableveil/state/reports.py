@@ -22,6 +22,7 @@ class ReportFormat(StrEnum):
 
     HTML = "HTML"
     PDF = "PDF"
+    TEXT = "TEXT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from rich.console import Console
 
 from tableveil.cli.account import account, query_lines
 from tableveil.cli.guarantees import guarantees
-from tableveil.v1 import policy_pb2, release_service_pb2
+from tableveil.v1 import faults_pb2, policy_pb2, release_service_pb2
 from tests.service.client import samples
 
 EXPECTED = """\
 releases/3  main.discharges → main.released
 
 Warnings
-  county follows from zip_code.
+  should be looked at: county follows from zip_code.
 
 Result
   privacy     5-anonymity
@@ -74,15 +74,45 @@ Time
 """
 
 
-def shown(release: release_service_pb2.Release) -> str:
+def shown(release: release_service_pb2.Release, *, everything: bool = True, width: int = 100) -> str:
     """The account as a file would hold it."""
     file = io.StringIO()
-    Console(file=file, width=100, markup=False, highlight=False, emoji=False).print(account(release))
+    console = Console(file=file, width=width, markup=False, highlight=False, emoji=False)
+    console.print(account(release, everything=everything))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
 def test_the_whole_account() -> None:
     assert shown(samples.release()) == EXPECTED
+
+
+def test_two_screens_have_what_is_needed_first() -> None:
+    release = samples.release()
+    del release.warnings[:]
+    for number in range(7):
+        release.warnings.append(f"Number {number}.")
+        release.warning_ranks.append(faults_pb2.WarningRank.ValueType(min(3, number + 1)))
+    lines = shown(release, everything=False, width=80).splitlines()
+    assert len(lines) <= 100
+    first = lines.index("Warnings") + 1
+    assert lines[first : first + 3] == [
+        "  must be decided: Number 0.",
+        "  should be looked at: Number 1.",
+        "  note: Number 2.",
+    ]
+    assert "  2 more, none more severe: tableveil show releases/3 --all" in lines
+    assert "  tableveil show releases/3 --all" in lines
+    text = "\n".join(lines)
+    assert "lowest" not in text
+    assert "optimal: nothing that meets the policy scores better" in text
+    assert "Number 6." in shown(release)
+
+
+def test_local_recoding_says_what_its_detail_costs() -> None:
+    release = samples.release()
+    assert "Local recoding keeps more detail" not in shown(release, everything=False)
+    release.policy.local_recoding.SetInParent()
+    assert "the average risk (5.64 %) comes near the highest (20 %)" in " ".join(shown(release).split())
 
 
 def test_what_the_publisher_is_paid() -> None:
@@ -162,7 +192,7 @@ def test_a_gap_is_told() -> None:
     release.proof.lower_bound = 0.19204
     release.proof.gap = 0.02134
     text = " ".join(shown(release).split())
-    assert "stopped before the proof was complete: nothing scores below 0.1920, 0.0213 (10 %) less" in text
+    assert "stopped before the proof was complete: nothing scores below 0.1920, which is 10 % less" in text
 
 
 def test_a_reason_this_version_does_not_know() -> None:
@@ -270,7 +300,7 @@ def test_records_at_levels_of_their_own() -> None:
     assert lines[first + 1].split() == ["quasi-identifier", *"012345"]
     assert lines[first + 2].split() == ["age", "90,000", "(93.44", "%)", "6,321", "(6.56", "%)"]
     [verdict] = [line for line in lines if line.startswith("verdict")]
-    assert "good against an adversary who knows the method, but not proven to be the best" in verdict
+    assert "not proven to be the best against an adversary who knows the method" in verdict
 
 
 def test_clusters_are_told_in_place_of_a_transformation() -> None:
@@ -286,7 +316,7 @@ def test_clusters_are_told_in_place_of_a_transformation() -> None:
     assert proof[0] == "verdict"
     assert not {"transformations", "checked"}.intersection(proof)
     release.proof.optimal = False
-    assert "good clusters, but not proven to be the best" in shown(release)
+    assert "not proven to be the best: no bound is known" in shown(release)
 
 
 def test_a_query_is_told_by_the_tables_that_it_read() -> None:

@@ -71,7 +71,7 @@ def test_it_stands_below_the_losses() -> None:
     found = samples.release()
     found.policy.attributes.add(column="zip_code", hierarchy=redaction(length=5, alphabet_size=10))
     console = Console(file=io.StringIO(), width=200)
-    console.print(account(found))
+    console.print(account(found, everything=True))
     assert isinstance(console.file, io.StringIO)
     lines = [line.strip() for line in console.file.getvalue().splitlines()]
     assert "zip_code: 100,000 codes of 5 characters, of which 2,345 occur" in lines

@@ -226,7 +226,7 @@ def test_all_faults_at_once(run: Run, service: FakeService, tmp_path: Path, comm
 
 
 def test_check_policy_as_json(documents: Documents, service: FakeService, tmp_path: Path, file: str) -> None:
-    assert documents("check-policy", file) == [{"faults": [], "warnings": []}]
+    assert documents("check-policy", file) == [{"faults": [], "warnings": [], "warning_ranks": []}]
     [document] = documents("check-policy", wrong(tmp_path, service), code=2)
     assert len(document["faults"]) == 4
     assert document["faults"][-1] == {
@@ -248,11 +248,16 @@ def test_a_policy_with_no_faults(run: Run, file: str) -> None:
 
 
 def test_warnings_do_not_make_a_policy_invalid(run: Run, documents: Documents, service: FakeService, file: str) -> None:
-    service.warnings = ["A column is erased.", "Another, too."]
+    service.warnings = [*(f"Number {number}." for number in range(6)), "The last one."]
     result = run("check-policy", file)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[1:] == ["warning: A column is erased.", "warning: Another, too."]
-    assert documents("check-policy", file) == [{"faults": [], "warnings": service.warnings}]
+    first = [f"should be looked at: Number {number}." for number in range(5)]
+    assert result.stdout.splitlines()[1:] == [*first, "2 more, none more severe: --all shows them"]
+    whole = run("check-policy", file, "--all").stdout.splitlines()[1:]
+    assert whole == [*first, "should be looked at: Number 5.", "should be looked at: The last one."]
+    (document,) = documents("check-policy", file)
+    assert document["warnings"] == service.warnings
+    assert document["warning_ranks"] == ["WARNING_RANK_SHOULD_BE_LOOKED_AT"] * 7
 
 
 def test_warnings_that_show_without_a_server(run: Run, tmp_path: Path) -> None:
@@ -264,14 +269,14 @@ def test_warnings_that_show_without_a_server(run: Run, tmp_path: Path) -> None:
     path.write_text(to_yaml(policy))
     result = run("check-policy", str(path), "--offline", "--server", "127.0.0.1:1")
     assert result.exit_code == 0
-    assert "warning: The levels" in result.stdout
+    assert "should be looked at: Sensitive values" in result.stdout
 
 
 def test_offline_needs_no_server(run: Run, service: FakeService, tmp_path: Path, file: str) -> None:
     result = run("check-policy", file, "--offline", "--server", "127.0.0.1:1")
     sound, warning = result.stdout.split("\n", 1)
     assert sound == "Nothing is wrong with the policy, judged offline."
-    assert warning.startswith("warning: No privacy model names these sensitive columns: 'diagnosis'.")
+    assert warning.startswith("should be looked at: No privacy model names these sensitive columns: 'diagnosis'.")
     result = run("check-policy", wrong(tmp_path, service), "--offline", "--server", "127.0.0.1:1")
     assert result.exit_code == 2
     assert "source.table" not in result.stderr

@@ -33,6 +33,8 @@ from tableveil.v1 import (
     proposal_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
+    report_service_pb2,
+    report_service_pb2_grpc,
     risk_service_pb2,
     risk_service_pb2_grpc,
     utility_service_pb2,
@@ -67,6 +69,7 @@ Step = job_service_pb2.Job | Outcome | threading.Event
 class FakeService(
     job_service_pb2_grpc.JobServiceServicer,
     release_service_pb2_grpc.ReleaseServiceServicer,
+    report_service_pb2_grpc.ReportServiceServicer,
     hierarchy_service_pb2_grpc.HierarchyServiceServicer,
     frontier_service_pb2_grpc.FrontierServiceServicer,
     payout_service_pb2_grpc.PayoutServiceServicer,
@@ -121,6 +124,7 @@ class FakeService(
         self._server = grpc.server(futures.ThreadPoolExecutor(8), options=options)
         job_service_pb2_grpc.add_JobServiceServicer_to_server(self, self._server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(self, self._server)
+        report_service_pb2_grpc.add_ReportServiceServicer_to_server(self, self._server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(self, self._server)
         frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(self, self._server)
         payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(self, self._server)
@@ -281,6 +285,13 @@ class FakeService(
     ) -> release_service_pb2.Release:
         self._received("GetRelease", request, context)
         return self._found(self.releases, request.name, context)
+
+    def GetReport(  # noqa: N802
+        self, request: report_service_pb2.GetReportRequest, context: grpc.ServicerContext
+    ) -> report_service_pb2.Report:
+        self._received("GetReport", request, context)
+        self._found(self.releases, request.name, context)
+        return report_service_pb2.Report(content=f"The first page of {request.name}, as text".encode())
 
     def ListReleases(  # noqa: N802
         self, request: release_service_pb2.ListReleasesRequest, context: grpc.ServicerContext

@@ -33,7 +33,7 @@ from tableveil.convert import (
     stored_hierarchy_to_proto,
 )
 from tableveil.convert.times import duration
-from tableveil.errors import Change, Fault, InvalidError, Relaxation
+from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decide
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
@@ -224,8 +224,11 @@ def test_a_running_job() -> None:
 
 
 def test_ended_jobs() -> None:
-    succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, result=3, warnings=("careful",)))
+    succeeded = job_to_proto(
+        Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, result=3, warnings=(must_decide("careful"),))
+    )
     assert (succeeded.result, list(succeeded.warnings)) == ("releases/3", ["careful"])
+    assert succeeded.warning_ranks == [faults_pb2.WARNING_RANK_MUST_BE_DECIDED]
     together = Relaxation((Change("privacy_models[0].k_anonymity.k", "4"), Change("suppression_limit", "0.1")), True)
     left_out = Relaxation((Change("search.levels", ""),), False)
     failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no", relaxations=(together, left_out))
@@ -270,7 +273,7 @@ RELEASE = Release(
     seconds=2.5,
     phase_seconds={"searching": 0.5},
     versions={"tableveil": "0.1.0"},
-    warnings=("careful",),
+    warnings=(must_decide("careful"),),
     policy=canonical_json(POLICY),
     explanation=Explanation(
         itself=Neighbour((), 0, None, 12, 3, 5, 0, 0.5, (Rejection("5-anonymity", 3, 5, 3, 5, False),)),

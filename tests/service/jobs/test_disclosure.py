@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InvalidError
+from tableveil.errors import InvalidError, Rank
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy import (
+    AttributePolicy,
+    DistinctLDiversity,
+    KAnonymity,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
 from tableveil.state.releases import Release
 
 Run = Callable[..., Release]
@@ -117,4 +126,32 @@ def test_a_single_class_of_one_value_is_not_none(database: Database, session: Se
         AttributePolicy("illness", Role.SENSITIVE),
     )
     release = run(database, replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(2),)))
-    assert "a single value in less than 1% of the released classes" in " ".join(release.warnings)
+    (warning,) = release.warnings
+    assert warning.rank is Rank.MUST_BE_DECIDED
+    assert "learns the value of 'illness' in 1 of 200 classes, which have one value each (2 records)" in warning
+    assert "distinct_l_diversity: {column: illness, l: 2}. In these classes it suppresses 2 records in all" in warning
+    decided = replace(
+        POLICY,
+        attributes=attributes,
+        privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 2)),
+        suppression_limit=Decimal("0.01"),
+        repeat_reason="a test",
+        release=ReleaseTarget("main", "decided"),
+    )
+    assert run(database, decided).suppressed_records == 2, "as the warning says"
+
+
+def test_a_column_of_several_values_in_each_class_is_a_note(database: Database, session: Session, run: Run) -> None:
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT i // 2 AS zip, i % 2 AS illness FROM range(400) r(i)")
+    zips = InlineLevels(tuple((str(number), "*") for number in range(200)))
+    attributes = (
+        AttributePolicy("zip", Role.QUASI_IDENTIFIER, zips, maximum_level=0),
+        AttributePolicy("illness", Role.SENSITIVE),
+    )
+    policy = replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(2),))
+    (warning,) = run(database, policy).warnings
+    assert warning.rank is Rank.NOTE
+    assert "No class has one value of it alone" in warning
+    assert "this release meets it" in warning
+    met = replace(policy, privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 2)), repeat_reason="a test")
+    assert run(database, replace(met, release=ReleaseTarget("main", "met"))).suppressed_records == 0

@@ -15,7 +15,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.disclosure.determined import Measured
-from tableveil.errors import InternalError, InvalidError
+from tableveil.errors import InternalError, InvalidError, Rank, rank_of
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
@@ -129,7 +129,9 @@ def test_the_check_of_a_policy_foresees_it_where_levels_are_fixed(database: Data
     assert "effective k is below 76: it leaves 75 rows by 'age'" in fault.found
     diverse = replace(policy, attributes=(AGE, *insensitive("cohort")), privacy_models=(AverageRisk(Decimal("0.5")),))
     (warning,) = checked(diverse)
-    assert warning == "'cohort' has an effective k below 500: it leaves 100 rows by 'age'."
+    assert rank_of(warning) is Rank.SHOULD_BE_LOOKED_AT
+    assert "knows a person's exact 'age'" in warning
+    assert "100 rows can be left, fewer than 500: an effective k. attributes[1].role: QUASI_IDENTIFIER" in warning
     searched = replace(diverse, attributes=(replace(AGE, minimum_level=0), *insensitive("birth_year")))
     assert checked(searched) == ()
 
@@ -210,9 +212,27 @@ def test_what_is_warned_of(database: Database, session: Session, run: Run) -> No
     columns = (*insensitive("cohort"), AttributePolicy("illness", Role.SENSITIVE))
     models = (DistinctLDiversity("illness", 2),)
     release = run(database, replace(POLICY, attributes=(AGE, *columns), privacy_models=models))
-    assert tuple(text for text in release.warnings if "effective" in text) == tuple(
-        f"'{name}' has an effective k below 500: it leaves 100 rows by 'age'." for name in ("cohort", "illness")
-    )
+    told = {name: w for name in ("cohort", "illness") for w in release.warnings if f"whose '{name}' does not" in w}
+    assert all("100 rows can be left, fewer than 500" in warning for warning in told.values())
+    # A model answers for the illness: its effective k begins no account.
+    assert {name: warning.rank for name, warning in told.items()} == {
+        "cohort": Rank.SHOULD_BE_LOOKED_AT,
+        "illness": Rank.NOTE,
+    }
+
+
+def test_a_check_says_a_missing_reason_and_a_column_that_discloses_at_once(
+    database: Database, session: Session, run: Run
+) -> None:
+    fill(session, coin=COIN)
+    run(database, replace(POLICY, attributes=(AGE, *insensitive("coin"))))
+    session.execute("DROP TABLE people")
+    fill(session, birth_year=BIRTH_YEAR)
+    policy = replace(POLICY, attributes=(AGE, *insensitive("birth_year")), privacy_models=(KAnonymity(76),))
+    policy = replace(policy, release=ReleaseTarget("main", "other"))
+    with database.session() as own, pytest.raises(InvalidError) as raised:
+        check_rows(context(own, database), policy)
+    assert [fault.field for fault in raised.value.faults] == ["repeat_reason", "attributes[1].role"]
 
 
 def test_shown_suppressed_records_have_no_labels(database: Database, session: Session, run: Run) -> None:

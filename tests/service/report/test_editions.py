@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
+from tableveil.document import read_policy
 from tableveil.lookups.reports import Told, ToldColumn
 from tableveil.report import threats
 from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
+from tableveil.report.first_page import OtherRelease
 from tableveil.report.owner import Evidence, owner_report
 from tableveil.report.public import public_report
+from tableveil.report.text import first_page_text
 from tableveil.report.words import AGAINST, PROMISES
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import Release
@@ -89,6 +92,12 @@ def owners(found: Release) -> str:
     """The text of the owner's edition."""
     facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
     return repr(owner_report(facts, Evidence(found, sizes_before=((1, 100),)), "1.2.3"))
+
+
+def first(found: Release) -> str:
+    """The text of the owner's first page."""
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    return repr(owner_report(facts, Evidence(found), "1.2.3").first)
 
 
 def changed(message: Message, path: str = "") -> Iterator[str]:
@@ -176,25 +185,24 @@ def test_the_owners_edition_has_the_evidence() -> None:
     found = released()
     found.policy.documentation.risk_threshold = "0.09"
     text = owners(found)
-    for part in ("41,000 (41 %)", "[0, 19]", "county follows", "optimal: nothing that", "effective k", "not stated"):
+    for part in ("41,000 (41 %)", "[0, 19]", "county follows", "optimal: nothing that", "effective k", "not state"):
         assert part in text
-    assert "The policy accepts a risk of 0.09: the highest risk is ABOVE it." in text
+    assert "'Singling out', \"ABOVE the policy's threshold\"" in text
+    assert "The highest risk is 20 %, and the policy accepts 9 %." in text
 
 
 def test_people_with_several_records_are_counted_for_the_owner() -> None:
     found = released()
     assert "fewest people of a class" not in owners(found)
-    assert "can be left with 3 of the rows of a class, by the column ward" in owners(found)
+    assert "values of ward go with a person's own values can be left with 3 of the rows of a class" in owners(found)
     found.guarantees.add(model="k_anonymity", parameter="k", before=1, after=4)
     found.guarantees.add(model="dominance", parameter="share", before=1, after=0.375)
     found.risk_before.highest, found.risk_after.highest = 1, 0.375
     found.policy.documentation.risk_threshold = "0.2"
     text = owners(found)
-    for row in (("fewest people of a class", "1", "4"), ("prosecutor: highest", "100 %", "37.5 %")):
-        assert str(row) in text
-    assert "takes one of a given person's with a chance of at most 37.5 %." in text
-    assert "Highest risk: 37.5 %." in text
-    assert "The policy accepts a risk of 0.2: the highest risk is ABOVE it." in text
+    assert str(("fewest people of a class", "1", "4")) in text
+    assert "with a chance of at most 37.5 % (before: 100 %)" in text
+    assert "The highest risk is 37.5 %, and the policy accepts 20 %." in text
     told = public(found)
     assert "fewest people" not in told
     assert "37.5 %" not in told
@@ -205,7 +213,7 @@ def test_people_with_several_records_are_counted_for_the_owner() -> None:
     )
     found.policy.privacy_models.add().dominance.share = "0.25"
     assert "Each is a given person's with a chance of at most 25 %, by dominance." in public(found)
-    assert "can be left with 3 of the people with rows of a class, by the column ward" in owners(found)
+    assert "can be left with 3 of the people with rows of a class" in owners(found)
 
 
 def test_a_column_that_leaves_all_people_of_a_class_is_no_open_risk() -> None:
@@ -213,15 +221,15 @@ def test_a_column_that_leaves_all_people_of_a_class_is_no_open_risk() -> None:
     found = released()
     for model, after in (("k_anonymity", 3), ("dominance", 0.375)):
         found.guarantees.add(model=model, after=after)
-    assert "The largest open risk" not in owners(found)
+    assert "can be left with" not in owners(found)
 
 
-def test_the_columns_that_are_overruled_are_one_sentence() -> None:
+def test_the_columns_that_are_overruled_must_be_decided() -> None:
     found = released()
     for column in ("ward", "doctor"):
         found.policy.attributes.add(column=column, role=policy_pb2.ROLE_INSENSITIVE, acknowledged=True)
-    assert owners(found).count("Checks that would refuse") == 1
-    assert "Checks that would refuse ward, doctor are overruled" in owners(found)
+    for name in ("ward", "doctor"):
+        assert f"The policy overrules the checks of {name}. It states no reason." in first(found)
     assert "Effective k was not measured of diagnosis:" in owners(found), "of ward it was"
 
 
@@ -229,8 +237,7 @@ def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
     found = released()
     del found.policy.privacy_models[:]
     found.guarantees.add(model="distinct_l_diversity", column="diagnosis", parameter="l", before=1, after=1)
-    first_page = owners(found).partition("Section(identity='purpose'")[0]
-    assert "Fewest different values of diagnosis in a class, which no model looks at: 1." in first_page
+    assert "No model looks at diagnosis. Everybody in some class has one value of diagnosis." in first(found)
 
 
 def parameters(field: Any) -> list[str]:
@@ -244,3 +251,32 @@ def test_each_model_has_a_promise_and_each_promise_its_parameters() -> None:
     for kind, promise in PROMISES.items():
         assert set(re.findall(r"\{(\w+)\}", promise)) <= set(parameters(fields[kind]))
     assert set.union(*AGAINST.values()) <= set(fields)
+
+
+def test_the_first_page_as_text_fits_a_screen_of_80_columns() -> None:
+    found = released()
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    other = OtherRelease(samples.release("releases/2"), by_digests=True)
+    report = owner_report(facts, Evidence(found, people=12_345, others=(other,)), "1.2.3")
+    lines = first_page_text(report).splitlines()
+    assert max(map(len, lines)) <= 80
+    page = " ".join(" ".join(lines).split())
+    for part in (
+        "Singling out: within the policy's threshold; Somebody who knows",
+        "12,345 people",
+        "Linkability: not measured",
+        "Erased: zip_code.",
+        "releases/2 public its people",
+        "[20, 39]",
+    ):
+        assert part in page, part
+
+
+def test_the_attachment_is_the_policy() -> None:
+    found = released()
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    report = owner_report(facts, Evidence(found), "1.2.3")
+    name, text = report.attachment or ("", "")
+    assert name == "policy.yaml"
+    assert read_policy(text, "yaml") == (found.policy, [])
+    assert public_report(facts, "1.2.3").attachment is None

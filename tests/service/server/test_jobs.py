@@ -12,7 +12,7 @@ import pytest
 from grpc_status import rpc_status
 
 from tableveil.convert import canonical_json
-from tableveil.errors import Checked, Fault
+from tableveil.errors import Checked, Fault, note
 from tableveil.policy import KAnonymity, Policy, TableReference
 from tableveil.runtime import Failure, FailureKind, Job
 from tableveil.serving import settings
@@ -73,10 +73,11 @@ def test_submit_refuses_with_all_faults(
 def test_check_answers_with_faults(
     stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock, policy: policy_pb2.Policy
 ) -> None:
-    jobs.check.return_value = Checked((Fault("source.table", "'t'", "a table"),), ("Think.",))
+    jobs.check.return_value = Checked((Fault("source.table", "'t'", "a table"),), (note("Think."),))
     checked = stub.CheckPolicy(v1.CheckPolicyRequest(policy=policy))
     assert [fault.field for fault in checked.faults] == ["source.table"]
     assert list(checked.warnings) == ["Think."]
+    assert checked.warning_ranks == [faults_pb2.WARNING_RANK_NOTE]
     policy.suppression_limit = "some"
     checked = stub.CheckPolicy(v1.CheckPolicyRequest(policy=policy))
     assert [fault.field for fault in checked.faults] == ["suppression_limit"]

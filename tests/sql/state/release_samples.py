@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from tableveil.errors import must_decide
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.release_attributes import AttributeResult
@@ -51,6 +52,6 @@ RELEASE = Release(
     seconds=2.5,
     phase_seconds={"searching": 0.25},
     versions={"tableveil": "0.1.0"},
-    warnings=("careful",),
+    warnings=(must_decide("careful"),),
     policy='{"a": "é"}',
 )

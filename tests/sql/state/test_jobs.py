@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from tableveil.backend import Ledger
-from tableveil.errors import TableveilError
+from tableveil.errors import TableveilError, Warned, note
 from tableveil.policy import TableReference
 from tableveil.state import jobs
 from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request
@@ -57,7 +57,7 @@ def test_first_and_last_event_and_outcome(ledger: Ledger) -> None:
     ]
     for event in events:
         jobs.insert_event(ledger, asked.number, event)
-    outcome = Outcome(JobState.SUCCEEDED, AT.replace(hour=15), 3, None, ("It's at its top.", "b"))
+    outcome = Outcome(JobState.SUCCEEDED, AT.replace(hour=15), 3, None, (Warned("It's at its top."), note("b")))
     jobs.insert_outcome(ledger, asked.number, outcome)
     (found,) = jobs.find_all(ledger, [asked.number])
     assert (found.started_at, found.last_event, found.outcome) == (events[0].at, events[-1], outcome)

@@ -82,7 +82,9 @@ def test_texts_of_before_are_told_to_readers_of_all_releases_that_they_name(
         migrate(fresh.ledger)
     shown = ("careful", "Together with releases/1, releases/12: told apart", "the column releases/" + "9" * 30)
     monkeypatch.setattr("tableveil.state.joint_texts.insert", lambda *_: None)
-    RELEASES.write(fresh.ledger, replace(RELEASE, warnings=shown), SIZES, SIZES)
+    # An earlier version knew no ranks.
+    earlier = replace(RELEASE, warnings=shown)  # type: ignore[arg-type]
+    RELEASES.write(fresh.ledger, earlier, SIZES, SIZES)
     fresh.execute("INSERT INTO tableveil.release_together VALUES (7, 1), (7, 2)")
     migrate(fresh.ledger)
     found = fresh.rows("SELECT job, text, list_sort(releases) FROM tableveil.joint_texts ORDER BY text")

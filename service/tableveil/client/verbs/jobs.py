@@ -179,5 +179,8 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         return levels, list(map(told, faults))
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:
+        # It loads the whole engine.
+        from tableveil.convert.warnings import warnings_from
+
         answer = self._ask(self._jobs.CheckPolicy, job_service_pb2.CheckPolicyRequest(policy=policy))
-        return Checked(tuple(faults_from(answer.faults)), tuple(answer.warnings))
+        return Checked(tuple(faults_from(answer.faults)), warnings_from(answer.warnings, answer.warning_ranks))

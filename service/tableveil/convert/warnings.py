@@ -1,0 +1,19 @@
+"""Warnings as messages have them: texts, and beside them their ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tableveil.convert.enums import WARNING_RANKS
+from tableveil.errors import Warned, rank_of, with_ranks
+from tableveil.v1 import faults_pb2
+
+
+def ranks_to_proto(warnings: Iterable[str]) -> list[faults_pb2.WarningRank.ValueType]:
+    """The rank of each warning."""
+    return [WARNING_RANKS.to_proto(rank_of(warning)) for warning in warnings]
+
+
+def warnings_from(texts: Sequence[str], ranks: Sequence[int]) -> tuple[Warned, ...]:
+    """The warnings of a message; a server that knows no ranks gives none."""
+    return with_ranks(texts, [WARNING_RANKS.from_proto(rank) for rank in ranks])

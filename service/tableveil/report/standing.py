@@ -1,0 +1,132 @@
+"""How a release stands against each of the three risks of Opinion 05/2014 (WP216), with the number."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tableveil import wording
+from tableveil.report.model import Grid
+from tableveil.report.public import smallest
+from tableveil.report.reached import reached
+from tableveil.report.threats import Situation
+from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
+from tableveil.v1.release_service_pb2 import JointClasses, Release
+
+WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's threshold", "not measured"
+
+Standing = tuple[str, str, str]
+"""A risk, how the release stands, and the number with its threshold."""
+
+
+def standings(situation: Situation, release: Release, joint: JointClasses | None) -> Grid:
+    """A row for each of the three risks."""
+    rows = (_singling_out(situation, release), _linkability(release, joint), _inference(situation, release))
+    return Grid("The three risks of Opinion 05/2014 (WP216)", ("risk", "stands", "number"), rows)
+
+
+def accepted(release: Release) -> tuple[float, str]:
+    """The highest risk that the policy accepts, by its statement or else by its models, and whose words that is."""
+    policy = release.policy
+    if policy.documentation.risk_threshold:
+        return float(Decimal(policy.documentation.risk_threshold)), "the policy accepts"
+    shares = [Decimal(model.dominance.share) for model in policy.privacy_models if model.HasField("dominance")]
+    if shares:
+        return float(min(shares)), "dominance allows"
+    k = _k(release)
+    return (1 / k, f"k = {k} allows") if k else (0.0, "")
+
+
+def is_above(release: Release) -> bool:
+    """Whether somebody's risk is higher than the accepted one."""
+    most, words = accepted(release)
+    return bool(words) and release.risk_after.highest > most
+
+
+def _k(release: Release) -> int:
+    models = release.policy.privacy_models
+    return max((model.k_anonymity.k for model in models if model.HasField("k_anonymity")), default=0)
+
+
+def _singling_out(situation: Situation, release: Release) -> Standing:
+    after, before = release.risk_after, release.risk_before
+    most, words = accepted(release)
+    number = (
+        f"Somebody who knows a person's quasi-identifiers picks a record of that person with a chance of at most "
+        f"{wording.share(after.highest)} (before: {wording.share(before.highest)}), on average "
+        f"{wording.share(after.average)} (before: {wording.share(before.average)})."
+    )
+    if fewer := _left_by_columns(situation, release):
+        number = f"{number} {fewer}"
+    if not words:
+        return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
+    standing = ABOVE if is_above(release) else WITHIN
+    return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
+
+
+def _left_by_columns(situation: Situation, release: Release) -> str:
+    """The column without a model that leaves fewer of a class than the class has; empty if none does."""
+    found = [
+        one
+        for one in release.guarantees
+        if one.model.startswith("effective_k") and one.HasField("after") and one.column not in situation.protected
+    ]
+    least = min(found, key=lambda one: one.after, default=None)
+    of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
+    fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
+    if least is None or least.after >= fewest:
+        return ""
+    rows = "of the people with rows" if counts_people(release) else "of the rows"
+    return (
+        f"Somebody who also knows which values of {least.column} go with a person's own values can be left with "
+        f"{reached(least.after)} {rows} of a class."
+    )
+
+
+def counts_people(release: Release) -> bool:
+    """Whether people may have several records: the guarantees are of people then."""
+    return any(one.model == "dominance" for one in release.guarantees)
+
+
+def _linkability(release: Release, joint: JointClasses | None) -> Standing:
+    repeated = [one for one in release.guarantees if one.model.startswith("joint_k")]
+    if any(not one.HasField("after") for one in repeated):
+        told = "These people were released before. Nobody could count whom readers of both releases tell apart."
+        return LINKABILITY, UNMEASURED, told
+    k = max(
+        (model.k_anonymity.k for model in release.policy.privacy_models if model.HasField("k_anonymity")), default=2
+    )
+    fewest = min((one.after for one in repeated), default=joint.smallest if joint is not None else 0)
+    if fewest:
+        told = f"Readers of the earlier releases of these people, too, are left with {reached(fewest)} or more of them."
+        return LINKABILITY, ABOVE if fewest < k else WITHIN, f"{told} The policy asks for {k}."
+    for one in release.guarantees:
+        if one.model.partition(" ")[0] == "k_map" and one.after:
+            told = f"Every class has at least {reached(one.after)} people of the population that the policy names."
+            return LINKABILITY, WITHIN, told
+    return LINKABILITY, UNMEASURED, "Tables that others hold of these people were not compared with this release."
+
+
+def _inference(situation: Situation, release: Release) -> Standing:
+    if not situation.sensitive:
+        return INFERENCE, UNMEASURED, "The policy names no sensitive column."
+    kinds = {model.WhichOneof("kind"): model for model in release.policy.privacy_models if column_of(model)}
+    figures = [
+        f"{one.parameter} = {reached(one.after)} for {one.column}"
+        for one in release.guarantees
+        if one.column in situation.protected and one.HasField("after") and one.model in kinds
+    ]
+    told = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
+    if not situation.unprotected:
+        return INFERENCE, WITHIN, " ".join(told)
+    left = ", ".join(situation.unprotected)
+    told.append(f"No model looks at {left}.")
+    alike = [
+        one.column
+        for one in release.guarantees
+        if one.model == "distinct_l_diversity" and one.column in situation.unprotected and one.after == 1
+    ]
+    if alike:
+        told.append(f"Everybody in some class has one value of {', '.join(alike)}.")
+        return INFERENCE, ABOVE, " ".join(told)
+    first = f"{WITHIN} for {', '.join(situation.protected)}; " if situation.protected else ""
+    return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(told)
