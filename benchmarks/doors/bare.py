@@ -18,7 +18,7 @@ from tableveil.runtime import JobManager
 from tableveil.server.job_service import JobService
 from tableveil.server.slots import Slots
 from tableveil.serving.settings import CHECKS_AT_ONCE, RESERVED_THREADS
-from tableveil.serving.settings import Settings as ServerSettings
+from tableveil.serving.settings import ServeSettings as ServerSettings
 from tableveil.v1 import job_service_pb2_grpc
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from tableveil.backend import Session
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.runtime import recorder
 from tableveil.state.jobs import JobPhase
 
@@ -51,18 +51,18 @@ class Meter:
         """Counts in the block what this thread submits and a worker runs."""
         self._measured, self._counted = Measured(), {threading.current_thread().name}
         self._submitted.clear()
-        meter, opened, phase_of = self, Session.__init__, Report.phase
+        meter, opened, phase_of = self, Session.__init__, JobReport.phase
 
         def open_counted(session: Session, cursor: Any, *given: Any, **named: Any) -> None:
             opened(session, _Counted(cursor, meter), *given, **named)  # type: ignore[arg-type]
 
-        def phase(report: Report, begun: JobPhase) -> None:
+        def phase(report: JobReport, begun: JobPhase) -> None:
             meter._enter(begun.value.lower())
             phase_of(report, begun)
 
         with (
             patch.object(Session, "__init__", open_counted),
-            patch.object(Report, "phase", phase),
+            patch.object(JobReport, "phase", phase),
             patch.object(recorder, "SECONDS_BETWEEN_STORED_PROGRESS", math.inf),
         ):
             self._phase, self._began = SUBMISSION, time.process_time()

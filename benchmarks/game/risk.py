@@ -28,7 +28,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.convert import stored_policy
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -99,7 +99,7 @@ def _analysis(database: Database, session: Session) -> Measured:
     rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(backend.table(TABLE, "main")))
     population = Population(size=SAMPLED * rows)
     request = RiskRequest(TableReference("", "main", TABLE), None, COLUMNS, population, weight_column="weight")
-    report, started = Report(), time.monotonic()
+    report, started = JobReport(), time.monotonic()
     number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request, stored_policy)
     taken, parts = time.monotonic() - started, report.seconds()
     found = RISK_ANALYSES.find(session.ledger, number)

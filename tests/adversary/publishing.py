@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tableveil.client import Client, ExportFormat
 from tableveil.document import read_policy
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 Document = dict[str, Any]
@@ -108,7 +108,7 @@ def in_schema(document: Document, schema: str) -> Document:
 
 def publish_from(path: Path, documents: Sequence[Document], *, export: bool = True) -> list[Published]:
     """Serves the database, releases by the documents, one after another, and exports the releases beside it."""
-    server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=2))
+    server = TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=2))
     published = []
     try:
         with Client(server.address) as client:

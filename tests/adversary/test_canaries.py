@@ -21,7 +21,7 @@ from tableveil.backend import redacted
 from tableveil.backend.session import Session
 from tableveil.client import Client
 from tableveil.errors import TableveilError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tests import work
 from tests.adversary.test_messages import hidden, logging_to
 
@@ -104,7 +104,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
     work.create(path)
     injection, outcomes = Injection(), dict[str, list[str]]()
     with pytest.MonkeyPatch.context() as patch, logging_to(io.StringIO()) as log:
-        server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1))
+        server = TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=1))
         try:
             inject(patch, injection)
             with Client(server.address) as client:

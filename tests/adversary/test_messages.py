@@ -15,7 +15,7 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.errors import TableveilError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tests.adversary import samples
 from tests.adversary.publishing import Document, create_source, in_schema, policy_of, texts
 from tests.adversary.samples import attribute, inline
@@ -119,7 +119,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
         documents[title] = in_schema(document, f"clinic_{number}")
     codes, said, logged = {}, {}, {}
     with logging_to(io.StringIO()) as log:
-        server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=2))
+        server = TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=2))
         try:
             with Client(server.address) as client:
                 for title, document in documents.items():

@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tests.adversary import samples
 from tests.adversary.publishing import changed, create_source, policy_of
 
@@ -18,7 +18,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a server with three releases: a view, a table that was replaced, and the table in its place."""
     path = tmp_path_factory.mktemp("reach") / "clinic.duckdb"
     create_source(path, samples.patients(), "CREATE SCHEMA other", "CREATE TABLE other.released AS FROM patients")
-    server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=2))
+    server = TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=2))
     replacing = {"name": "replaced", "if_exists": "REPLACE"}
     try:
         with Client(server.address) as connected:

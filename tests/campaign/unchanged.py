@@ -22,9 +22,9 @@ from zlib import crc32
 
 import numpy as np
 
-from tableveil.privacy.effective.cells import Cells, Codes, counted
+from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
 from tableveil.privacy.effective.judged import OwnValues, Readings, Unchanged, judge, least
-from tableveil.privacy.effective.rows import HeldValues, Rows
+from tableveil.privacy.effective.rows import ClassRows, HeldValues
 from tableveil.privacy.effective.texts import plain_text
 
 K = 5
@@ -282,7 +282,7 @@ def _table(chance: Random, rows: list[Row], known: Sequence[str], columns: Seque
     for row in rows:
         row["area"] = chance.randrange(areas)
     rows.sort(key=lambda row: row["area"])
-    coded = Rows(_codes([row["area"] for row in rows]), None, None)
+    coded = ClassRows(_codes([row["area"] for row in rows]), None, None)
     own = []
     for name in known:
         codes = _codes([row[name] for row in rows])
@@ -292,7 +292,7 @@ def _table(chance: Random, rows: list[Row], known: Sequence[str], columns: Seque
         value = _codes([row[name] for row in rows])
         held.append(HeldValues(coded, value, int(value.max()) + 1))
 
-    def cells(j: int, i: int) -> Cells:
+    def cells(j: int, i: int) -> ValuePairs:
         return counted(own[j].codes, held[i].value, None, int(own[j].codes.max()) + 1, held[i].values)
 
     # Suppressed records are in no class that is looked at.

@@ -17,7 +17,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tableveil.runtime import FailureKind
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.server.metered import DOORS
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
@@ -40,7 +40,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The labels of all figures of a server with a certificate, and of an endpoint, by name."""
     directory = tmp_path_factory.mktemp("monitoring")
     files = Authority(directory / "authority").server()
-    settings = Settings(
+    settings = ServeSettings(
         directory / "x.duckdb", ("127.0.0.1:0",), threads=1, tls_certificate=files.certificate, tls_key=files.key
     )
     with closing(TableveilServer(settings)) as server:

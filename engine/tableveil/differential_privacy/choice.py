@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from tableveil.differential_privacy.drops import Below
 from tableveil.differential_privacy.exponential import over_log_2_below, succeeds
-from tableveil.differential_privacy.gains import Checked, Gains
+from tableveil.differential_privacy.gains import CountedTransformation, Gains
 from tableveil.lattice import Axis, Lattice, Transformation
 
 _PRECISION = 192
@@ -99,7 +99,7 @@ class _Draw:
         upper = self._interval(self._lattice.moved(interval.lo, axis, level + 1), interval.hi, interval.bound)
         return lower, upper
 
-    def _cut(self, interval: _Interval, checked: Checked) -> tuple[Axis, int]:
+    def _cut(self, interval: _Interval, checked: CountedTransformation) -> tuple[Axis, int]:
         """The axis and the last level of the lower part. Any cut would do.
 
         It is where the fall of the upper part's bound, times the levels that the lower part loses, is the largest.

@@ -32,7 +32,7 @@ Values = tuple[NDArray[np.int64], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
+class CountedTransformation:
     """A transformation whose classes were counted.
 
     `gain` is its gain. `parts[j][l]` bounds what attribute j gives at level l to any transformation at or below it.
@@ -69,7 +69,7 @@ class Gains:
         if int(records.sum()) >= MOST_RECORDS:
             raise ValueError(f"{int(records.sum()):,} records; at most {MOST_RECORDS:,} can be counted exactly")
         self._groups, self._values, self._codes, self._records, self.drops = groups, values, codes, records, drops
-        self.checked: dict[Transformation, Checked] = {}
+        self.checked: dict[Transformation, CountedTransformation] = {}
 
     @property
     def range(self) -> int:
@@ -77,13 +77,13 @@ class Gains:
         left = [self.drops.kept(n, EXPECTED_BITS) for n in range(2 * self.drops.middle + 3)]
         return max(b - a for a, b in itertools.pairwise(left)) << VALUE_BITS
 
-    def check(self, at: Transformation) -> Checked:
+    def check(self, at: Transformation) -> CountedTransformation:
         """Counts the classes of a transformation."""
         if at not in self.checked:
             self.checked[at] = self._check(at)
         return self.checked[at]
 
-    def _check(self, at: Transformation) -> Checked:
+    def _check(self, at: Transformation) -> CountedTransformation:
         classes = self._classes(at)
         sizes = np.bincount(classes, weights=self._records).astype(np.int64)[classes]
         different, of_size = np.unique(sizes, return_inverse=True)
@@ -105,7 +105,7 @@ class Gains:
                     for level in sums
                 )
             )
-        return Checked(gain, tuple(parts))
+        return CountedTransformation(gain, tuple(parts))
 
     def _classes(self, at: Transformation) -> NDArray[np.int64]:
         """The number of the class of each combination of codes."""

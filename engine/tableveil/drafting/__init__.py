@@ -11,7 +11,7 @@ from tableveil.drafting.draft import (
 )
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.figures import Figures, columns_to_measure
-from tableveil.drafting.hierarchies import Proposal, may_be_code, propose_hierarchy
+from tableveil.drafting.hierarchies import HierarchyProposal, may_be_code, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
 from tableveil.drafting.roles import guess_role, guessed_quasi_identifiers, identifies_by_name
@@ -22,9 +22,9 @@ __all__ = [
     "ColumnDraft",
     "ColumnFacts",
     "Figures",
+    "HierarchyProposal",
     "Meaning",
     "PolicyDraft",
-    "Proposal",
     "ProposedK",
     "Remark",
     "RemarkKind",

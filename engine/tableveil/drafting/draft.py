@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.drafting.facts import ColumnFacts
-from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
+from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, words_of
 from tableveil.drafting.roles import FEWEST_ROWS, guess_role, tells_all_apart
 from tableveil.drafting.telling import telling_level
@@ -40,7 +40,7 @@ class ColumnDraft:
     decided: bool
     meaning: Meaning | None
     reason: str
-    proposal: Proposal | None
+    proposal: HierarchyProposal | None
     maximum_level: int | None = None
 
     @property

@@ -48,14 +48,14 @@ _LONG_AGO = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class HierarchyProposal:
     """A hierarchy with its reason, in sentences for the owner of the table."""
 
     hierarchy: HierarchyDefinition
     reason: str
 
 
-def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     """Proposes a hierarchy that covers all values of the column, and is sound for its type."""
     found = _by_kind(facts, meaning)
     rule = found.hierarchy
@@ -64,7 +64,7 @@ def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     return found
 
 
-def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     if not facts.distinct:
         return _stopgap("There are no values to go by.")
     if facts.kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
@@ -74,13 +74,13 @@ def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     if facts.kind is ValueKind.TEXT:
         return _of_text(facts, meaning)
     if facts.kind is ValueKind.TIME:
-        return Proposal(_TIMES, "Times of day by ever longer intervals.")
+        return HierarchyProposal(_TIMES, "Times of day by ever longer intervals.")
     if facts.distinct <= FEW_VALUES:
-        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+        return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     return _stopgap(f"{_values(facts)} of a type that has no rule.")
 
 
-def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     least, greatest = number_of(facts.minimum), number_of(facts.maximum)
     if least is None or greatest is None:
         return _stopgap("Its range is not finite.")
@@ -88,13 +88,13 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
         # Top coding covers values above the range, too.
         ages = Intervals("0", "120", _AGE_WIDTHS, "", plain(OLDEST_ALONE))
         told = f"Ages by 5, 10, 20 and 40 years. Ages from 90 on form one group.{_OVER_SPAN}"
-        return Proposal(replace(ages, loss_range=_loss_range(facts, Decimal(5), ages)), told)
+        return HierarchyProposal(replace(ages, loss_range=_loss_range(facts, Decimal(5), ages)), told)
     if facts.distinct <= FEW_VALUES:
-        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+        return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     if meaning is Meaning.POSTAL_CODE and facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0:
         digits = len(plain(greatest))
         coarser = tuple(plain(Decimal(10) ** place) for place in range(1, digits))
-        return Proposal(
+        return HierarchyProposal(
             Intervals("0", "9" * digits, coarser), "Codes as numbers, without one digit more at each level."
         )
     finest = round_width(greatest - least)
@@ -107,7 +107,7 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     lower = least - room if least < 0 else max(Decimal(0), least - room)
     below, above = outwards(lower, greatest + room + whole, finest)
     rule = Intervals(plain(below), plain(above - 1 if whole else above), laid_out)
-    return Proposal(
+    return HierarchyProposal(
         replace(rule, loss_range=_loss_range(facts, finest, rule)),
         f"{_values(facts)} in a range with room for others; widths are doubled from level to level.{_OVER_SPAN}",
     )
@@ -130,7 +130,7 @@ def _loss_range(facts: ColumnFacts, width: Decimal, rule: Intervals) -> LossRang
     return LossRange(plain(below), plain(above)) if below < above else None
 
 
-def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     years = years_around(facts.minimum, facts.maximum, births=meaning is Meaning.BIRTH)
     if years is None:
         return _stopgap("Its range is not one of days in the years 1 to 9999.")
@@ -141,7 +141,7 @@ def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     if int(last[:4]) - int(first[:4]) > _LONG_AGO:
         units.append(DateUnit.DECADE)
     months = months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
-    return Proposal(
+    return HierarchyProposal(
         Dates(first, last, tuple(units), LossRange(*months) if months else None),
         f"Calendar periods, in whole years around the days that occur, and a year more.{_OVER_SPAN}",
     )
@@ -158,7 +158,7 @@ def may_be_code(facts: ColumnFacts) -> bool:
     return 2 <= facts.longest <= LONGEST_CODE and (one_length or meaning_of(facts.name) is Meaning.POSTAL_CODE)
 
 
-def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     longest = facts.longest or 0
     if facts.date_format:
         made = f"strptime({facts.name}, '{facts.date_format}')::DATE"
@@ -166,9 +166,9 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     if may_be_code(facts) and (facts.digits or meaning is Meaning.POSTAL_CODE):
         alphabet = 10 if facts.digits else 36
         what = "digits" if facts.digits else "characters"
-        return Proposal(Redaction(longest, alphabet), f"Codes of {longest} {what}, masked from the right.")
+        return HierarchyProposal(Redaction(longest, alphabet), f"Codes of {longest} {what}, masked from the right.")
     if facts.distinct <= FEW_VALUES:
-        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+        return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     return _stopgap(f"{_values(facts)}, and no rule to group them by.")
 
 
@@ -176,6 +176,6 @@ def _values(facts: ColumnFacts) -> str:
     return f"{'' if facts.exact else 'About '}{facts.distinct:,} different value{'s' * (facts.distinct != 1)}"
 
 
-def _stopgap(reason: str) -> Proposal:
+def _stopgap(reason: str) -> HierarchyProposal:
     advice = "Values are kept or hidden, which loses much: write a hierarchy that groups them."
-    return Proposal(SuppressionOnly(), f"{reason} {advice}")
+    return HierarchyProposal(SuppressionOnly(), f"{reason} {advice}")

@@ -71,7 +71,7 @@ Cuts = Even | Declared
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class IntervalGrid:
     """The rule in whole units, so that every boundary of an interval is an integer.
 
     A unit is an integer, a day, a microsecond, or the last decimal place that any bound or width has. Offsets count
@@ -90,7 +90,7 @@ class Grid:
     top: int | None
 
     @classmethod
-    def of(cls, rule: Intervals, kind: ValueKind) -> Grid:
+    def of(cls, rule: Intervals, kind: ValueKind) -> IntervalGrid:
         """The grid of a checked rule, for a column of that kind."""
         notation = NOTATIONS[kind]
         width_notation = WIDTHS.get(notation, notation)

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import Intervals
-from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, Grid, Offsets
+from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, IntervalGrid, Offsets
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
@@ -150,7 +150,7 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
 
     Other values outside of the range are not covered, nor are NaN, infinities, and dates in years beyond Python's.
     """
-    grid = Grid.of(rule, kind)
+    grid = IntervalGrid.of(rule, kind)
     every, covered = _offsets(grid, values, texts)
     offsets: Offsets = every[covered]
 
@@ -171,7 +171,7 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
     return replace(labelled, loss=_counted(grid, offsets, part))
 
 
-def _counted(grid: Grid, offsets: Offsets, part: tuple[int, int]) -> CountedLeaves:
+def _counted(grid: IntervalGrid, offsets: Offsets, part: tuple[int, int]) -> CountedLeaves:
     """The leaves of labels within a part of the range; a value beyond the range, in a coding, is none of it."""
     low, high = part
     # The end of a measured range is a value of its own.
@@ -188,7 +188,7 @@ def _counted(grid: Grid, offsets: Offsets, part: tuple[int, int]) -> CountedLeav
     return CountedLeaves(tuple(levels), grid.measure(low, high), outside)
 
 
-def _offsets(grid: Grid, values: Sequence[object], texts: Sequence[str]) -> tuple[Offsets, NDArray[np.bool_]]:
+def _offsets(grid: IntervalGrid, values: Sequence[object], texts: Sequence[str]) -> tuple[Offsets, NDArray[np.bool_]]:
     """Per value its offset in the grid, and whether it has one."""
     whole = _whole_numbers(grid.kind, values, texts)
     # Python's own integers where an int64 would overflow.
@@ -218,7 +218,7 @@ def _whole_numbers(kind: ValueKind, values: Sequence[object], texts: Sequence[st
     return numbers if ((numbers > -_SMALL) & (numbers < _SMALL)).all() else None
 
 
-def _level(grid: Grid, offsets: Offsets, cuts: Cuts) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+def _level(grid: IntervalGrid, offsets: Offsets, cuts: Cuts) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
     starts, group = np.unique(grid.starts(offsets, cuts), return_inverse=True)
     intervals = [grid.interval(int(start), cuts) for start in starts]
     labels = np.array([text for text, _ in intervals], dtype=np.object_)

@@ -1,13 +1,12 @@
 """Quality models: how much a transformation costs the data's usefulness, and bounds of that before it is counted."""
 
-from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.aggregate import Score, WeightedAggregate
 from tableveil.quality.choose import quality_of
 from tableveil.quality.classification import ClassColumn, ClassificationQuality, Features
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import AssessedTransformation, BoundEvidence, QualityModel, Table
 
 __all__ = [
-    "Aggregation",
     "AssessedTransformation",
     "BoundEvidence",
     "ClassColumn",
@@ -17,5 +16,6 @@ __all__ = [
     "QualityModel",
     "Score",
     "Table",
+    "WeightedAggregate",
     "quality_of",
 ]

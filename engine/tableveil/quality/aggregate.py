@@ -16,7 +16,7 @@ Score = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
+class WeightedAggregate:
     """The aggregate of weighted values: value_j * weight_j, weights finite and >= 0.
 
     Every aggregate is monotone in each value, also in floating point (sums, products and maxima of non-negative numbers

@@ -12,7 +12,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.policy import EntropyModel
-from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.quality.bits import Counts, bits, bits_lost
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
@@ -39,7 +39,7 @@ class Entropy(Separable):
         withheld: int,
     ) -> None:
         """`marginals` holds the records that are not withheld, per code."""
-        super().__init__(Aggregation(model.aggregate, tuple(weights)))
+        super().__init__(WeightedAggregate(model.aggregate, tuple(weights)))
         factors = Factors.of(model.factor)
         self._suppression = 0.0 if model.monotone else factors.suppression
         self._withheld = withheld

@@ -11,7 +11,7 @@ from tableveil.classes import Check, EquivalenceClasses
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import HeightModel
-from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.quality.model import Table
 from tableveil.quality.separable import Separable
 
@@ -23,7 +23,7 @@ class Height(Separable):
     """
 
     def __init__(self, model: HeightModel, levels: Sequence[AttributeLevels], weights: Sequence[float]) -> None:
-        super().__init__(Aggregation(model.aggregate, tuple(weights)))
+        super().__init__(WeightedAggregate(model.aggregate, tuple(weights)))
         self._table = tuple(np.arange(attribute.top + 1, dtype=np.float64) for attribute in levels)
 
     def values(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[float, ...]:

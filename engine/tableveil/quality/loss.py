@@ -14,7 +14,7 @@ from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import LossModel
-from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.aggregate import Score, WeightedAggregate
 from tableveil.quality.aggregated_error import AggregatedError
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
@@ -50,7 +50,7 @@ class Loss(Separable):
         `weights` has one per quasi-identifier, the aggregated ones last. Aggregated columns come with their positions
         among the columns whose values classes know.
         """
-        super().__init__(Aggregation(model.aggregate, tuple(weights)))
+        super().__init__(WeightedAggregate(model.aggregate, tuple(weights)))
         self._monotone = model.monotone
         self._withheld = withheld
         self._nobody = Marginals(marginals.at, tuple(np.zeros_like(counts) for counts in marginals.counts))

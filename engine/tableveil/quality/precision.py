@@ -11,7 +11,7 @@ from tableveil.classes import Check, EquivalenceClasses
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import PrecisionModel
-from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
 from tableveil.quality.separable import Separable, least_from
@@ -35,7 +35,7 @@ class Precision(Separable):
         suppressible: int,
     ) -> None:
         """At most `suppressible` of the records may be suppressed, including withheld ones."""
-        super().__init__(Aggregation(model.aggregate, tuple(weights)))
+        super().__init__(WeightedAggregate(model.aggregate, tuple(weights)))
         factors = Factors.of(model.factor)
         self._monotone = model.monotone
         self._suppression = factors.suppression

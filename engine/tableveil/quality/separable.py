@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses
 from tableveil.lattice import Transformation
-from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.aggregate import Score, WeightedAggregate
 from tableveil.quality.model import AssessedTransformation, Table
 
 
@@ -20,7 +20,7 @@ class TableEvidence:
     columns without levels.
     """
 
-    def __init__(self, aggregation: Aggregation, table: Table, others: tuple[float, ...] = ()) -> None:
+    def __init__(self, aggregation: WeightedAggregate, table: Table, others: tuple[float, ...] = ()) -> None:
         self._aggregation = aggregation
         self._table = table
         self._rows = [column.tolist() for column in table]
@@ -43,7 +43,7 @@ class Separable(ABC):
 
     bounds_by_classes: bool = False
 
-    def __init__(self, aggregation: Aggregation) -> None:
+    def __init__(self, aggregation: WeightedAggregate) -> None:
         self.aggregation = aggregation
 
     @abstractmethod

@@ -29,7 +29,7 @@ class RejectedRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class CheckedNeighbour:
     """The transformation one level less or more (`step`) on one axis; with step 0, the transformation itself.
 
     `rejected` of its `classes` may not be released. Rejecting them suppresses `suppressed` records, withheld ones
@@ -55,8 +55,8 @@ class Explanation:
     If it is not `complete`, time ran out, and neighbours are missing from the end.
     """
 
-    itself: Neighbour
-    neighbours: tuple[Neighbour, ...]
+    itself: CheckedNeighbour
+    neighbours: tuple[CheckedNeighbour, ...]
     complete: bool
 
 
@@ -75,7 +75,7 @@ def explain(problem: Problem, at: Transformation, control: Control, time_limit: 
         for axis in lattice.axes
         if lattice.bottom[axis[0]] <= at[axis[0]] + step <= lattice.top[axis[0]]
     ]
-    neighbours: list[Neighbour] = []
+    neighbours: list[CheckedNeighbour] = []
     complete = True
     deadline = None if time_limit is None else control.now() + time_limit
     try:
@@ -97,12 +97,12 @@ def explain(problem: Problem, at: Transformation, control: Control, time_limit: 
     return Explanation(itself, tuple(neighbours), complete)
 
 
-def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> Neighbour:
+def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> CheckedNeighbour:
     classes = problem.counter.classes(at)
     kept = problem.privacy.releasable(classes)
     suppressed = problem.counter.records - int(classes.counts[kept].sum())
     is_valid = valid(problem, classes, kept)
-    return Neighbour(
+    return CheckedNeighbour(
         axis=axis,
         step=step,
         transformation=at,

@@ -17,13 +17,13 @@ def client_of_own_server(
     database: Path, memory_limit: str | None = None, threads: int | None = None, publish: tuple[str, ...] = ()
 ) -> Iterator[Client]:
     """A client of a server in this process, on a socket in a directory that only this user may enter."""
-    from tableveil.server import Settings, TableveilServer
+    from tableveil.server import ServeSettings, TableveilServer
 
     # The server's files beside the database hold raw values.
     os.umask(0o077)
     with TemporaryDirectory(prefix="tableveil-") as directory:
         address = f"unix:{directory}/socket"
-        settings = Settings(
+        settings = ServeSettings(
             database,
             (address,),
             memory_limit=memory_limit,

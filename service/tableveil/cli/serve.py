@@ -187,10 +187,10 @@ def serve(
     """Run the service until Ctrl-C or SIGTERM."""
     # The server loads the whole of Tableveil; the other commands need not wait for it.
     from tableveil.loading import LoadDirectory
-    from tableveil.server import LogFormat, Settings, run_server
+    from tableveil.server import LogFormat, ServeSettings, run_server
 
     with Output().reporting():
-        settings = Settings(
+        settings = ServeSettings(
             database=database,
             addresses=address,
             allow_remote=allow_remote,

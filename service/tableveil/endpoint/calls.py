@@ -69,7 +69,7 @@ def hide_tracebacks() -> None:
 
 
 @dataclass(slots=True)
-class Call:
+class EndpointCall:
     """A call, its credentials and its reader; the handler names the releases that it reads, and counts the rows."""
 
     method: str
@@ -99,14 +99,14 @@ class Calls:
         self._connections: dict[str, dict[str, float]] = {}
 
     @contextmanager
-    def passed(self, context: flight.ServerCallContext, method: str) -> Iterator[Call]:
+    def passed(self, context: flight.ServerCallContext, method: str) -> Iterator[EndpointCall]:
         """A call whose caller is known and within the limits, while it is handled; its end is recorded.
 
         A failure in the block becomes an error of Flight.
         """
         seen: str = context.peer()
         peer = self._passages.peer(seen)
-        call = Call(method, peer, Credentials(None, (), peer), Reader("", "", frozenset()))
+        call = EndpointCall(method, peer, Credentials(None, (), peer), Reader("", "", frozenset()))
         self._metrics.call_began()
         try:
             call.credentials = _credentials(context, peer)
@@ -134,12 +134,12 @@ class Calls:
             except BusyError as error:
                 raise flight.FlightUnavailableError(error.message) from None
 
-    def begin(self, call: Call) -> None:
+    def begin(self, call: EndpointCall) -> None:
         """Records that rows are about to be read; `BusyError` if that cannot be written."""
         self._recorder.record(self._entry(call, AuditEvent.BEGIN, "", ""))
         call.begun = True
 
-    def _end(self, call: Call, code: str, reason: str) -> None:
+    def _end(self, call: EndpointCall, code: str, reason: str) -> None:
         self._metrics.call_ended(call.method, code, time.monotonic() - call.began)
         name = call.reader.principal
         if call.begun:
@@ -162,7 +162,7 @@ class Calls:
             self._connections[principal] = {**recent, peer: now_}
 
     @staticmethod
-    def _entry(call: Call, event: AuditEvent, code: str, reason: str) -> AuditEntry:
+    def _entry(call: EndpointCall, event: AuditEvent, code: str, reason: str) -> AuditEntry:
         ended = event is not AuditEvent.BEGIN
         return AuditEntry(
             now(),

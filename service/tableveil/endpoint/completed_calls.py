@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tableveil.answers import MACROS
 from tableveil.backend import folded
-from tableveil.endpoint.meanings import Meaning, Part, Scope
+from tableveil.endpoint.meanings import LabelMeaning, NamedColumns, Part
 from tableveil.endpoint.misuses import ANSWERED_BY, Edit
 from tableveil.endpoint.written_columns import place_of, quoted
 from tableveil.errors import InvalidError
@@ -16,7 +16,7 @@ from tableveil.errors import InvalidError
 FUNCTIONS_OF_LABELS = {macro.name: macro for macro in MACROS}
 
 
-def completed(node: exp.Anonymous, meanings: list[Meaning | None], scope: Scope) -> Edit | None:
+def completed(node: exp.Anonymous, meanings: list[LabelMeaning | None], scope: NamedColumns) -> Edit | None:
     """Writes the bounds after the label, unless they are there already, as in a file."""
     macro = FUNCTIONS_OF_LABELS[folded(node.name)]
     given = len(node.expressions)
@@ -41,7 +41,7 @@ def completed(node: exp.Anonymous, meanings: list[Meaning | None], scope: Scope)
     return place[1], place[1], "".join(f", {prefix}{quoted(str(name))}" for name in names)
 
 
-def answered(node: exp.Anonymous, name: str, meaning: Meaning, written: str) -> tuple[Edit, ...]:
+def answered(node: exp.Anonymous, name: str, meaning: LabelMeaning, written: str) -> tuple[Edit, ...]:
     """The edit by which a function of labels answers in place of a plain one, if there is one that does."""
     answer = ANSWERED_BY.get(name)
     alone = node.expressions[0] if len(node.expressions) == 1 else None

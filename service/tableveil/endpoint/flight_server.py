@@ -20,11 +20,11 @@ from pyarrow import flight
 
 from tableveil.backend import folded
 from tableveil.control import Control
-from tableveil.endpoint.calls import Call, Calls, UnsupportedError
+from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
 from tableveil.endpoint.information import information
 from tableveil.endpoint.pipes import Ended
-from tableveil.endpoint.places import Places
+from tableveil.endpoint.places import ConnectionPlaces
 from tableveil.endpoint.published import Published, PublishedTable
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.readers import Reader
@@ -67,14 +67,14 @@ METHODS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class BoundStatement:
     """A statement with its parameters, encoded, if they are bound."""
 
     query: str
     parameters: str | None = None
 
     @classmethod
-    def of(cls, handle: bytes) -> Statement:
+    def of(cls, handle: bytes) -> BoundStatement:
         """The statement in a handle; raises `InvalidError` if it is none of ours."""
         try:
             query, parameters = json.loads(handle)
@@ -133,7 +133,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         calls: Calls,
         published: Published,
         processes: QueryProcesses,
-        places: Places,
+        places: ConnectionPlaces,
         standing: Standing,
         settings: EndpointSettings,
         transport: Mapping[str, Any],
@@ -157,9 +157,9 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         with self._calls.passed(context, _name(command)) as call:
             match command:
                 case sql.CommandStatementQuery():
-                    statement = Statement(command.query)
+                    statement = BoundStatement(command.query)
                 case sql.CommandPreparedStatementQuery():
-                    statement = Statement.of(command.prepared_statement_handle)
+                    statement = BoundStatement.of(command.prepared_statement_handle)
                 case None:
                     raise _unknown("a command of Flight SQL")
                 case _:
@@ -182,7 +182,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 if command is None or type(command) not in COMMANDS:
                     raise _unknown("a ticket of this endpoint")
                 return flight.RecordBatchStream(self._metadata(command, call))
-            statement = Statement.of(command.statement_handle)
+            statement = BoundStatement.of(command.statement_handle)
             asked = opened.enter_context(self._asked(statement, call, context, rows=True))
             call.releases = tuple(asked.answer()["releases"])
             asked.answer()
@@ -202,7 +202,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         with self._calls.passed(context, action.type) as call:
             match action.type, request:
                 case "CreatePreparedStatement", sql.ActionCreatePreparedStatementRequest():
-                    statement = Statement(request.query)
+                    statement = BoundStatement(request.query)
                     schema, parameters = self._described(statement, call, context)
                     # DuckDB casts texts to what a parameter is compared with.
                     unknown = pa.schema([(name, pa.string()) for name in parameters])
@@ -249,16 +249,16 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             if not isinstance(command, sql.CommandPreparedStatementQuery):
                 hint = "An endpoint is read only."
                 raise InvalidError.of("COMMAND_INVALID", "command", "a change", "parameters of a SELECT", hint)
-            statement = Statement.of(command.prepared_statement_handle)
-            bound = Statement(statement.query, _parameters(reader))
+            statement = BoundStatement.of(command.prepared_statement_handle)
+            bound = BoundStatement(statement.query, _parameters(reader))
             result = sql.DoPutPreparedStatementResult(prepared_statement_handle=bound.handle)
             writer.write(pa.py_buffer(result.SerializeToString()))
 
-    def _metadata(self, command: Message, call: Call) -> pa.Table:
+    def _metadata(self, command: Message, call: EndpointCall) -> pa.Table:
         return COMMANDS[type(command)](command, self._published.tables(call.reader.releases))
 
     def _described(
-        self, statement: Statement, call: Call, context: flight.ServerCallContext
+        self, statement: BoundStatement, call: EndpointCall, context: flight.ServerCallContext
     ) -> tuple[pa.Schema | None, list[str]]:
         """The schema of a statement's rows, if its parameters are known, and the names of its parameters."""
         tables = self._published.tables(call.reader.releases)
@@ -273,7 +273,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
 
     @contextmanager
     def _asked(
-        self, statement: Statement, call: Call, context: flight.ServerCallContext, *, rows: bool
+        self, statement: BoundStatement, call: EndpointCall, context: flight.ServerCallContext, *, rows: bool
     ) -> Iterator[_Asked]:
         """A process that was asked about the statement, and holds a place while the block runs."""
         control = _CallControl(context)
@@ -291,7 +291,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 self._processes.release(process)
 
     def _request(
-        self, statement: Statement, tables: list[PublishedTable], reader: Reader, *, rows: bool
+        self, statement: BoundStatement, tables: list[PublishedTable], reader: Reader, *, rows: bool
     ) -> dict[str, Any]:
         return {
             "statement": statement.query,
@@ -319,7 +319,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         return {name: view for name, view in known.items() if name in wanted}
 
     def _rows(
-        self, asked: _Asked, reader: pa.RecordBatchReader, call: Call, opened: ExitStack
+        self, asked: _Asked, reader: pa.RecordBatchReader, call: EndpointCall, opened: ExitStack
     ) -> Generator[pa.RecordBatch | None, None, None]:
         with opened:
             yield None

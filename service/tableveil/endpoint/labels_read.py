@@ -28,12 +28,12 @@ from tableveil.endpoint.label_functions import (
     TRUNCATING,
 )
 from tableveil.endpoint.meanings import (
+    LabelMeaning,
     Look,
-    Meaning,
+    NamedColumns,
     Part,
     Relation,
     ReleaseTable,
-    Scope,
     at,
     derived,
     either,
@@ -70,7 +70,7 @@ class LabelsRead:
     look: Look
     edits: list[Edit] = field(default_factory=list)
     misuses: list[Misuse] = field(default_factory=list)
-    known: dict[int, Meaning | None] = field(default_factory=dict)
+    known: dict[int, LabelMeaning | None] = field(default_factory=dict)
 
     def read(self, tree: exp.Expr) -> Relation:
         """Finds the edits that complete calls, and the misuses; the columns of the statement."""
@@ -78,28 +78,30 @@ class LabelsRead:
 
     # --- queries ----------------------------------------------------------------------------------------------------
 
-    def _query(self, node: exp.Expr, common: Mapping[str, Relation], parent: Scope | None) -> Relation:
+    def _query(self, node: exp.Expr, common: Mapping[str, Relation], parent: NamedColumns | None) -> Relation:
         common = self._common(node, common, parent)
         if isinstance(node, (exp.Subquery, exp.Paren)):
             found = self._query(node.this, common, parent)
-            self._order(node, Scope(parent, [("", found)]), found, common)
+            self._order(node, NamedColumns(parent, [("", found)]), found, common)
             return found
         if isinstance(node, _SETS):
             left, right = (self._query(side, common, parent) for side in (node.this, node.expression))
             found = Relation(tuple((name, either(of, at(right, i))) for i, (name, of) in enumerate(left.columns)))
-            self._order(node, Scope(parent, [("", found)]), found, common)
+            self._order(node, NamedColumns(parent, [("", found)]), found, common)
             return found
         if isinstance(node, exp.Select):
             return self._select(node, common, parent)
         if isinstance(node, exp.Table):
-            return self._source(node, common, Scope(parent))[1]
+            return self._source(node, common, NamedColumns(parent))[1]
         if isinstance(node, exp.Pivot):
-            return self._pivoted(node, self._source(node.this, common, Scope(parent))[1], common, parent)
+            return self._pivoted(node, self._source(node.this, common, NamedColumns(parent))[1], common, parent)
         for child in node.iter_expressions():
-            self._meaning(child, Scope(parent), common)
+            self._meaning(child, NamedColumns(parent), common)
         return Relation()
 
-    def _common(self, node: exp.Expr, common: Mapping[str, Relation], parent: Scope | None) -> Mapping[str, Relation]:
+    def _common(
+        self, node: exp.Expr, common: Mapping[str, Relation], parent: NamedColumns | None
+    ) -> Mapping[str, Relation]:
         with_ = node.args.get("with_")
         if not isinstance(with_, exp.With):
             return common
@@ -110,14 +112,14 @@ class LabelsRead:
             common = {**common, name: found.renamed(column_names(one))}
         return common
 
-    def _select(self, node: exp.Select, common: Mapping[str, Relation], parent: Scope | None) -> Relation:
-        scope = Scope(parent)
+    def _select(self, node: exp.Select, common: Mapping[str, Relation], parent: NamedColumns | None) -> Relation:
+        scope = NamedColumns(parent)
         from_ = node.args.get("from_")
         for place in [*([from_] if from_ else []), *(node.args.get("joins") or [])]:
             self._from(place, common, scope)
         scope.grouped = self._grouped(node, common, scope)
         scope.aggregates = bool(node.args.get("group")) or any(map(_aggregates, node.expressions))
-        columns: list[tuple[str, Meaning | None]] = []
+        columns: list[tuple[str, LabelMeaning | None]] = []
         for item in node.expressions:
             columns += self._item(item, common, scope)
         scope.aliases = {folded(name): meaning for name, meaning in columns}
@@ -129,10 +131,10 @@ class LabelsRead:
         return found
 
     def _pivoted(
-        self, node: exp.Pivot, source: Relation, common: Mapping[str, Relation], parent: Scope | None
+        self, node: exp.Pivot, source: Relation, common: Mapping[str, Relation], parent: NamedColumns | None
     ) -> Relation:
         """The columns of PIVOT and UNPIVOT that are labels or beside them; each new one of PIVOT is of one group."""
-        scope = Scope(parent, [("", source)], aggregates=True)
+        scope = NamedColumns(parent, [("", source)], aggregates=True)
         if node.args.get("unpivot"):
             columns = [column for part in node.find_all(exp.Column) if (column := source.find(folded(part.name))[1])]
             names = [*node.expressions, *(into.expressions[0] for into in node.find_all(exp.UnpivotColumns))]
@@ -165,7 +167,9 @@ class LabelsRead:
             )
         )
 
-    def _item(self, item: exp.Expr, common: Mapping[str, Relation], scope: Scope) -> list[tuple[str, Meaning | None]]:
+    def _item(
+        self, item: exp.Expr, common: Mapping[str, Relation], scope: NamedColumns
+    ) -> list[tuple[str, LabelMeaning | None]]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             star = item if isinstance(item, exp.Star) else item.this
             of = folded(item.table) if isinstance(item, exp.Column) and item.table else None
@@ -182,7 +186,7 @@ class LabelsRead:
             return named_by(item, scope)
         return [(item.alias_or_name, self._meaning(item, scope, common))]
 
-    def _from(self, node: exp.Expr, common: Mapping[str, Relation], scope: Scope) -> None:
+    def _from(self, node: exp.Expr, common: Mapping[str, Relation], scope: NamedColumns) -> None:
         """Adds the sources of FROM or of a join; those on the right see those on the left."""
         joined = node.this
         if isinstance(joined, exp.Expr):
@@ -192,7 +196,7 @@ class LabelsRead:
         if node.args.get("on"):
             self._meaning(node.args["on"], scope, common)
 
-    def _source(self, node: exp.Expr, common: Mapping[str, Relation], scope: Scope) -> tuple[str, Relation]:
+    def _source(self, node: exp.Expr, common: Mapping[str, Relation], scope: NamedColumns) -> tuple[str, Relation]:
         alias = folded(node.alias_or_name)
         if isinstance(node, exp.Table):
             table = self.tables.get(id(node))
@@ -222,7 +226,9 @@ class LabelsRead:
             found = self._query(node, common, scope)
         return alias, found.renamed(column_names(node)).within(id(node))
 
-    def _grouped(self, node: exp.Select, common: Mapping[str, Relation], scope: Scope) -> frozenset[tuple[object, ...]]:
+    def _grouped(
+        self, node: exp.Select, common: Mapping[str, Relation], scope: NamedColumns
+    ) -> frozenset[tuple[object, ...]]:
         """The labels by which a query groups; a bound alone is no group of labels."""
         group = node.args.get("group")
         if not isinstance(group, exp.Group):
@@ -236,7 +242,7 @@ class LabelsRead:
                 i for i in node.expressions if not any(folded(c.name) in AGGREGATES for c in i.find_all(exp.Anonymous))
             ]
         named = {folded(item.alias): item.this for item in node.expressions if isinstance(item, exp.Alias)}
-        found, cut = list[Meaning | None](), list[Meaning | None]()
+        found, cut = list[LabelMeaning | None](), list[LabelMeaning | None]()
         for item in items:
             of = ordinal(item, node.expressions)
             if isinstance(of, exp.Column) and not of.table and not scope.resolve(folded(of.name), None)[0]:
@@ -252,7 +258,7 @@ class LabelsRead:
                 self._misused(misuses.grouped_by_bound(meaning))
         return whole
 
-    def _whole(self, found: list[Meaning | None]) -> frozenset[tuple[object, ...]]:
+    def _whole(self, found: list[LabelMeaning | None]) -> frozenset[tuple[object, ...]]:
         keys: dict[tuple[object, ...], set[Part]] = {}
         for meaning in found:
             if meaning is not None and meaning.exact:
@@ -263,7 +269,7 @@ class LabelsRead:
                 self._misused(misuses.grouped_by_bound(meaning))
         return frozenset(whole)
 
-    def _order(self, node: exp.Expr, scope: Scope, output: Relation, common: Mapping[str, Relation]) -> None:
+    def _order(self, node: exp.Expr, scope: NamedColumns, output: Relation, common: Mapping[str, Relation]) -> None:
         order = node.args.get("order")
         if isinstance(order, exp.Order):
             self._ordered(order, scope, common, output, bool(node.args.get("distinct")) or isinstance(node, _SETS))
@@ -271,7 +277,7 @@ class LabelsRead:
     def _ordered(
         self,
         order: exp.Order,
-        scope: Scope,
+        scope: NamedColumns,
         common: Mapping[str, Relation],
         output: Relation | None = None,
         fixed: bool = False,
@@ -280,7 +286,7 @@ class LabelsRead:
         ranked: set[tuple[object, ...]] = set()
         for item in order.expressions:
             by = item.this if isinstance(item, exp.Ordered) else item
-            meanings: list[Meaning | None] = []
+            meanings: list[LabelMeaning | None] = []
             if output is not None and isinstance(by, exp.Var) and by.name.upper() == "ALL":
                 meanings = [meaning for _, meaning in output.columns]
             elif output is not None and isinstance(by, exp.Literal) and not by.is_string and by.name.isdecimal():
@@ -298,7 +304,7 @@ class LabelsRead:
                     self._misused(self._sorted_by(meaning, by, scope, fixed))
                     break
 
-    def _sorted_by(self, meaning: Meaning, by: exp.Expr, scope: Scope, fixed: bool) -> Misuse:
+    def _sorted_by(self, meaning: LabelMeaning, by: exp.Expr, scope: NamedColumns, fixed: bool) -> Misuse:
         beside = next(
             (
                 (alias, name)
@@ -326,14 +332,14 @@ class LabelsRead:
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
-    def _meaning(self, node: exp.Expr, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
+    def _meaning(self, node: exp.Expr, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
         """The meaning of an expression, all of whose parts are looked at once."""
         if id(node) not in self.known:
             self.known[id(node)] = self._looked_at(node, scope, common)
         return self.known[id(node)]
 
-    def _looked_at(self, node: exp.Expr, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
-        see: Callable[[exp.Expr], Meaning | None] = lambda part: self._meaning(part, scope, common)  # noqa: E731
+    def _looked_at(self, node: exp.Expr, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
+        see: Callable[[exp.Expr], LabelMeaning | None] = lambda part: self._meaning(part, scope, common)  # noqa: E731
         if isinstance(node, exp.Column):
             return scope.resolve(folded(node.name), folded(node.table) if node.table else None)[0]
         if isinstance(node, (exp.Paren, exp.Alias, exp.IgnoreNulls, exp.RespectNulls)):
@@ -374,7 +380,7 @@ class LabelsRead:
             return meanings[0]
         return None
 
-    def _call(self, node: exp.Anonymous, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
+    def _call(self, node: exp.Anonymous, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
         name = folded(node.name)
         if name == COLUMNS:
             stood_for = sorted(
@@ -416,10 +422,10 @@ class LabelsRead:
                 return None
         return first.derived() if name in SAME or (first.is_bound and name not in HARMLESS) else None
 
-    def _extreme(self, node: exp.Anonymous, name: str, meaning: Meaning, scope: Scope) -> Misuse:
+    def _extreme(self, node: exp.Anonymous, name: str, meaning: LabelMeaning, scope: NamedColumns) -> Misuse:
         return misuses.extreme(meaning, name, name_of(meaning.label), answered(node, name, meaning, self.written))
 
-    def _window(self, node: exp.Window, scope: Scope, common: Mapping[str, Relation]) -> Meaning | None:
+    def _window(self, node: exp.Window, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
         found = self._meaning(node.this, scope, common)
         for part in node.args.get("partition_by") or []:
             self._meaning(part, scope, common)
@@ -428,7 +434,9 @@ class LabelsRead:
             self._ordered(order, scope, common)
         return found
 
-    def _compared(self, node: exp.Expr, parts: list[exp.Expr], meanings: list[Meaning | None], scope: Scope) -> None:
+    def _compared(
+        self, node: exp.Expr, parts: list[exp.Expr], meanings: list[LabelMeaning | None], scope: NamedColumns
+    ) -> None:
         operator = _COMPARISONS[type(node)]
         for i, (part, meaning) in enumerate(zip(parts, meanings, strict=True)):
             if meaning is None or meaning.part is not Part.LABEL or not self._ordered_values(meaning):
@@ -441,7 +449,7 @@ class LabelsRead:
             self._misused(misuses.compared(meaning, _SWAPPED.get(operator, operator) if i else operator, bounds, told))
             return
 
-    def _computed(self, node: exp.Expr, meanings: list[Meaning | None]) -> Meaning | None:
+    def _computed(self, node: exp.Expr, meanings: list[LabelMeaning | None]) -> LabelMeaning | None:
         known = [meaning for meaning in meanings if meaning is not None]
         self._each(known, misuses.as_text, node.key.upper())
         bounds = [meaning for meaning in known if meaning.is_bound]
@@ -457,7 +465,7 @@ class LabelsRead:
             return None
         return bounds[0].derived()
 
-    def _cast(self, node: exp.Expr, meaning: Meaning | None) -> Meaning | None:
+    def _cast(self, node: exp.Expr, meaning: LabelMeaning | None) -> LabelMeaning | None:
         if meaning is None:
             return None
         kind = node.args["to"].this
@@ -471,18 +479,20 @@ class LabelsRead:
 
     # --- misuses ----------------------------------------------------------------------------------------------------
 
-    def _ordered_values(self, meaning: Meaning) -> bool:
+    def _ordered_values(self, meaning: LabelMeaning) -> bool:
         """Whether the labels stand for values with an order that their texts do not have."""
         if meaning.bounds:
             return True
         return meaning.table is not None and self.look.is_disordered(meaning.table, meaning.label)
 
-    def _each(self, meanings: list[Meaning | None] | list[Meaning], tell: Callable[..., Misuse], what: str) -> None:
+    def _each(
+        self, meanings: list[LabelMeaning | None] | list[LabelMeaning], tell: Callable[..., Misuse], what: str
+    ) -> None:
         for meaning in meanings:
             if meaning is not None and meaning.part is Part.LABEL and meaning.bounds:
                 self._misused(tell(meaning, what))
 
-    def _each_bound(self, meanings: list[Meaning | None] | list[Meaning], function: str, unit: str) -> None:
+    def _each_bound(self, meanings: list[LabelMeaning | None] | list[LabelMeaning], function: str, unit: str) -> None:
         for meaning in meanings:
             if meaning is not None and meaning.is_bound:
                 known = unit in ("day", "week", "month", "quarter", "year", "decade")

@@ -51,7 +51,7 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class LabelMeaning:
     """A column of labels, or one beside it; `exact` unless it is an expression of one.
 
     Columns that belong together have one `key`. `bounds` says whether there are bounds, and `of_time` what they are.
@@ -70,7 +70,7 @@ class Meaning:
         """Whether it is one end of a label."""
         return self.part in (Part.LOW, Part.HIGH)
 
-    def derived(self) -> Meaning:
+    def derived(self) -> LabelMeaning:
         """The meaning of an expression of it."""
         return replace(self, exact=False)
 
@@ -79,15 +79,15 @@ class Meaning:
 class Relation:
     """The columns of a table, or of a query; None where they mean no label."""
 
-    columns: tuple[tuple[str, Meaning | None], ...] = ()
+    columns: tuple[tuple[str, LabelMeaning | None], ...] = ()
 
-    def find(self, name: str) -> tuple[bool, Meaning | None]:
+    def find(self, name: str) -> tuple[bool, LabelMeaning | None]:
         """Whether there is a column of that folded name, and its meaning."""
         return next(
             ((True, meaning) for source_column, meaning in self.columns if folded(source_column) == name), (False, None)
         )
 
-    def beside(self, meaning: Meaning, part: Part) -> str | None:
+    def beside(self, meaning: LabelMeaning, part: Part) -> str | None:
         """The name of the column that has this part of the same labels."""
         wanted = (part, meaning.key)
         return next(
@@ -106,19 +106,19 @@ class Relation:
         )
 
 
-def either(one: Meaning | None, other: Meaning | None) -> Meaning | None:
+def either(one: LabelMeaning | None, other: LabelMeaning | None) -> LabelMeaning | None:
     """The meaning of a column of two queries together."""
     if one is not None and other is not None and one.part is other.part:
         return one.derived()
     return derived(one if one is not None and one.part is Part.LABEL else other)
 
 
-def derived(meaning: Meaning | None) -> Meaning | None:
+def derived(meaning: LabelMeaning | None) -> LabelMeaning | None:
     """The meaning of an expression of a column."""
     return meaning.derived() if meaning is not None else None
 
 
-def at(relation: Relation, position: int) -> Meaning | None:
+def at(relation: Relation, position: int) -> LabelMeaning | None:
     """The meaning of the column at a position, counted from 0."""
     return relation.columns[position][1] if 0 <= position < len(relation.columns) else None
 
@@ -126,13 +126,13 @@ def at(relation: Relation, position: int) -> Meaning | None:
 def of_table(table: ReleaseTable, columns: Sequence[tuple[str, str]]) -> Relation:
     """The meaning of a table's columns, by the names and types that every release gives to those beside labels."""
     types = dict(columns)
-    meanings: dict[str, Meaning] = {}
+    meanings: dict[str, LabelMeaning] = {}
     for name, type_ in columns:
         if type_ != "VARCHAR" or types.get(f"{name}_rank") != "INTEGER":
             continue
         low, high = types.get(f"{name}_from"), types.get(f"{name}_to")
         bounds = low == high and low in (*_NUMBERS, *_TIMES)
-        label = Meaning(Part.LABEL, name, (folded(name),), bounds, low in _TIMES, table=table)
+        label = LabelMeaning(Part.LABEL, name, (folded(name),), bounds, low in _TIMES, table=table)
         meanings[name] = label
         meanings[f"{name}_rank"] = replace(label, part=Part.RANK)
         if bounds:
@@ -142,16 +142,16 @@ def of_table(table: ReleaseTable, columns: Sequence[tuple[str, str]]) -> Relatio
 
 
 @dataclass(slots=True)
-class Scope:
+class NamedColumns:
     """The columns that an expression may name: those of FROM, then those of the queries around it."""
 
-    parent: Scope | None = None
+    parent: NamedColumns | None = None
     sources: list[tuple[str, Relation]] = field(default_factory=list)
-    aliases: Mapping[str, Meaning | None] = field(default_factory=dict)
+    aliases: Mapping[str, LabelMeaning | None] = field(default_factory=dict)
     grouped: frozenset[tuple[object, ...]] = frozenset()
     aggregates: bool = False
 
-    def resolve(self, name: str, table: str | None) -> tuple[Meaning | None, Relation]:
+    def resolve(self, name: str, table: str | None) -> tuple[LabelMeaning | None, Relation]:
         """The meaning of a column, and the columns beside it."""
         for scope in self.outwards():
             for alias, relation in scope.sources:
@@ -162,15 +162,15 @@ class Scope:
                 return scope.aliases[name], Relation()
         return None, Relation()
 
-    def outwards(self) -> Iterator[Scope]:
+    def outwards(self) -> Iterator[NamedColumns]:
         """It and those around it."""
-        scope: Scope | None = self
+        scope: NamedColumns | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
 
-def named_by(columns: exp.Anonymous, scope: Scope) -> list[tuple[str, Meaning | None]]:
+def named_by(columns: exp.Anonymous, scope: NamedColumns) -> list[tuple[str, LabelMeaning | None]]:
     """The columns that COLUMNS stands for; all of them where a pattern may mean more to DuckDB than to Python."""
     named = columns.expressions[0]
     named_already = [column for _, relation in scope.sources for column in relation.columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tableveil.endpoint.meanings import Meaning, Part
+from tableveil.endpoint.meanings import LabelMeaning, Part
 from tableveil.errors import InvalidError, shortened
 
 LONGEST_PASTED = 2_000
@@ -50,7 +50,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def sorted_by(meaning: Meaning, rank: str, edits: tuple[Edit, ...]) -> Misuse:
+def sorted_by(meaning: LabelMeaning, rank: str, edits: tuple[Edit, ...]) -> Misuse:
     """Labels are sorted as texts."""
     return Misuse(
         f"the labels in {shortened(meaning.label)}, sorted as texts",
@@ -60,7 +60,7 @@ def sorted_by(meaning: Meaning, rank: str, edits: tuple[Edit, ...]) -> Misuse:
     )
 
 
-def compared(meaning: Meaning, operator: str, bounds: tuple[str, str] | None, value: str) -> Misuse:
+def compared(meaning: LabelMeaning, operator: str, bounds: tuple[str, str] | None, value: str) -> Misuse:
     """Labels are compared as texts."""
     found = f"the labels in {shortened(meaning.label)}, compared as texts by {operator}"
     if not meaning.bounds:
@@ -77,7 +77,7 @@ def compared(meaning: Meaning, operator: str, bounds: tuple[str, str] | None, va
     return Misuse(found, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
 
 
-def extreme(meaning: Meaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:
+def extreme(meaning: LabelMeaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:
     """The least, greatest or middle one of labels, or of their bounds, is asked for."""
     what = {Part.LABEL: "labels", Part.RANK: "ranks of the labels"}.get(meaning.part, "bounds of the labels")
     found = f"{function} of the {what} in {shortened(meaning.label)}"
@@ -102,7 +102,7 @@ ANSWERED_BY = {
 """The functions that answer in place of an aggregate."""
 
 
-def truncated(meaning: Meaning, function: str, unit: str) -> Misuse:
+def truncated(meaning: LabelMeaning, function: str, unit: str) -> Misuse:
     """Bounds are truncated, or grouped by, as if a label were its bound."""
     call = _spread(meaning, unit)
     return Misuse(
@@ -113,7 +113,7 @@ def truncated(meaning: Meaning, function: str, unit: str) -> Misuse:
     )
 
 
-def grouped_by_bound(meaning: Meaning) -> Misuse:
+def grouped_by_bound(meaning: LabelMeaning) -> Misuse:
     """Groups by one bound hold labels of different width."""
     return Misuse(
         f"groups by a bound of the labels in {shortened(meaning.label)}, which hold labels of different width",
@@ -122,7 +122,7 @@ def grouped_by_bound(meaning: Meaning) -> Misuse:
     )
 
 
-def as_text(meaning: Meaning, function: str) -> Misuse:
+def as_text(meaning: LabelMeaning, function: str) -> Misuse:
     """A label is taken apart as text."""
     low, high = (_beside(meaning, part) for part in (Part.LOW, Part.HIGH))
     return Misuse(
@@ -132,11 +132,11 @@ def as_text(meaning: Meaning, function: str) -> Misuse:
     )
 
 
-def _spread(meaning: Meaning, unit: str) -> str:
+def _spread(meaning: LabelMeaning, unit: str) -> str:
     if meaning.of_time:
         return f"tv_period({meaning.label}, '{unit or 'month'}')"
     return f"tv_band({meaning.label}, {unit or '10'})"
 
 
-def _beside(meaning: Meaning, part: Part) -> str:
+def _beside(meaning: LabelMeaning, part: Part) -> str:
     return f"{meaning.label}_{part.value}"

@@ -15,7 +15,7 @@ from tableveil.fair_use.turns import Turns
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 
-class Places:
+class ConnectionPlaces:
     """Used from any thread."""
 
     def __init__(self, limits: UseLimits) -> None:

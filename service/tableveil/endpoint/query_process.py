@@ -35,7 +35,7 @@ from tableveil.endpoint.information import create_views, described
 from tableveil.endpoint.looked import LookInFiles
 from tableveil.endpoint.made_functions import WIDTH_BUCKET
 from tableveil.endpoint.pipes import Message, receive, send
-from tableveil.endpoint.statement import Checked, alias_of, check
+from tableveil.endpoint.statement import CheckedStatement, alias_of, check
 from tableveil.errors import BusyError, InternalError, InvalidError, NotFoundError, TableveilError
 
 ROWS_IN_BATCH = 65_536
@@ -225,13 +225,15 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     return {"rows": rows}
 
 
-def _reader(connection: duckdb.DuckDBPyConnection, checked: Checked, values: Values | None) -> pa.RecordBatchReader:
+def _reader(
+    connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None
+) -> pa.RecordBatchReader:
     if checked.described:
         return connection.execute(checked.statement, values).to_arrow_reader(ROWS_IN_BATCH)
     return _query(connection, checked.text, values).to_arrow_reader(ROWS_IN_BATCH)
 
 
-def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: Values | None) -> pa.Schema:
+def _schema(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement, values: Values | None) -> pa.Schema:
     """The schema of the rows; nothing runs."""
     if checked.described:
         # ANALYZE would run the statement.
@@ -243,7 +245,7 @@ def _schema(connection: duckdb.DuckDBPyConnection, checked: Checked, values: Val
     return _columns(_query(connection, checked.text, values))
 
 
-def _hinted(schema: pa.Schema, checked: Checked) -> pa.Schema:
+def _hinted(schema: pa.Schema, checked: CheckedStatement) -> pa.Schema:
     """The schema, which tells what to write if the statement takes labels for values."""
     return schema.with_metadata({HINT: checked.hint}) if checked.hint else schema
 
@@ -299,7 +301,7 @@ def _table(encoded: str) -> pa.Table:
     return pa.ipc.open_stream(base64.b64decode(encoded)).read_all()
 
 
-def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checked) -> Values:
+def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: CheckedStatement) -> Values:
     """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
     expected = checked.parameters
     try:

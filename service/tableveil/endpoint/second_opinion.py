@@ -9,7 +9,7 @@ import duckdb
 
 from tableveil.backend import folded
 from tableveil.endpoint.grammar import ANSWERS, FUNCTIONS, MADE, ROWS_OF_LABELS, SERIES, UNNEST
-from tableveil.endpoint.statement import INFORMED, Checked, alias_of
+from tableveil.endpoint.statement import INFORMED, CheckedStatement, alias_of
 from tableveil.errors import InvalidError
 
 _OWN_NAMES = frozenset(
@@ -47,7 +47,7 @@ _NAMES_OF_COMMON = frozenset({"cte_name", "key"})
 _NAMES_OF_TABLE = frozenset({"qualified_name", "catalog_name", "schema_name", "table_name", "alias"})
 
 
-def require_same(connection: duckdb.DuckDBPyConnection, checked: Checked) -> None:
+def require_same(connection: duckdb.DuckDBPyConnection, checked: CheckedStatement) -> None:
     """Refuses a text in which DuckDB finds other tables or functions than the check allows.
 
     Only names of tables may differ from those in the text that was written: the rest is what DuckDB reads in it.

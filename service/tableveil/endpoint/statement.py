@@ -54,7 +54,7 @@ Tables = Mapping[tuple[str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedStatement:
     """The text for DuckDB, in which each table has the alias of its release, and what the text takes.
 
     It is the text `written` with other names of tables, and with bounds after labels that functions of labels take, so
@@ -96,7 +96,7 @@ def check(
     withdrawn: Mapping[tuple[str, str], str] | None = None,
     *,
     lenient: bool = False,
-) -> Checked:
+) -> CheckedStatement:
     """Reads a statement, and names in full the tables that it reads.
 
     Without `look` it knows no labels. `withdrawn` has the days on which releases were withdrawn, by schema and name.
@@ -127,7 +127,7 @@ def check(
         raise refused("parameters with names and without", "one kind of parameters")
     # Each ? is a parameter of its own; $1 is the same one wherever it stands.
     unnamed = sum(name in ("", "?") for name in names) + len({name for name in names if name.isdecimal()})
-    return Checked(
+    return CheckedStatement(
         resolver.text(),
         resolver.written,
         described,

@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from tableveil.endpoint.grammar import AnalystSql
-from tableveil.endpoint.meanings import Meaning
+from tableveil.endpoint.meanings import LabelMeaning
 
 
 def ordinal(item: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
@@ -33,7 +33,7 @@ def place_of(column: exp.Expr) -> tuple[int, int] | None:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def value_of(value: exp.Expr, meaning: Meaning) -> str:
+def value_of(value: exp.Expr, meaning: LabelMeaning) -> str:
     """A value as it is compared with bounds; numbers are often written as texts."""
     if meaning.of_time:
         return f"DATE '{value.name}'" if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value.name) else ""

@@ -11,7 +11,7 @@ from tableveil.drafting import PolicyDraft, as_role
 from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened
 from tableveil.pipelines.dry_run import rehearsed
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import Policy, Role
 from tableveil.requests.proposal import ProposalRequest
 from tableveil.state.joint_texts import JointText
@@ -178,7 +178,7 @@ def _rehearsed(
     limited = replace(policy, search=replace(policy.search, time_limit_seconds=limit))
     with job.database.session() as session:
         session.control, session.memory = job.control.within(left), job.session.memory
-        own = replace(job, document=document, session=session, control=session.control, report=Report())
+        own = replace(job, document=document, session=session, control=session.control, report=JobReport())
         return rehearsed(own, limited)
 
 

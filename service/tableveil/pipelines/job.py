@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tableveil.backend import Database, Session, WarehouseSession
 from tableveil.control import Control
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 
 EVERY_SCHEMA = "*"
 """Stands for every schema among those whose releases need approval."""
@@ -29,7 +29,7 @@ class JobContext:
     database: Database
     session: Session
     control: Control
-    report: Report = field(default_factory=Report)
+    report: JobReport = field(default_factory=JobReport)
     approval: frozenset[str] = frozenset()
     elsewhere: WarehouseSession | None = None
     policy_of: PolicyOf | None = None

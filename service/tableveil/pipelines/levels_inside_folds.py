@@ -17,7 +17,7 @@ from tableveil.features.sampled import Sample, draw_sample
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again
 from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import TableReference
 from tableveil.source import Source
 
@@ -55,7 +55,7 @@ class ChosenInside:
                 except InfeasibleError:
                     raise _infeasible() from None
             try:
-                plan = chosen_plan(replace(self.job, session=session, report=Report()), counted)
+                plan = chosen_plan(replace(self.job, session=session, report=JobReport()), counted)
             except InfeasibleError:
                 raise _infeasible() from None
             chosen = pair(session, plan, sample, ())

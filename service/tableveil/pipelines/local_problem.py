@@ -36,7 +36,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import ClassificationQuality
-from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.release.by_combination import ByCombination
 from tableveil.search import may_be_kept
 
@@ -159,7 +159,7 @@ def score_of(
         return score, f"{described(model)}; minimized: arithmetic mean of loss"
     if isinstance(model, LossModel) and model == LossModel(model.aggregate):
         weights = tuple(attribute.weight for attribute in policy.quasi_identifiers)
-        aggregation = Aggregation(model.aggregate, weights)
+        aggregation = WeightedAggregate(model.aggregate, weights)
         return aggregation.reported(aggregation.score(losses)), f"{described(model)}; minimized: arithmetic mean"
     return found.score, f"{described(model)}; scored by {surrogate}"
 

@@ -20,7 +20,7 @@ PolicyOf = Callable[[str], Policy]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ReleasedRows:
     """The table of a release's rows, which for a view is its snapshot; the column that marks suppressed records."""
 
     table: TableReference
@@ -43,13 +43,13 @@ def current_release(session: WarehouseSession, number: int) -> Release:
     return release
 
 
-def rows_of(session: WarehouseSession, release: Release, policy: Policy) -> Rows:
+def rows_of(session: WarehouseSession, release: Release, policy: Policy) -> ReleasedRows:
     """Where the rows of a release with that policy are."""
     rows = TableReference(session.catalog, *place_of(session, release, release.target_name))
     if release.kind is ReleaseKind.VIEW:
         rows = TableReference(session.catalog, STATE_SCHEMA, f"snapshot_{release.number}")
     marked = policy.suppressed_records is not SuppressedRecords.DROP
-    return Rows(rows, policy.marker_column if marked else "")
+    return ReleasedRows(rows, policy.marker_column if marked else "")
 
 
 def source_of(session: WarehouseSession, release: Release, policy: Policy) -> Source:

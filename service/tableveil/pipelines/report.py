@@ -11,7 +11,7 @@ from tableveil.state.jobs import JobPhase
 
 
 @dataclass(slots=True)
-class Report:
+class JobReport:
     """Reports each phase as it begins, and the progress of the search; measures the phases."""
 
     on_phase: Callable[[JobPhase], None] = lambda phase: None

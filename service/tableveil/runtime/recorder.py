@@ -23,7 +23,7 @@ class StateChange(Protocol):
         ...
 
 
-class Recorder:
+class JobRecorder:
     """Records the reports of one job. The session is its own: the job's may be in the middle of a transaction."""
 
     def __init__(self, ledger: Ledger, number: int, change: StateChange) -> None:

@@ -16,13 +16,13 @@ from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.runtime.active import Active, check_permitted, no_step
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.runtime.observer import Observer
 from tableveil.runtime.outcomes import failure_of, interrupted
 from tableveil.runtime.queue import JobQueue
-from tableveil.runtime.recorder import Recorder
+from tableveil.runtime.recorder import JobRecorder
 from tableveil.runtime.room import check_room
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState, Outcome
@@ -112,14 +112,14 @@ class Workers:
         number = active.job.number
         logger.info("jobs/%d started", number)
         self._observer.job_started(max(0.0, (store.now() - active.job.request.submitted_at).total_seconds()))
-        report = Report()
+        report = JobReport()
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
             with looking(active.look), self._database.session() as session, self._database.ledger() as journal:
                 session.control, session.memory = active.control, active.granted
                 session.measure_steps()
                 active.step = lambda: session.step
-                recorder = Recorder(journal, number, partial(self._queue.change, active))
+                recorder = JobRecorder(journal, number, partial(self._queue.change, active))
                 active.control.raise_if_cancelled()
                 # It may have waited for long.
                 check_permitted(active.look, active.owned, active.work.target)

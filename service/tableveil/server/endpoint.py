@@ -119,7 +119,7 @@ _OPTIONS = (
 )
 
 
-class Endpoint:
+class ServerEndpoint:
     """Listens from the start, answers after `start`."""
 
     def __init__(

@@ -14,7 +14,7 @@ from tableveil.metrics import Metrics
 from tableveil.operate import free_bytes
 from tableveil.runtime import FailureKind, JobManager
 from tableveil.server.call import Call
-from tableveil.server.endpoint import Endpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.state import backups, publications
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
@@ -59,7 +59,9 @@ class Meter:
         self._metrics.publication_ended(target, outcome.value.lower())
 
 
-def watch_server(metrics: Metrics, database: Database, jobs: JobManager, audit: Audit, endpoint: Endpoint) -> None:
+def watch_server(
+    metrics: Metrics, database: Database, jobs: JobManager, audit: Audit, endpoint: ServerEndpoint
+) -> None:
     """Lets the metrics ask for what nobody counts."""
     file = database.path
     log = file.with_name(f"{file.name}.wal")

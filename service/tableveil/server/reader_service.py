@@ -7,7 +7,7 @@ import grpc
 from tableveil.convert import release_name
 from tableveil.convert.times import timestamp
 from tableveil.identity import Credentials, Unauthenticated
-from tableveil.server.readers import Readers
+from tableveil.server.readers import ReaderAnswers
 from tableveil.v1 import reader_service_pb2 as v1
 from tableveil.v1 import reader_service_pb2_grpc
 
@@ -15,7 +15,7 @@ from tableveil.v1 import reader_service_pb2_grpc
 class ReaderService(reader_service_pb2_grpc.ReaderServiceServicer):
     """Converts, calls, converts."""
 
-    def __init__(self, readers: Readers) -> None:
+    def __init__(self, readers: ReaderAnswers) -> None:
         self._readers = readers
 
     def ListReadableReleases(  # noqa: N802

@@ -11,7 +11,7 @@ READING_ROLES = frozenset({Role.STEWARD, Role.APPROVER, Role.ANALYST})
 """The roles that let a caller read the public objects of releases, as those of ReleaseService.ReadObject do."""
 
 
-class Readers:
+class ReaderAnswers:
     """Answers endpoints about their callers. May be used from any thread."""
 
     def __init__(self, authenticator: Authenticator, access: Access, database: Database) -> None:

@@ -8,7 +8,7 @@ import threading
 
 from tableveil.server.server import TableveilServer
 from tableveil.serving.log import configure_log
-from tableveil.serving.settings import STOP_LIMIT_SECONDS, Settings
+from tableveil.serving.settings import STOP_LIMIT_SECONDS, ServeSettings
 from tableveil.serving.signals import on_signals
 from tableveil.serving.version import installed_version
 
@@ -17,7 +17,7 @@ logger = logging.getLogger("tableveil.server")
 WAKING_SECONDS = 0.5
 
 
-def run_server(settings: Settings) -> int:
+def run_server(settings: ServeSettings) -> int:
     """Serves until SIGTERM or SIGINT and returns the exit code, 0; call it in the main thread.
 
     If the database fails and must be reopened, the server ends by itself and returns 1: its supervisor has to start it

@@ -42,19 +42,19 @@ from tableveil.runtime import (
 )
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.grants_file import read_grants
 from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, watch_server
 from tableveil.server.methods import UNDECLARED, declared
-from tableveil.server.readers import Readers
+from tableveil.server.readers import ReaderAnswers
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.stores import Stores
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
 from tableveil.serving.address import check_probed_address
 from tableveil.serving.metrics import listen_for_metrics
-from tableveil.serving.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
+from tableveil.serving.settings import CALL_GRACE_SECONDS, STOP_SECONDS, ServeSettings
 from tableveil.serving.version import installed_version
 from tableveil.state.kinds import JobKind
 
@@ -67,7 +67,7 @@ _OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.FILE, frozenset(Role))
 class TableveilServer:
     """A running server; close it when done."""
 
-    def __init__(self, settings: Settings, own_token: str | None = None) -> None:
+    def __init__(self, settings: ServeSettings, own_token: str | None = None) -> None:
         """Opens the database, ends the unfinished jobs of an earlier process, and answers calls.
 
         With an `own_token` it accepts no other one, and stores none.
@@ -147,7 +147,7 @@ class TableveilServer:
                 loads=Loads(database, jobs, settings.load_directories, settings.most_columns),
                 removals=Removals(database, jobs),
                 audit=audit,
-                readers=Readers(identities, access, database),
+                readers=ReaderAnswers(identities, access, database),
                 publishing=publishing,
                 reports=Reports(database),
                 worksheets=Worksheets(database),
@@ -161,7 +161,7 @@ class TableveilServer:
                 meter,
             )
             opened.callback(doors.close)
-            endpoint = Endpoint(jobs, stores, doors, listening, settings.stream_limit)
+            endpoint = ServerEndpoint(jobs, stores, doors, listening, settings.stream_limit)
             opened.callback(endpoint.stop, 0.0)
             watch_server(metrics, database, jobs, audit, endpoint)
             self.metrics_address = None
@@ -219,14 +219,14 @@ class TableveilServer:
         return jobs_ended and calls_ended
 
 
-def _examined(audit: Audit, endpoint: Endpoint, database: backend.Database) -> list[Finding]:
+def _examined(audit: Audit, endpoint: ServerEndpoint, database: backend.Database) -> list[Finding]:
     parts = [part.examine() for part in (audit, endpoint.certificates) if part is not None]
     return [*parts, *examine_warehouses(database)]
 
 
-def _queue_limits(settings: Settings) -> QueueLimits:
+def _queue_limits(settings: ServeSettings) -> QueueLimits:
     return QueueLimits(settings.queue_limit, settings.queued_per_principal, settings.running_per_principal)
 
 
-def _limits(settings: Settings) -> Limits:
+def _limits(settings: ServeSettings) -> Limits:
     return Limits(settings.calls_per_principal, settings.streams_per_principal, settings.loads_per_principal)

@@ -20,7 +20,7 @@ from tableveil.lookups import (
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import Loads, Publishing, Removals, Upkeep, Worksheets
-from tableveil.server.readers import Readers
+from tableveil.server.readers import ReaderAnswers
 from tableveil.state.kinds import JobKind
 
 
@@ -43,7 +43,7 @@ class Stores:
     rules: SchemaRules
     budgets: PrivacyBudgets
     audit: Audit
-    readers: Readers
+    readers: ReaderAnswers
     publishing: Publishing
     reports: Reports
     worksheets: Worksheets

@@ -102,7 +102,7 @@ class LogFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServeSettings:
     """The options of `tableveil serve`.
 
     `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"); None means its default, and half of the free

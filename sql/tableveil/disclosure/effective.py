@@ -18,7 +18,7 @@ import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, row_hash
-from tableveil.disclosure.effective_arrays import Loaded, load
+from tableveil.disclosure.effective_arrays import LoadedRows, load
 from tableveil.disclosure.effective_readings import read_column, read_own
 from tableveil.disclosure.effective_rows import drop_rows, stage_rows
 from tableveil.errors import shortened
@@ -124,7 +124,7 @@ def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[Attribu
     return int(different) * (BYTES_PER_ROW + BYTES_PER_CODES * len(labelled) + BYTES_PER_HASH * len(measured))
 
 
-def _own(plan: ReleasePlan, loaded: Loaded, j: int, *, hidden: bool) -> OwnValues:
+def _own(plan: ReleasePlan, loaded: LoadedRows, j: int, *, hidden: bool) -> OwnValues:
     """A quasi-identifier's own values; they have one label where records have none."""
     released, own = plan.quasi_identifiers()[j], loaded.own[j]
     if released.dictionary is None or plan.shows_suppressed:

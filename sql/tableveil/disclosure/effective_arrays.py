@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Session
 from tableveil.disclosure.effective_rows import ROWS, CountedRows, ordered
-from tableveil.privacy.effective.cells import Cells, Codes, counted
+from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
 from tableveil.privacy.effective.fits import Flags
-from tableveil.privacy.effective.rows import Rows
+from tableveil.privacy.effective.rows import ClassRows
 from tableveil.release.plan import ReleasedColumn
 from tableveil.risk.unchanged import MOST_CELLS
 
@@ -42,14 +42,14 @@ class Own:
 
 
 @dataclass(eq=False)
-class Loaded:
+class LoadedRows:
     """The rows, their own values and their values of the measured columns.
 
     `suppressed` marks the class of suppressed records. Where not `all_rows` are here, all are counted in the database.
     """
 
     session: Session
-    rows: Rows
+    rows: ClassRows
     suppressed: Flags
     own: tuple[Own, ...]
     hashed: tuple[Hashes, ...]
@@ -77,7 +77,7 @@ class Loaded:
                 self._different[i] = np.unique(np.concatenate([self._grouped(0, i)["v"], self.hashed[i]]))
         return self._different[i]
 
-    def cells(self, j: int, i: int) -> Cells:
+    def cells(self, j: int, i: int) -> ValuePairs:
         """How often all records have an own value together with a value."""
         own, (codes, values) = self.own[j], self.values(i)
         if self.all_rows:
@@ -106,7 +106,7 @@ class Loaded:
         return [number > MANY for number in numbers]
 
 
-def load(session: Session, counted_rows: CountedRows, identifiers: Sequence[ReleasedColumn], pool: bool) -> Loaded:
+def load(session: Session, counted_rows: CountedRows, identifiers: Sequence[ReleasedColumn], pool: bool) -> LoadedRows:
     """Reads the rows. With a `pool`, suppressed records are a class that is looked at."""
     names = [f"q{j}" for j, _ in enumerate(identifiers)] + [each.name for each in counted_rows.columns]
     most = MOST_CELLS // len(names)
@@ -124,9 +124,9 @@ def load(session: Session, counted_rows: CountedRows, identifiers: Sequence[Rele
     if share > 1:
         weights = np.full(len(classes), share) if weights is None else weights * share
     owners = np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64) if "w" in arrays else None
-    return Loaded(
+    return LoadedRows(
         session,
-        Rows(classes.astype(np.int64), weights, owners),
+        ClassRows(classes.astype(np.int64), weights, owners),
         different == 0,
         tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
         tuple(arrays[each.name] for each in counted_rows.columns),

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, collected, column, render, row_hash
 from tableveil.dictionary import AggregatedDictionary, Dictionary
-from tableveil.disclosure.effective_arrays import Loaded
+from tableveil.disclosure.effective_arrays import LoadedRows
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy
 from tableveil.privacy.effective.cells import Codes
@@ -89,7 +89,7 @@ def _read(codes: Codes, arrays: dict[str, NDArray[Any]]) -> Readings:
     return Readings(numbers, _Texts(codes, arrays["text"]))
 
 
-def read_own(session: Session, plan: ReleasePlan, loaded: Loaded) -> list[Readings]:
+def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Readings]:
     """The readings of all quasi-identifiers."""
     read = []
     for j, released in enumerate(plan.quasi_identifiers()):
@@ -109,7 +109,7 @@ def read_own(session: Session, plan: ReleasePlan, loaded: Loaded) -> list[Readin
 
 
 def read_column(
-    rows: WarehouseSession, plan: ReleasePlan, loaded: Loaded, i: int, attribute: AttributePolicy
+    rows: WarehouseSession, plan: ReleasePlan, loaded: LoadedRows, i: int, attribute: AttributePolicy
 ) -> Readings:
     """The readings of a measured column."""
     session, of = rows.embedded, plan.source.column(attribute.column)

@@ -112,7 +112,7 @@ def named_explanation(
     # The rule of those left behind comes last, if there is one.
     names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
 
-    def named(found: explain.Neighbour) -> Neighbour:
+    def named(found: explain.CheckedNeighbour) -> Neighbour:
         return Neighbour(
             columns=tuple(policy.quasi_identifiers[j].column for j in found.axis),
             step=found.step,

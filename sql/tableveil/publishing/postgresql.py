@@ -18,7 +18,7 @@ from tableveil.errors import BusyError, ConflictError, Fault, InternalError, Inv
 from tableveil.loading import check_url
 from tableveil.publishing.edition import Edition, Item
 from tableveil.publishing.postgresql_ranges import RANGES, range_columns, stale
-from tableveil.publishing.postgresql_tables import COLUMNS, READERS, UNUSED_TYPES, Standing, differing
+from tableveil.publishing.postgresql_tables import COLUMNS, READERS, UNUSED_TYPES, StandingColumn, differing
 from tableveil.publishing.postgresql_types import MOST_BYTES, Arriving, arriving
 
 PUBLISHED = "tableveil_published"
@@ -183,14 +183,16 @@ class PostgresqlTarget:
             (item.name, place, edition.number, types),
         )
 
-    def _columns(self, cursor: Any, name: str) -> list[Standing] | None:
+    def _columns(self, cursor: Any, name: str) -> list[StandingColumn] | None:
         """The columns of a table of the schema, in their order; None if there is no such table."""
         cursor.execute(COLUMNS, (self._schema, name))
         rows = cursor.fetchall()
-        return [Standing(column, type_, tuple(labels)) for column, type_, labels in rows if column] if rows else None
+        return (
+            [StandingColumn(column, type_, tuple(labels)) for column, type_, labels in rows if column] if rows else None
+        )
 
     def _changes(
-        self, cursor: Any, name: str, there: Sequence[Standing], columns: Sequence[Arriving], types: str
+        self, cursor: Any, name: str, there: Sequence[StandingColumn], columns: Sequence[Arriving], types: str
     ) -> Iterator[str]:
         """The changes that let a table, which is empty, take these columns.
 
@@ -319,7 +321,7 @@ def _faults(item: Item) -> Iterator[Fault]:
             yield Fault(field, f"a column {shortened(name)} of type {shortened(type_)}", "a type of PostgreSQL", hint)
 
 
-def _change(standing: Standing, new: Arriving | None) -> str:
+def _change(standing: StandingColumn, new: Arriving | None) -> str:
     if new is None:
         return "which goes away"
     if new.labels and standing.labels:

@@ -36,7 +36,7 @@ WHERE nspname::text = $1 AND typtype = 'e' AND typname ~ '^tableveil_[0-9a-f]{16
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingColumn:
     """A column of a published table; `labels` are those of an enum."""
 
     name: str
@@ -56,11 +56,13 @@ class Standing:
         return -1 not in found and found == sorted(found)
 
 
-def differing(there: Sequence[Standing], columns: Sequence[Arriving]) -> list[tuple[Standing | None, Arriving | None]]:
+def differing(
+    there: Sequence[StandingColumn], columns: Sequence[Arriving]
+) -> list[tuple[StandingColumn | None, Arriving | None]]:
     """The columns that go away, that get another type, and that come."""
     standing, arriving = {one.name: one for one in there}, {one.name: one for one in columns}
     both = [(one, arriving.get(one.name)) for one in there]
-    changed: list[tuple[Standing | None, Arriving | None]] = [
+    changed: list[tuple[StandingColumn | None, Arriving | None]] = [
         (one, new) for one, new in both if new is None or not one.has_type_of(new)
     ]
     return changed + [(None, new) for new in columns if new.name not in standing]

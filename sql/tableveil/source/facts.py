@@ -34,7 +34,7 @@ CLEARLY_REPEATED = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SourceFacts:
     """Number of rows of the source, and all faults found in them.
 
     `people` if some people have several rows, with `warnings` of these rows; the warnings hold no values.
@@ -52,7 +52,7 @@ def check_facts(
     policy: Policy,
     estimated: Mapping[str, int] | None = None,
     known_records: int | None = None,
-) -> Facts:
+) -> SourceFacts:
     """Looks at the rows once for all of the policy's statements about them, and again only where that is needed.
 
     `estimated` has numbers of different values of columns, and `known_records` is how many there are, if known.
@@ -75,7 +75,7 @@ def check_facts(
         empty = f"{source.shown}, which is empty"
         if source.subset:
             empty = f"no row of {source.shown} in which {shortened(source.subset)} is true"
-        return Facts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
+        return SourceFacts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
     if person is not None:
         present, estimate = found.pop(0), found.pop(0)
         if present < records:
@@ -108,18 +108,18 @@ def check_facts(
         if estimated is None and records > MOST_ROWS:
             estimated = estimated_values(session, source, [each.name for each in source.columns])
         numbering, warnings = check_rows_are_people(session, source, policy, records, estimated or {})
-        return Facts(records, (*faults, *numbering), warnings=tuple(warnings))
+        return SourceFacts(records, (*faults, *numbering), warnings=tuple(warnings))
     if people == records:
-        return Facts(records, tuple(faults))
+        return SourceFacts(records, tuple(faults))
     faults += check_repeating(policy, people, records)
     if session.traits.collects:
         hint = "Make a table with one row of each person."
         several = f"{people:,} people in {records:,} rows"
         faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
-        return Facts(records, tuple(faults), people)
+        return SourceFacts(records, tuple(faults), people)
     linking, warnings = check_links(session, source, policy, people)
     warnings += [*varying(session, source, policy), *respelled(session, source, person, people)]
-    return Facts(records, (*faults, *linking), people, tuple(warnings))
+    return SourceFacts(records, (*faults, *linking), people, tuple(warnings))
 
 
 def _identifying(

@@ -39,7 +39,7 @@ class Hashed:
 class Records:
     """The source's records, each of which occurs some `times`.
 
-    `classes` has their place among those of `Held`, -1 if it is none of these. They have own values, whose labels are
+    `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels are
     `labels` by code, and values of the columns. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none, and
     `order` is one of their own, in which no class comes first.
     """
@@ -54,7 +54,7 @@ class Records:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldRows:
     """Released rows by class, from 0: the codes of their values, and how many they are, or whose each is.
 
     `classes` ascends; `numbers` are the classes' own.
@@ -75,7 +75,7 @@ class Held:
         return self._counted[i]
 
 
-def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool) -> tuple[Records, Held]:
+def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool) -> tuple[Records, HeldRows]:
     """Reads both tables; `numbers` if the first one has them."""
     own, values = [f"o{j}" for j in range(identifiers)], [f"v{i}" for i in range(columns)]
     labels = [f"l{j}" for j in range(identifiers)]
@@ -104,12 +104,12 @@ def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool
     return records, held
 
 
-def held_rows(arrays: Mapping[str, NDArray[Any]], values: Sequence[Hashed]) -> Held:
+def held_rows(arrays: Mapping[str, NDArray[Any]], values: Sequence[Hashed]) -> HeldRows:
     """Rows of a `class`, `n` of each, with hashes `v<i>`."""
     order = np.argsort(arrays["class"], kind="stable")
     numbers, classes = np.unique(arrays["class"][order], return_inverse=True)
     codes = tuple(hashed.coded(arrays[f"v{i}"])[order] for i, hashed in enumerate(values))
-    return Held(numbers.astype(np.int64), classes.astype(np.int64), arrays["n"][order].astype(np.int64), codes)
+    return HeldRows(numbers.astype(np.int64), classes.astype(np.int64), arrays["n"][order].astype(np.int64), codes)
 
 
 def tally(keys: Codes, times: Codes, number: int) -> tuple[Codes, Codes]:

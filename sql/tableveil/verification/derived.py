@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.risk.unchanged import ACCIDENT, TELLING
-from tableveil.verification.coded import Codes, Held, Records
+from tableveil.verification.coded import Codes, HeldRows, Records
 
 Numbers = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ SURE = 0.9 * TELLING
 """The share of other records with an equal value must be clearly less than half."""
 
 
-def least_of_two(records: Records, held: Held, hiding: Sequence[int]) -> int | None:
+def least_of_two(records: Records, held: HeldRows, hiding: Sequence[int]) -> int | None:
     """The least number of rows that two quasi-identifiers leave by a column, or one by two columns; None if all do.
 
     At least one of both is `hiding` something.
@@ -53,7 +53,7 @@ def least_of_two(records: Records, held: Held, hiding: Sequence[int]) -> int | N
     return min(left, default=None)
 
 
-def _left(records: Records, held: Held, i: int, at: Codes, *, unknown: bool = False) -> int:
+def _left(records: Records, held: HeldRows, i: int, at: Codes, *, unknown: bool = False) -> int:
     """The least number of rows of a class that have a record's value, or, where these may be `unknown`, no number."""
     classes, value, rows = held.of(i)
     values = records.values[i].number + 1
@@ -138,7 +138,7 @@ def _differ(value: NDArray[Any], own: Codes, one: Codes, other: Codes) -> bool:
 # --- formulas of two columns ----------------------------------------------------------------------------------------
 
 
-def _left_by_columns(records: Records, held: Held, order: Codes, hiding: Sequence[int]) -> Iterator[int]:
+def _left_by_columns(records: Records, held: HeldRows, order: Codes, hiding: Sequence[int]) -> Iterator[int]:
     """The least numbers of rows that a quasi-identifier leaves by what two columns give together."""
     first = order[:CHECKED]
     several = [i for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])]
@@ -157,7 +157,7 @@ def _left_by_columns(records: Records, held: Held, order: Codes, hiding: Sequenc
 
 
 def _left_of_both(
-    records: Records, held: Held, columns: tuple[int, int], sign: str, at: Codes, *, unknown: bool
+    records: Records, held: HeldRows, columns: tuple[int, int], sign: str, at: Codes, *, unknown: bool
 ) -> int:
     """The least number of rows of a class in which two columns give the same as in a record, or may be `unknown`."""
     of_code = [_numbers_of_codes(records, i) for i in columns]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.risk.unchanged import ACCIDENT, EXPECTED, OF_CHANCE
 from tableveil.verification.chance import alike, independent
-from tableveil.verification.coded import Codes, Held, Records, spans, tally
+from tableveil.verification.coded import Codes, HeldRows, Records, spans, tally
 
 Flags = NDArray[np.bool_]
 
@@ -22,7 +22,7 @@ RARE, OF_CHANCES = Fraction(str(ACCIDENT)), Fraction(str(OF_CHANCE))
 
 
 @dataclass(frozen=True, eq=False)
-class Owned:
+class ClassPeople:
     """Per class of the rows its `size`, its `people`, and the `most` rows of one; None if nobody has several."""
 
     size: Codes
@@ -40,11 +40,11 @@ class Owned:
 
 def least_of_one(
     records: Records,
-    held: Held,
+    held: HeldRows,
     j: int,
     k: int,
-    owned: Owned | None,
-    held_by: Callable[[Codes], tuple[Held, Codes]],
+    owned: ClassPeople | None,
+    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
     *,
     most: int,
     at_once: int,
@@ -78,7 +78,7 @@ def least_of_one(
     return least if least < k else None
 
 
-def _compared(records: Records, held: Held, j: int, most: int, at_once: int) -> tuple[Codes, Codes] | None:
+def _compared(records: Records, held: HeldRows, j: int, most: int, at_once: int) -> tuple[Codes, Codes] | None:
     """The classes and own values that are compared with each other's rows, where a class has several own values."""
     own, here, number = records.own[j], records.classes >= 0, len(held.numbers)
     of_class, times = records.classes[here], records.times[here]
@@ -94,7 +94,7 @@ def _compared(records: Records, held: Held, j: int, most: int, at_once: int) -> 
 
 
 def _people(
-    held_by: Callable[[Codes], tuple[Held, Codes]],
+    held_by: Callable[[Codes], tuple[HeldRows, Codes]],
     columns: Sequence[_Column],
     numbers: Codes,
     owns: Codes,
@@ -149,7 +149,7 @@ class _Column:
             everything = np.arange(own.number * self.values)
             self.grid = self.fit(everything // self.values, everything % self.values)
 
-    def telling(self, held: Held) -> bool:
+    def telling(self, held: HeldRows) -> bool:
         """Whether a value may not fit an own value."""
         if self.grid is None:
             return True
@@ -181,7 +181,7 @@ def _looked_up(keys: Codes, numbers: Codes, wanted: Codes) -> Codes:
     return np.where(keys[place] == wanted, numbers[place], 0)
 
 
-def _outside(held: Held, column: _Column, classes: Codes, owns: Codes) -> Codes:
+def _outside(held: HeldRows, column: _Column, classes: Codes, owns: Codes) -> Codes:
     """How many rows of each class do not fit the own value beside it."""
     of_class, value, rows = held.of(column.i)
     first = np.searchsorted(of_class, classes)
@@ -190,7 +190,7 @@ def _outside(held: Held, column: _Column, classes: Codes, owns: Codes) -> Codes:
     return np.bincount(pair[outside], weights=rows[at[outside]], minlength=len(classes)).astype(np.int64)
 
 
-def _fitting(held: Held, columns: Sequence[_Column], classes: Codes, owns: Codes) -> tuple[Codes, Codes]:
+def _fitting(held: HeldRows, columns: Sequence[_Column], classes: Codes, owns: Codes) -> tuple[Codes, Codes]:
     """The rows of each class that fit the own value beside it in every column, and the place of both."""
     first = np.searchsorted(held.classes, classes)
     at, pair = spans(first, np.searchsorted(held.classes, classes, side="right") - first)

@@ -16,9 +16,9 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.policy import Policy, Role
 from tableveil.risk.unchanged import ACCIDENT, EXPECTED, MOST_CELLS, OF_CHANCE
 from tableveil.verification.chance import Alike, independent
-from tableveil.verification.coded import Codes, Held, held_rows, read_rows
+from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
-from tableveil.verification.left import Owned, least_of_one
+from tableveil.verification.left import ClassPeople, least_of_one
 from tableveil.verification.owners import owned_classes, stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
@@ -100,9 +100,9 @@ def _least_by_codes(
     if written.person and len(held.numbers):
         known = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
         at = np.searchsorted(known["class"], held.numbers)
-        owned = Owned(*(known[name][at].astype(np.int64) for name in ("size", "people", "most")))
+        owned = ClassPeople(*(known[name][at].astype(np.int64) for name in ("size", "people", "most")))
 
-    def held_by(classes: Codes) -> tuple[Held, Codes]:
+    def held_by(classes: Codes) -> tuple[HeldRows, Codes]:
         hold()
         values = ", ".join(f"v{i}" for i in range(columns))
         with session.relation("few", pa.table({"class": classes})):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import Aggregate
-from tableveil.quality import Aggregation
+from tableveil.quality import WeightedAggregate
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tableveil.quality import Aggregation
     ],
 )
 def test_reported_score_is_the_mean_sum_or_maximum(aggregate: Aggregate, expected: float) -> None:
-    aggregation = Aggregation(aggregate, (1.0, 1.0, 1.0))
+    aggregation = WeightedAggregate(aggregate, (1.0, 1.0, 1.0))
     assert aggregation.reported(aggregation.score([0.25, 0.5, 0.0])) == pytest.approx(expected, rel=1e-15)
 
 
@@ -39,12 +39,12 @@ def test_reported_score_is_the_mean_sum_or_maximum(aggregate: Aggregate, expecte
 )
 def test_weights_multiply_values(aggregate: Aggregate, expected: float) -> None:
     """A weight of 2 doubles, one of 0 silences, and the means still divide by the number of attributes."""
-    aggregation = Aggregation(aggregate, (2.0, 0.0))
+    aggregation = WeightedAggregate(aggregate, (2.0, 0.0))
     assert aggregation.reported(aggregation.score([0.5, 0.9])) == pytest.approx(expected, rel=1e-15)
 
 
 def test_rank_compares_the_largest_first_then_the_next() -> None:
-    rank = Aggregation(Aggregate.RANK, (1.0, 1.0, 1.0))
+    rank = WeightedAggregate(Aggregate.RANK, (1.0, 1.0, 1.0))
     assert rank.score([0.1, 0.5, 0.3]) == (0.5, 0.3, 0.1)
     assert rank.score([0.5, 0.2, 0.2]) < rank.score([0.0, 0.3, 0.5])
     assert rank.score([0.5, 0.2, 0.2]) < rank.score([0.1, 0.2, 0.6])
@@ -58,6 +58,6 @@ def test_monotone_in_every_value_in_floating_point_too(aggregate: Aggregate, dat
     lower = data.draw(st.lists(value, min_size=size, max_size=size))
     upper = [data.draw(st.floats(low, 1)) for low in lower]
     weights = data.draw(st.lists(st.floats(0, 1e6), min_size=size, max_size=size))
-    aggregation = Aggregation(aggregate, tuple(weights))
+    aggregation = WeightedAggregate(aggregate, tuple(weights))
     assert aggregation.score(lower) <= aggregation.score(upper)
     assert aggregation.reported(aggregation.score(lower)) <= aggregation.reported(aggregation.score(upper))

@@ -14,7 +14,7 @@ from tableveil.lattice import Transformation
 from tableveil.policy import Aggregate, LossModel, PrecisionModel, QualityModel
 from tableveil.privacy import Conjunction
 from tableveil.search import Problem, exact
-from tableveil.search.explain import Neighbour, explain
+from tableveil.search.explain import CheckedNeighbour, explain
 from tests.engine.search.problems import key_at, problems, watched
 
 MODELS: st.SearchStrategy[QualityModel] = st.builds(LossModel, st.sampled_from(Aggregate)) | st.just(PrecisionModel())
@@ -35,7 +35,7 @@ def rejected_at(problem: Problem, x: Transformation) -> list[list[bool]]:
     return [list(rejected) for rejected in zip(*by_rule, strict=True)]
 
 
-def check(problem: Problem, found: Neighbour) -> None:
+def check(problem: Problem, found: CheckedNeighbour) -> None:
     """Every statement about a transformation is true."""
     x = found.transformation
     key = key_at(problem, x)

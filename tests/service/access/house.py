@@ -22,7 +22,7 @@ from tableveil.client import Client
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.tokens import Tokens
 from tableveil.loading import LoadDirectory
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.state.migrate import migrate
 from tableveil.v1 import job_service_pb2
 
@@ -114,7 +114,9 @@ def served(place: Path, **settings: Any) -> Iterator[House]:
     secrets = {file.stem: file.read_text() for file in place.glob("*.token")}
     with ExitStack() as stack:
         directories = (LoadDirectory(files, "ward_b"),)
-        server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1, load_directories=directories, **settings))
+        server = TableveilServer(
+            ServeSettings(path, ("127.0.0.1:0",), threads=1, load_directories=directories, **settings)
+        )
         stack.callback(server.close)
         clients = {name: stack.enter_context(Client(server.address, secret)) for name, secret in secrets.items()}
         house = House(server, clients, {n: c._channel for n, c in clients.items()}, server.access, files)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tableveil.cli.main import cli
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.server.grants_file import read_grants
 from tests.service.access.house import House, opened, policy, submitted
 
@@ -89,7 +89,7 @@ def test_a_file_with_a_fault_keeps_the_server_from_starting(tmp_path: Path, text
 
 
 def test_a_file_that_is_not_there_keeps_the_server_from_starting(tmp_path: Path) -> None:
-    settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",), grants=tmp_path / "none.yaml")
+    settings = ServeSettings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",), grants=tmp_path / "none.yaml")
     with pytest.raises(InvalidError, match=r"none\.yaml"):
         TableveilServer(settings)
 

@@ -17,7 +17,7 @@ from tableveil.cli.main import cli
 from tableveil.client import Client
 from tableveil.errors import NotFoundError, UnauthenticatedError
 from tableveil.identity.tokens import Tokens
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate
 from tests.service.access.house import ADMIN, opened, policy, submitted
@@ -48,7 +48,7 @@ def rights(path: Path) -> Iterator[tuple[Tokens, Access]]:
 
 @contextmanager
 def serving(path: Path) -> Iterator[str]:
-    with closing(TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1))) as server:
+    with closing(TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=1))) as server:
         yield server.address
 
 

@@ -12,7 +12,7 @@ import pytest
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.looked import LookInFiles
 from tableveil.endpoint.second_opinion import require_same
-from tableveil.endpoint.statement import Checked, check
+from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError
 from tests.service.endpoint.published import KnownReaders, connected, publish, serving
 
@@ -55,7 +55,7 @@ def ann(endpoint: Endpoint) -> Iterator[flight_sql.Connection]:
         yield connection
 
 
-def checked(connection: duckdb.DuckDBPyConnection, statement: str, *, lenient: bool = False) -> Checked:
+def checked(connection: duckdb.DuckDBPyConnection, statement: str, *, lenient: bool = False) -> CheckedStatement:
     look = LookInFiles(connection, lambda release: f"releases_{release}")
     found = check(statement, TABLES, look, lenient=lenient)
     require_same(connection, found)

@@ -7,14 +7,14 @@ import time
 import pytest
 
 from tableveil.control import Control
-from tableveil.endpoint.places import Places
+from tableveil.endpoint.places import ConnectionPlaces
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import BusyError
 
 
 def test_a_query_that_nobody_reads_takes_no_place_of_others() -> None:
     """Its client may never read, nor leave: then the call lasts beyond the time of the query."""
-    places = Places(UseLimits(queries=1, queries_per_principal=1))
+    places = ConnectionPlaces(UseLimits(queries=1, queries_per_principal=1))
     unread, waiting = Control(), Control()
     waiting.limit(time.monotonic())
     with places.taken("ann", unread):

@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.endpoint.grammar import FUNCTIONS
 from tableveil.endpoint.second_opinion import require_same
-from tableveil.endpoint.statement import Checked, check
+from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError, NotFoundError
 
 TABLES = {("main", "discharges"): 7, ("research", "ward names"): 8}
@@ -163,7 +163,7 @@ def test_the_second_parser_refuses_what_the_first_might_let_pass(
     connection: duckdb.DuckDBPyConnection, text: str
 ) -> None:
     with pytest.raises(InvalidError):
-        require_same(connection, Checked(text, text, "", frozenset({7}), 0))
+        require_same(connection, CheckedStatement(text, text, "", frozenset({7}), 0))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_second_parser_refuses_another_text_than_was_written(
     connection: duckdb.DuckDBPyConnection, written: str, text: str
 ) -> None:
     with pytest.raises(InvalidError, match="two ways"):
-        require_same(connection, Checked(text, written, "", frozenset({7}), 0))
+        require_same(connection, CheckedStatement(text, written, "", frozenset({7}), 0))
 
 
 @pytest.mark.parametrize("statement", ["SELECT user", "SELECT current_schema", "SELECT localtime"])

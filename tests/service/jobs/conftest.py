@@ -12,7 +12,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
@@ -44,7 +44,7 @@ def session(database: Database) -> Iterator[Session]:
 def run() -> Callable[..., Release]:
     """Runs a job on a database, as a worker does, and returns the release as the ledger has it."""
 
-    def run_on(database: Database, policy: Policy, report: Report | None = None, document: str = "{}") -> Release:
+    def run_on(database: Database, policy: Policy, report: JobReport | None = None, document: str = "{}") -> Release:
         with database.session() as own:
             own.control = Control()
             number = store.next_number(own.ledger)

@@ -9,7 +9,7 @@ from tableveil.control import Control
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Counted, count_classes, read_dictionaries, resolve_fully
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import Policy, ReleaseTarget, TableReference
 
 NO_MODELS = Policy(TableReference("", "", ""), (), None, (), ReleaseTarget("", ""))
@@ -20,13 +20,13 @@ def context(
     session: Session,
     database: Database | None = None,
     number: int = 1,
-    report: Report | None = None,
+    report: JobReport | None = None,
     document: str = "{}",
     policy_of: PolicyOf = lambda _: NO_MODELS,
 ) -> JobContext:
     """The context of a job on the session; most need no database beside it."""
     session.control = session.control or Control()
-    given = (number, document, cast(Any, database), session, session.control, report or Report())
+    given = (number, document, cast(Any, database), session, session.control, report or JobReport())
     return JobContext(*given, policy_of=policy_of)
 
 

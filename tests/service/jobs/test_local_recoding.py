@@ -19,7 +19,7 @@ from tableveil.errors import CancelledError, InfeasibleError, InternalError, Inv
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.infeasible import nothing_valid
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
@@ -400,7 +400,7 @@ def test_it_can_be_stopped_and_limited(database: Database, session: Session, run
     assert release.proof.lower_bound <= release.score
     with database.session() as own:
         own.control = control = Control()
-        stop = Report(on_phase=lambda phase: control.cancel() if phase == "SEARCHING" else None)
+        stop = JobReport(on_phase=lambda phase: control.cancel() if phase == "SEARCHING" else None)
         policy = replace(POLICY, release=ReleaseTarget("main", "other"), repeat_reason="a test")
         with pytest.raises((CancelledError, Stopped)):
             anonymize(context(own, database, 99, stop), policy)

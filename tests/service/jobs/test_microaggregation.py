@@ -25,7 +25,7 @@ from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import (
     AggregateFunction,
@@ -355,7 +355,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
     phases: list[JobPhase] = []
     with database.session() as own:
         own.control = Control()
-        anonymize(context(own, database, jobs.next_number(own.ledger), Report(phases.append, seen.append)), POLICY)
+        anonymize(context(own, database, jobs.next_number(own.ledger), JobReport(phases.append, seen.append)), POLICY)
     assert phases == list(JobPhase)
     assert seen
     assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
@@ -372,7 +372,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
             own.control = control
             other = replace(POLICY, release=ReleaseTarget("main", "other"))
             with pytest.raises(Stopped):
-                anonymize(context(own, database, jobs.next_number(own.ledger), Report(on_phase)), other)
+                anonymize(context(own, database, jobs.next_number(own.ledger), JobReport(on_phase)), other)
     assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'other%'") == 0
     assert session.value("SELECT count(*) FROM tableveil.releases") == 0
 

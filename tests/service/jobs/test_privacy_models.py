@@ -18,7 +18,7 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import sensitive
 from tableveil.errors import ConflictError, InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,
     BetaLikeness,
@@ -284,7 +284,7 @@ def test_a_population_that_changes_meanwhile(database: Database, session: Sessio
             session.execute("INSERT INTO people VALUES (20, 'f')")
 
     with pytest.raises(ConflictError, match=r"population: found rows that changed") as raised:
-        run(database, asking(KMap(3), population=EVERYBODY), Report(on_phase=add_somebody))
+        run(database, asking(KMap(3), population=EVERYBODY), JobReport(on_phase=add_somebody))
     assert raised.value.code == "SOURCE_CHANGED"
     assert not session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'")
 

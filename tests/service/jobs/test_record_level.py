@@ -23,7 +23,7 @@ from tableveil.pipelines import record_level as run_record_level
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.own_levels import plan_of
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,
@@ -456,7 +456,7 @@ def test_cancelled_it_leaves_nothing(database: Database, session: Session, peopl
                 control.cancel()
 
         with pytest.raises(Stopped):
-            anonymize(context(own, database, report=Report(on_progress=stop)), POLICY)
+            anonymize(context(own, database, report=JobReport(on_progress=stop)), POLICY)
     assert seen == [(number, 12) for number in range(1, 6)]
     assert session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'out%'") == []
 

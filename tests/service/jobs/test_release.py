@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -198,7 +198,7 @@ def test_evidence(database: Database, session: Session, run: Run) -> None:
 
 def test_phases_are_told_as_they_begin(database: Database, run: Run) -> None:
     phases: list[JobPhase] = []
-    run(database, POLICY, Report(on_phase=phases.append))
+    run(database, POLICY, JobReport(on_phase=phases.append))
     assert phases == list(JobPhase)
 
 

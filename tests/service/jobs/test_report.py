@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.state.jobs import JobPhase
 
 
 def test_seconds_of_phases() -> None:
-    report = Report()
+    report = JobReport()
     # A job that is refused or cancelled before its first phase is counted as well.
     assert report.seconds() == {}
     report.phase(JobPhase.READING)

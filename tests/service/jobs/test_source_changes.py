@@ -12,7 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.control import Stopped
 from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,
@@ -92,7 +92,7 @@ def test_a_source_that_changes_is_not_released(database: Database, session: Sess
 
     after: list[tuple[str, int]] = []
     with pytest.raises(ConflictError) as raised:
-        run(database, POLICY, Report(on_phase=change))
+        run(database, POLICY, JobReport(on_phase=change))
     assert raised.value.code == "SOURCE_CHANGED"
     assert "Submit the job again" in str(raised.value)
     assert everything(session) == after
@@ -107,7 +107,7 @@ def test_a_source_that_changes_while_it_is_written_was_read_before(
         if begun is JobPhase.VERIFYING:
             session.execute("UPDATE patients SET illness = 'flu', age = 99")
 
-    release = run(database, POLICY, Report(on_phase=change))
+    release = run(database, POLICY, JobReport(on_phase=change))
     assert release.suppressed_records < 12
     assert session.rows("SELECT 1 FROM released WHERE illness = 'flu'") == []
 
@@ -117,7 +117,7 @@ def test_rows_in_another_order_are_no_change(database: Database, session: Sessio
         if begun is JobPhase.WRITING:
             session.execute("CREATE OR REPLACE TABLE patients AS SELECT * FROM patients ORDER BY id DESC")
 
-    run(database, POLICY, Report(on_phase=change))
+    run(database, POLICY, JobReport(on_phase=change))
 
 
 def test_a_target_that_appears_meanwhile_is_kept(database: Database, session: Session, run: Run) -> None:
@@ -126,7 +126,7 @@ def test_a_target_that_appears_meanwhile_is_kept(database: Database, session: Se
             session.execute("CREATE TABLE released_risk AS SELECT 'precious' AS a")
 
     with pytest.raises(ConflictError) as raised:
-        run(database, POLICY, Report(on_phase=change))
+        run(database, POLICY, JobReport(on_phase=change))
     assert raised.value.code == "TARGET_EXISTS"
     assert session.rows("SELECT * FROM released_risk") == [("precious",)]
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'") == []
@@ -173,5 +173,5 @@ def test_a_cancel_in_any_phase_leaves_nothing(
             controls[0].control.cancel()
 
     with pytest.raises((Stopped, CancelledError)):
-        run(database, POLICY, Report(on_phase=cancel))
+        run(database, POLICY, JobReport(on_phase=cancel))
     assert everything(session) == before

@@ -21,7 +21,7 @@ from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.frontier import frontier_work
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.report import JobReport
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import (
@@ -285,7 +285,7 @@ def test_what_changes_the_querys_rows_is_found(database: Database, session: Sess
             session.execute(statement)
 
     with pytest.raises(ConflictError) as raised:
-        run(database, POLICY, Report(on_phase=change))
+        run(database, POLICY, JobReport(on_phase=change))
     assert raised.value.code == "SOURCE_CHANGED"
     assert {fault.field for fault in raised.value.faults} == {"source_query"}
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'released%'") == []
@@ -300,7 +300,7 @@ def test_what_does_not_change_the_querys_rows_is_no_change(database: Database, s
             session.execute("INSERT INTO people VALUES (1000, 50)")
             session.execute("ALTER TABLE visits ADD COLUMN note VARCHAR")
 
-    assert run(database, POLICY, Report(on_phase=change)).records > 100
+    assert run(database, POLICY, JobReport(on_phase=change)).records > 100
 
 
 # --- the ledger -----------------------------------------------------------------------------------------------------

@@ -29,16 +29,16 @@ from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.methods import declared
-from tableveil.server.readers import Readers
+from tableveil.server.readers import ReaderAnswers
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import STREAM_IDLE_SECONDS
 from tableveil.state.kinds import JobKind
 from tests import authenticated
 
-Start = Callable[..., Endpoint]
+Start = Callable[..., ServerEndpoint]
 Serve = Callable[..., grpc.Channel]
 
 
@@ -186,7 +186,7 @@ def stores(
         loads=loads,
         removals=removals,
         audit=audit,
-        readers=double(Readers),
+        readers=double(ReaderAnswers),
         publishing=publishing,
         reports=double(Reports),
         worksheets=double(Worksheets),
@@ -206,8 +206,8 @@ def start(jobs: Mock, stores: Stores, doors: Doors) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
-        def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> Endpoint:
-            endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), stream_limit, idle_seconds)
+        def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> ServerEndpoint:
+            endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), stream_limit, idle_seconds)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint

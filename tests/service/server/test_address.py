@@ -10,9 +10,9 @@ from unittest.mock import Mock
 import pytest
 
 from tableveil.errors import BusyError, InvalidError
-from tableveil.server import DEFAULT_ADDRESS, Settings
+from tableveil.server import DEFAULT_ADDRESS, ServeSettings
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import Endpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tests.file_modes import usual_umask
@@ -81,11 +81,11 @@ def test_no_address(address: str) -> None:
 
 
 def test_a_port_that_is_taken(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
+    first = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
     first.start()
     try:
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
+            ServerEndpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
     finally:
         first.stop(0.0)
     assert raised.value.code == "ADDRESS_IN_USE"
@@ -96,34 +96,34 @@ def test_a_port_that_another_program_has(jobs: Mock, stores: Stores, doors: Door
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, Listening((address,)), 1)
+            ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
     assert raised.value.code == "ADDRESS_IN_USE"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
 def test_an_address_of_another_machine(jobs: Mock, stores: Stores, doors: Doors, host: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        Endpoint(jobs, stores, doors, Listening((f"{host}:50651",)), 1)
+        ServerEndpoint(jobs, stores, doors, Listening((f"{host}:50651",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
 
 
 def test_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/tableveil.sock"
     with usual_umask():
-        first = Endpoint(jobs, stores, doors, Listening((address,)), 1)
+        first = ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
     first.start()
     try:
         assert first.addresses[0] == address
         assert stat.S_IMODE((tmp_path / "tableveil.sock").stat().st_mode) == 0o600
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, Listening((address,)), 1)
+            ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
         assert raised.value.code == "ADDRESS_IN_USE"
     finally:
         first.stop(0.0)
     # The socket of a killed server does not block the next.
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{tmp_path}/tableveil.sock")
-    again = Endpoint(jobs, stores, doors, Listening((address,)), 1)
+    again = ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
     again.start()
     again.stop(0.0)
 
@@ -132,23 +132,23 @@ def test_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path)
 def test_no_place_for_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InvalidError) as raised:
-        Endpoint(jobs, stores, doors, Listening((f"unix:{tmp_path}/{where}",)), 1)
+        ServerEndpoint(jobs, stores, doors, Listening((f"unix:{tmp_path}/{where}",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
+    first = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
     first.start()
     first.stop(0.0)
-    again = Endpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
+    again = ServerEndpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
     again.start()
     again.stop(0.0)
     assert again.addresses[0] == first.addresses[0]
 
 
 def test_all_settings_that_are_too_small() -> None:
-    settings = Settings(Path("x"), threads=0, concurrent_jobs=0, queue_limit=-1, stream_limit=0)
+    settings = ServeSettings(Path("x"), threads=0, concurrent_jobs=0, queue_limit=-1, stream_limit=0)
     with pytest.raises(InvalidError) as raised:
         settings.check()
     assert [fault.field for fault in raised.value.faults] == [
@@ -157,4 +157,4 @@ def test_all_settings_that_are_too_small() -> None:
         "queue_limit",
         "stream_limit",
     ]
-    Settings(Path("x")).check()
+    ServeSettings(Path("x")).check()

@@ -12,7 +12,7 @@ from google.api import field_behavior_pb2, resource_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from tableveil.server import Settings
+from tableveil.server import ServeSettings
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.server import TableveilServer
 from tests import authenticated
@@ -43,7 +43,7 @@ def resources() -> set[str]:
 def channel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[grpc.Channel]:
     folder = tmp_path_factory.mktemp("annotated")
     (folder / "backups").mkdir()
-    settings = Settings(folder / "clinic.duckdb", ("127.0.0.1:0",), threads=1, backup_directory=folder / "backups")
+    settings = ServeSettings(folder / "clinic.duckdb", ("127.0.0.1:0",), threads=1, backup_directory=folder / "backups")
     with closing(TableveilServer(settings)) as server, authenticated.channel(server.address) as channel:
         yield channel
 

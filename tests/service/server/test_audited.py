@@ -13,7 +13,7 @@ from tableveil.audit import audit_file, verify
 from tableveil.audit.entry import read_line
 from tableveil.client import Client
 from tableveil.errors import BusyError
-from tableveil.server import Settings
+from tableveil.server import ServeSettings
 from tableveil.server.server import TableveilServer
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.v1 import audit_service_pb2 as v1
@@ -28,7 +28,9 @@ def entries(path: Path) -> list[AuditEntry]:
 
 def test_a_full_disk_stops_calls_and_not_the_server(tmp_path: Path) -> None:
     with small_disk(tmp_path, 1) as place:
-        settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",), threads=1, audit_file=place / "audit.jsonl")
+        settings = ServeSettings(
+            tmp_path / "clinic.duckdb", ("127.0.0.1:0",), threads=1, audit_file=place / "audit.jsonl"
+        )
         with closing(TableveilServer(settings)) as server, Client(server.address) as client:
             filler = fill(place)
             with suppress(BusyError):
@@ -53,7 +55,7 @@ def test_a_full_disk_stops_calls_and_not_the_server(tmp_path: Path) -> None:
 def test_the_record_has_no_values_and_no_secrets(tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     with (
-        closing(TableveilServer(Settings(database, ("127.0.0.1:0",), threads=1))) as server,
+        closing(TableveilServer(ServeSettings(database, ("127.0.0.1:0",), threads=1))) as server,
         Client(server.address) as client,
     ):
         client.load(ROWS, "people")

@@ -26,7 +26,7 @@ from tableveil.server import doors as doors_module
 from tableveil.server import open_streams
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.methods import declared
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
@@ -175,7 +175,7 @@ def test_a_stream_ends_once_its_caller_is_nobody(
     # A stream that is not quiet ends by itself once it was found; a second look must not be sooner.
     known = Revocable(inf if is_quiet else 1)
     with closing(Doors(METHODS, known, RolesByScope(tuple))) as doors:
-        endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
+        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
             with grpc.insecure_channel(endpoint.addresses[0]) as channel:
@@ -198,7 +198,7 @@ def test_a_stream_ends_once_its_caller_is_nobody(
 def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: Role) -> None:
     principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
     with closing(Doors(METHODS, OwnToken(TOKEN, principal), RolesByScope(tuple))) as doors:
-        endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
+        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
             with with_token(grpc.insecure_channel(endpoint.addresses[0]), TOKEN) as channel:

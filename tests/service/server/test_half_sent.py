@@ -18,7 +18,7 @@ from tableveil.identity import AuthenticatedBy, Credentials, Principal
 from tableveil.server import health_calls, job_service
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.slots import Slots
@@ -166,7 +166,7 @@ def test_a_principal_sends_so_many_bytes_at_once(jobs: Mock, stores: Stores) -> 
     most = 2
     use = LimitedCalls(FairUse(Limits(bytes=most * LARGEST_MESSAGE)))
     with closing(Doors(METHODS, Mock(authenticate=named), RolesByScope(tuple), fair_use=use)) as doors:
-        endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 8)
+        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 8)
         endpoint.start()
         address = endpoint.addresses[0]
         with ExitStack() as held:

@@ -18,7 +18,7 @@ from tableveil.dictionary import Coverage, Preview, PreviewRequest
 from tableveil.hierarchy import InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
 from tableveil.policy import TableReference
 from tableveil.server import hierarchy_service
-from tableveil.server.endpoint import Endpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.serving import settings
 from tableveil.state.compare_hierarchies import HierarchyComparison, LevelDifference
 from tableveil.state.hierarchies import Stored
@@ -86,7 +86,9 @@ def test_bounds(
 
 
 @pytest.mark.parametrize("leave", ["cancel", "disconnect"])
-def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], hierarchies: Mock, leave: str) -> None:
+def test_a_client_that_goes_away_leaves_nothing(
+    start: Callable[..., ServerEndpoint], hierarchies: Mock, leave: str
+) -> None:
     address = start().addresses[0]
     hierarchies.create.return_value = stored("zip")
     for _ in range(50):

@@ -17,7 +17,7 @@ from tableveil.errors import DeniedError, InvalidError, UnauthenticatedError
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.json_web_tokens import LARGEST_TOKEN
 from tableveil.identity.secret import token_file
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tests.service.identity.providers import AUDIENCE, ISSUER, claims, key_set, rsa_entry, signed
 from tests.service.tls.authorities import DAY, Authority, Files
 
@@ -39,7 +39,7 @@ def server(directory: Path, authority: Authority) -> Iterator[TableveilServer]:
     keys = directory / "keys.json"
     keys.write_bytes(key_set(rsa_entry()))
     files = authority.server()
-    settings = Settings(
+    settings = ServeSettings(
         directory / "clinic.duckdb",
         ("localhost:0", "tls:127.0.0.1:0", f"unix:{directory}/socket"),
         tls_certificate=files.certificate,
@@ -136,14 +136,16 @@ def test_a_socket_file(server: TableveilServer, directory: Path, authority: Auth
 )
 def test_settings_that_do_not_fit(tmp_path: Path, options: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        TableveilServer(Settings(tmp_path / "x.duckdb", **options))  # type: ignore[arg-type]
+        TableveilServer(ServeSettings(tmp_path / "x.duckdb", **options))  # type: ignore[arg-type]
     assert [fault.field for fault in raised.value.faults] == [field]
     assert list(tmp_path.iterdir()) == [], "nothing was opened"
 
 
 def test_a_certificate_that_cannot_work(tmp_path: Path, authority: Authority) -> None:
     files = authority.server(valid=-DAY)
-    settings = Settings(tmp_path / "x.duckdb", ("127.0.0.1:0",), tls_certificate=files.certificate, tls_key=files.key)
+    settings = ServeSettings(
+        tmp_path / "x.duckdb", ("127.0.0.1:0",), tls_certificate=files.certificate, tls_key=files.key
+    )
     with pytest.raises(InvalidError, match="expired"):
         TableveilServer(settings)
     assert list(tmp_path.iterdir()) == []
@@ -151,7 +153,7 @@ def test_a_certificate_that_cannot_work(tmp_path: Path, authority: Authority) ->
 
 def test_tls_allows_other_machines_without_plaintext(tmp_path: Path, authority: Authority) -> None:
     files = authority.server()
-    settings = Settings(
+    settings = ServeSettings(
         tmp_path / "x.duckdb",
         ("0.0.0.0:0",),
         allow_remote=True,

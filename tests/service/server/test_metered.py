@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tableveil.client import Client
 from tableveil.errors import BusyError, InvalidError, NotFoundError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.v1 import job_service_pb2_grpc
 from tableveil.v1.job_service_pb2 import ListJobsRequest
 from tests.e2e import samples
@@ -28,7 +28,7 @@ LIST_JOBS = "/tableveil.v1.JobService/ListJobs"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TableveilServer]:
     database = tmp_path_factory.mktemp("metered") / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
-    settings = Settings(database, ("127.0.0.1:0",), threads=2, metrics_address="127.0.0.1:0")
+    settings = ServeSettings(database, ("127.0.0.1:0",), threads=2, metrics_address="127.0.0.1:0")
     with closing(TableveilServer(settings)) as started:
         yield started
 
@@ -97,7 +97,7 @@ def test_calls_at_the_doors(server: TableveilServer) -> None:
 
 
 def test_health(tmp_path: Path) -> None:
-    server = TableveilServer(Settings(tmp_path / "x.duckdb", ("127.0.0.1:0",), metrics_address="localhost:0"))
+    server = TableveilServer(ServeSettings(tmp_path / "x.duckdb", ("127.0.0.1:0",), metrics_address="localhost:0"))
     with closing(server):
         assert read(server, "/healthz")[0] == read(server, "/readyz")[0] == 200
         # The database is not the one that the server has open.
@@ -117,14 +117,16 @@ def test_addresses_that_are_refused(server: TableveilServer, tmp_path: Path) -> 
         (taken, "ADDRESS_IN_USE", BusyError),
     ):
         is_remote = address.startswith("192")
-        settings = Settings(tmp_path / "x.duckdb", ("127.0.0.1:0",), allow_remote=is_remote, metrics_address=address)
+        settings = ServeSettings(
+            tmp_path / "x.duckdb", ("127.0.0.1:0",), allow_remote=is_remote, metrics_address=address
+        )
         with pytest.raises(error) as raised:
             TableveilServer(settings)
         assert (raised.value.code, raised.value.faults[0].field) == (code, "metrics_address")
 
 
 def test_backups_and_publications_that_failed(tmp_path: Path) -> None:
-    settings = Settings(
+    settings = ServeSettings(
         tmp_path / "clinic.duckdb", ("127.0.0.1:0",), metrics_address="127.0.0.1:0", backup_directory=tmp_path
     )
     with closing(TableveilServer(settings)) as server:

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from tableveil.client import Client
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
-from tableveil.server import Settings
+from tableveil.server import ServeSettings
 from tableveil.server.kinds import SUBMISSIONS
 from tableveil.server.server import TableveilServer
 from tableveil.state.kinds import KINDS, JobKind
@@ -36,7 +36,7 @@ from tests.e2e import samples
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     database = tmp_path_factory.mktemp("operating") / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
-    settings = Settings(database, ("127.0.0.1:0",), threads=2, keep_days=1)
+    settings = ServeSettings(database, ("127.0.0.1:0",), threads=2, keep_days=1)
     with closing(TableveilServer(settings)) as server, Client(server.address) as client:
         yield client
 
@@ -130,5 +130,5 @@ def test_a_release_is_withdrawn(client: Client) -> None:
 
 def test_keep_days_is_a_positive_number(tmp_path: Path) -> None:
     with pytest.raises(InvalidError) as raised:
-        TableveilServer(Settings(tmp_path / "none.duckdb", keep_days=0))
+        TableveilServer(ServeSettings(tmp_path / "none.duckdb", keep_days=0))
     assert raised.value.faults[0].field == "keep_days"

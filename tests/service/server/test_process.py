@@ -16,7 +16,7 @@ import grpc
 import pytest
 
 from tableveil.errors import BusyError, TableveilError
-from tableveil.server import Settings, TableveilServer
+from tableveil.server import ServeSettings, TableveilServer
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc, table_service_pb2, table_service_pb2_grpc
 from tests import authenticated
 from tests.service.client.samples import policy
@@ -100,7 +100,7 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
 
 
 def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
-    first = TableveilServer(Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",)))
+    first = TableveilServer(ServeSettings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",)))
     try:
         for database, wanted, code in (
             ("other.duckdb", first.address, "ADDRESS_IN_USE"),
@@ -108,7 +108,7 @@ def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
             ("none/other.duckdb", "127.0.0.1:0", "DATABASE_UNREADABLE"),
         ):
             with pytest.raises(TableveilError) as raised:
-                TableveilServer(Settings(tmp_path / database, (wanted,)))
+                TableveilServer(ServeSettings(tmp_path / database, (wanted,)))
             assert raised.value.code == code
         # Another process has the file.
         process = launch()
@@ -170,7 +170,7 @@ def test_killed_between_the_commit_of_a_release_and_its_mark(launch: Launch, tmp
 
 
 def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
-    settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",))
+    settings = ServeSettings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",))
     for _ in range(2):
         server = TableveilServer(settings)
         jobs_at(server.address)
@@ -180,26 +180,26 @@ def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
 
 
 def test_what_was_opened_is_closed_if_the_rest_fails(tmp_path: Path) -> None:
-    first = TableveilServer(Settings(tmp_path / "first.duckdb", ("127.0.0.1:0",)))
+    first = TableveilServer(ServeSettings(tmp_path / "first.duckdb", ("127.0.0.1:0",)))
     second = tmp_path / "second.duckdb"
     try:
         with pytest.raises(BusyError):
-            TableveilServer(Settings(second, (first.address,)))
+            TableveilServer(ServeSettings(second, (first.address,)))
     finally:
         first.close()
-    TableveilServer(Settings(second, ("127.0.0.1:0",))).close()
+    TableveilServer(ServeSettings(second, ("127.0.0.1:0",))).close()
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(Path("x.duckdb"), ("0.0.0.0:0",)),
-        Settings(Path("x.duckdb"), ("nonsense",)),
-        Settings(Path("x.duckdb"), stream_limit=0),
+        ServeSettings(Path("x.duckdb"), ("0.0.0.0:0",)),
+        ServeSettings(Path("x.duckdb"), ("nonsense",)),
+        ServeSettings(Path("x.duckdb"), stream_limit=0),
     ],
 )
 def test_settings_are_checked_before_anything_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: ServeSettings
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TableveilError):

@@ -19,8 +19,8 @@ from tableveil.client import Client
 from tableveil.control import Control
 from tableveil.control.current_job import job_at_hand
 from tableveil.errors import TableveilError
-from tableveil.runtime.recorder import Recorder
-from tableveil.server import Settings, TableveilServer, endpoint
+from tableveil.runtime.recorder import JobRecorder
+from tableveil.server import ServeSettings, TableveilServer, endpoint
 from tableveil.serving.settings import STOP_SECONDS
 from tableveil.state.jobs import JobPhase
 from tests import work
@@ -93,7 +93,7 @@ class Cursor:
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Hanging:
     """From now on what works for jobs and calls may hang."""
     hanging = Hanging()
-    make, asked, phase_of = Session.__init__, vars(Control)["must_stop"].fget, Recorder.phase
+    make, asked, phase_of = Session.__init__, vars(Control)["must_stop"].fget, JobRecorder.phase
 
     def session(self: Session, cursor: Any, *others: Any) -> None:
         make(self, Cursor(cursor, hanging), *others)  # type: ignore[arg-type]
@@ -103,13 +103,13 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Hanging:
             self._cancelled.wait(SECONDS)
         return bool(asked(self))
 
-    def phase(self: Recorder, phase: JobPhase) -> None:
+    def phase(self: JobRecorder, phase: JobPhase) -> None:
         phase_of(self, phase)
         hanging.phases.setdefault(self._number, []).append(phase)
 
     monkeypatch.setattr(Session, "__init__", session)
     monkeypatch.setattr(Control, "must_stop", property(must_stop))
-    monkeypatch.setattr(Recorder, "phase", phase)
+    monkeypatch.setattr(JobRecorder, "phase", phase)
     monkeypatch.setattr(endpoint, "CHECKS_AT_ONCE", len(CALLS))
     return hanging
 
@@ -119,7 +119,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a release."""
     path = tmp_path_factory.mktemp("stopping") / "clinic.duckdb"
     work.create(path)
-    server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1))
+    server = TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=1))
     try:
         with Client(server.address) as client:
             client.wait(str(work.JOBS["a release"](client, "released")))
@@ -135,7 +135,9 @@ def serve(database: Path, tmp_path: Path) -> Iterator[Callable[[], TableveilServ
 
     def start() -> TableveilServer:
         path = Path(shutil.copy(database, tmp_path))
-        servers.append(TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1, concurrent_jobs=len(work.JOBS))))
+        servers.append(
+            TableveilServer(ServeSettings(path, ("127.0.0.1:0",), threads=1, concurrent_jobs=len(work.JOBS)))
+        )
         return servers[-1]
 
     yield start

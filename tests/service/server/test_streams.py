@@ -18,7 +18,7 @@ from grpc_status import rpc_status
 
 from tableveil.runtime import Job
 from tableveil.server.doors import Doors
-from tableveil.server.endpoint import SERVICES, Endpoint
+from tableveil.server.endpoint import SERVICES, ServerEndpoint
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2 as v1
@@ -171,7 +171,7 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
 
 
 def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
+    endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
     with authenticated.channel(endpoint.addresses[0]) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
@@ -188,7 +188,7 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doo
 
 
 def test_stopping_ends_streams(jobs: Mock, stores: Stores, doors: Doors, watched: Watched) -> None:
-    endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
+    endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
     with authenticated.channel(endpoint.addresses[0]) as channel:
         (stream,) = watching(channel, 1)

@@ -14,7 +14,7 @@ from tableveil.backend import Database, Session
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import check_facts, resolve_source
-from tableveil.source.facts import Facts
+from tableveil.source.facts import SourceFacts
 
 Row = tuple[int | None, str, str | None]
 """Age, person and note."""
@@ -39,7 +39,7 @@ def database(shared_database: Database) -> Database:
     return shared_database
 
 
-def facts(session: Session, rows: Sequence[Row], policy: Policy = POLICY) -> Facts:
+def facts(session: Session, rows: Sequence[Row], policy: Policy = POLICY) -> SourceFacts:
     session.execute("CREATE OR REPLACE TABLE t (age INTEGER, person VARCHAR, note VARCHAR)")
     names = ["age", "person", "note"]
     with session.relation("rows_", pa.table([list(column) for column in zip(*rows, strict=True)], names=names)):

@@ -11,7 +11,7 @@ from tableveil.errors import shortened
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import check_facts, recurring, resolve_source
-from tableveil.source.facts import Facts
+from tableveil.source.facts import SourceFacts
 
 QUASI_IDENTIFIERS = ("geschlecht", "geburtsjahr", "ort", "monat")
 
@@ -51,7 +51,7 @@ def make(session: Session, rows: int, person: str = "drawn % ({rows} // 5)", spe
     session.execute(_ROWS.format(rows=rows, person=person.format(rows=rows), spelled=spelled))
 
 
-def facts(session: Session, policy: Policy = POLICY) -> Facts:
+def facts(session: Session, policy: Policy = POLICY) -> SourceFacts:
     source, complete, faults = resolve_source(session, policy)
     assert source is not None
     assert faults == []
@@ -87,7 +87,7 @@ def test_it_is_refused_whatever_its_role_is(session: Session, role: Role) -> Non
 
 def test_people_with_one_row_each(session: Session) -> None:
     make(session, 2000, person="row")
-    assert facts(session) == Facts(2000, ())
+    assert facts(session) == SourceFacts(2000, ())
 
 
 def test_ten_people_of_whom_some_recur(session: Session) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.verification import left, unchanged
-from tableveil.verification.coded import Codes, Held, held_rows, read_rows
-from tableveil.verification.left import Owned, least_of_one
+from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
+from tableveil.verification.left import ClassPeople, least_of_one
 from tests.campaign.attacker.fitting import fitting
 
 COLUMNS, K = 3, 6
@@ -145,9 +145,9 @@ def least_by_codes(session: Session, at_once: int, *, people: bool) -> int | Non
     records, held = read_rows(session, 1, COLUMNS, numbers=False)
     known = session.arrays("SELECT * FROM owned ORDER BY class")
     at = np.searchsorted(known["class"], held.numbers)
-    owned = Owned(*(known[name][at] for name in ("size", "people", "most"))) if people else None
+    owned = ClassPeople(*(known[name][at] for name in ("size", "people", "most"))) if people else None
 
-    def held_by(classes: Codes) -> tuple[Held, Codes]:
+    def held_by(classes: Codes) -> tuple[HeldRows, Codes]:
         rows = session.arrays("SELECT DISTINCT *, 1::BIGINT AS n FROM held_by ORDER BY class")
         rows = {name: array[np.isin(rows["class"], classes)] for name, array in rows.items()}
         return held_rows(rows, records.values), rows["w"].astype(np.int64)

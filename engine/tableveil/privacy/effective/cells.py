@@ -18,7 +18,7 @@ _SMALL = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ValuePairs:
     """The pairs of an `own` value and a `value` that occur, in this order, each with its number of `records`.
 
     There are `owns` own values and `values` values.
@@ -55,7 +55,7 @@ class Cells:
         """The position of each own value's first pair, and the end."""
         return np.concatenate([[0], np.cumsum(self.different)])
 
-    def under(self, labels: Codes) -> Cells:
+    def under(self, labels: Codes) -> ValuePairs:
         """The pairs of the own values' labels and values."""
         return counted(labels[self.own], self.value, self.records, int(labels.max(initial=0)) + 1, self.values)
 
@@ -68,7 +68,7 @@ def totals(codes: Codes, records: Codes | None, number: int) -> Codes:
     return np.bincount(codes, weights=records, minlength=number).astype(np.int64)
 
 
-def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> Cells:
+def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: int) -> ValuePairs:
     """Counts the pairs of rows; each row is one record, or as many as `records` says."""
     keys = own * values + value
     if owns * values <= max(DENSE, len(keys)):
@@ -80,7 +80,7 @@ def counted(own: Codes, value: Codes, records: Codes | None, owns: int, values: 
     else:
         different, place = np.unique(keys, return_inverse=True)
         counts = totals(place, records, len(different))
-    return Cells(different // values, different % values, counts.astype(np.int64), owns, values)
+    return ValuePairs(different // values, different % values, counts.astype(np.int64), owns, values)
 
 
 def ranked(*codes: Codes) -> tuple[Codes, int]:
@@ -126,7 +126,7 @@ class Chance:
     power: float
 
 
-def chance(own: Codes, strata: Codes, of_strata: Cells) -> Chance:
+def chance(own: Codes, strata: Codes, of_strata: ValuePairs) -> Chance:
     """By the records of the own values, their strata, and the pairs of strata and values.
 
     Source: hypergeometric probabilities. Own values of as many records of a stratum share their figures, and so do its

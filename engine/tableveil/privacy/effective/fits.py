@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Cells, Chance, Codes, chance, spread
+from tableveil.privacy.effective.cells import Chance, Codes, ValuePairs, chance, spread
 from tableveil.risk.unchanged import ACCIDENT, ERRORS, EVIDENCE, EXPECTED, FAR, OF_CHANCE, POWER
 
 Flags = NDArray[np.bool_]
@@ -58,7 +58,7 @@ class Fits:
         return bool(len(self.listed)) or not self.excluding.all()
 
 
-def fits_of_one(cells: Cells, labels: Codes, repeats: float) -> Fits:
+def fits_of_one(cells: ValuePairs, labels: Codes, repeats: float) -> Fits:
     """The fits of the own values of one quasi-identifier, by their labels.
 
     `repeats` is how many records come from one person, to whom they are no evidence each.
@@ -76,7 +76,9 @@ def fits_of_one(cells: Cells, labels: Codes, repeats: float) -> Fits:
     return _listed(cells, excluding, _missing(cells, under, labels, excluding), shown)
 
 
-def fits_of_two(cells: Cells, evidence: Cells, nulls: Sequence[tuple[Codes, Cells]], tests: int) -> Fits | None:
+def fits_of_two(
+    cells: ValuePairs, evidence: ValuePairs, nulls: Sequence[tuple[Codes, ValuePairs]], tests: int
+) -> Fits | None:
     """The fits of pairs of own values; None if none of them are far from chance, by the cells of the evidence.
 
     Each of the `nulls` says how one of both may explain the column: the strata of the pairs, and the values of these.
@@ -93,13 +95,13 @@ def fits_of_two(cells: Cells, evidence: Cells, nulls: Sequence[tuple[Codes, Cell
 # --- far from chance ------------------------------------------------------------------------------------------------
 
 
-def _pools(cells: Cells, labels: Codes | None = None) -> list[Codes]:
+def _pools(cells: ValuePairs, labels: Codes | None = None) -> list[Codes]:
     """The own values of about as many records, those under one label, and each by itself."""
     size = np.frexp(np.maximum(cells.of_own, 1).astype(np.float64))[1].astype(np.int64)
     return [size, *([] if labels is None else [labels]), np.arange(cells.owns)]
 
 
-def _far(cells: Cells, chances: Sequence[Chance], pools: Sequence[Codes], repeats: float, tests: int = 1) -> Flags:
+def _far(cells: ValuePairs, chances: Sequence[Chance], pools: Sequence[Codes], repeats: float, tests: int = 1) -> Flags:
     """Whether own values are in a pool that is far from chance, by each of the chances.
 
     They repeat values more often than chance makes them, or lack more of them. Both numbers are sums of rare events, of
@@ -130,13 +132,13 @@ def _evidence(pool: Codes, seen: Codes, expected: NDArray[np.float64], repeats: 
 # --- lists ----------------------------------------------------------------------------------------------------------
 
 
-def _accidents(cells: Cells) -> Flags:
+def _accidents(cells: ValuePairs) -> Flags:
     own, total = cells.of_own[cells.own], cells.of_value[cells.value]
     everybody = int(cells.records.sum())
     return (cells.records < ACCIDENT * own) & (cells.records < OF_CHANCE * own * total.astype(np.float64) / everybody)
 
 
-def _missing(cells: Cells, under: Cells, labels: Codes, excluding: Flags) -> Codes:
+def _missing(cells: ValuePairs, under: ValuePairs, labels: Codes, excluding: Flags) -> Codes:
     """The packed pairs that chance would make often, and that do not occur."""
     order = np.lexsort((-under.records, under.own))
     size = under.of_own
@@ -153,7 +155,7 @@ def _missing(cells: Cells, under: Cells, labels: Codes, excluding: Flags) -> Cod
     return np.setdiff1d(keys, cells.keys, assume_unique=True)
 
 
-def _listed(cells: Cells, excluding: Flags, missing: Codes, shown: bool) -> Fits:
+def _listed(cells: ValuePairs, excluding: Flags, missing: Codes, shown: bool) -> Fits:
     strange = _accidents(cells)
     listed = np.where(excluding[cells.own], strange, ~strange)
     keys = np.sort(np.concatenate([cells.keys[listed], missing]))

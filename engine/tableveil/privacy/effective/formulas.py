@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tableveil.privacy.effective.cells import Codes, totals
 from tableveil.privacy.effective.fits import Flags
-from tableveil.privacy.effective.rows import Rows
+from tableveil.privacy.effective.rows import ClassRows
 from tableveil.risk.unchanged import ACCIDENT, LEAST_RECORDS, MOST_ADDED, RIGHT, TELLING, WIDEST, WRONG
 
 Numbers = NDArray[np.float64]
@@ -61,7 +61,7 @@ class ByFormula:
     Somebody for whom it is wrong is not formulas by it.
     """
 
-    rows: Rows
+    rows: ClassRows
     value: Numbers
     formula: Formula = field(repr=False)
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.numeric.threads import one_core
-from tableveil.privacy.effective.cells import Cells, Codes, counted
+from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
 from tableveil.privacy.effective.fits import Flags, fits_of_one
 from tableveil.privacy.effective.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
-from tableveil.privacy.effective.pairs import Evidence, telling_differences, telling_pairs
+from tableveil.privacy.effective.pairs import PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.effective.ranges import ByRanges
-from tableveil.privacy.effective.rows import ByValues, HeldValues, InClasses, Judgement, Rows, least_left
+from tableveil.privacy.effective.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, least_left
 from tableveil.privacy.effective.texts import Texts, concatenation, concatenations_of, numbered
 from tableveil.privacy.effective.together import formulas_of_columns
 
@@ -50,10 +50,10 @@ class Unchanged:
     `shown`.
     """
 
-    rows: Rows
+    rows: ClassRows
     own: Sequence[OwnValues]
     columns: Sequence[HeldValues]
-    cells: Callable[[int, int], Cells]
+    cells: Callable[[int, int], ValuePairs]
     suppressed: Flags
     shown: bool
 
@@ -64,7 +64,7 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ColumnJudgement:
     """A judgement of `columns` by who `knows` these quasi-identifiers; `shown` if their dependence is no chance."""
 
     columns: frozenset[int]
@@ -73,7 +73,7 @@ class Judged:
     judgement: Judgement
 
 
-def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[Judged]:
+def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[ColumnJudgement]:
     """All judgements, by the readings of the `own` values, and those that `read` makes of a column."""
     read_own = [Reading(j, n, not r) for j, readings in enumerate(own) for r, n in enumerate(readings.numbers)]
     columns = [read(i) for i, _ in enumerate(table.columns)]
@@ -85,7 +85,7 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     return judged
 
 
-def least(table: Unchanged, judged: Sequence[Judged]) -> tuple[int, tuple[int, ...]]:
+def least(table: Unchanged, judged: Sequence[ColumnJudgement]) -> tuple[int, tuple[int, ...]]:
     """The least number of records, or of people, that the judgements leave, and who knows what where they do."""
     everybody = table.rows.people_of[table.looked_at(range(len(table.own)))]
     # Without a class to look at, nobody learns anything.
@@ -100,14 +100,14 @@ def least(table: Unchanged, judged: Sequence[Judged]) -> tuple[int, tuple[int, .
     return fewest, by
 
 
-def _known_together(judged: Sequence[Judged]) -> list[frozenset[int]]:
+def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
     """The quasi-identifiers that are known together: those of judgements, and pairs of those that are shown to tell."""
     shown = sorted({j for one in judged if one.shown and len(one.knows) == 1 for j in one.knows})
     pairs = (frozenset(pair) for pair in combinations(shown, 2))
     return sorted({*(one.knows for one in judged), *pairs}, key=lambda knows: (len(knows), sorted(knows)))
 
 
-def _by_one(table: Unchanged) -> Iterator[Judged]:
+def _by_one(table: Unchanged) -> Iterator[ColumnJudgement]:
     for j, own in enumerate(table.own):
         in_classes = InClasses(table.rows, own.codes)
         for i, held in enumerate(table.columns) if own.hidden else ():
@@ -115,35 +115,35 @@ def _by_one(table: Unchanged) -> Iterator[Judged]:
             if own.positions is not None:
                 by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
                 judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
-                yield Judged(frozenset([i]), frozenset([j]), False, judgement)
+                yield ColumnJudgement(frozenset([i]), frozenset([j]), False, judgement)
                 continue
             fits = fits_of_one(cells, own.label, table.rows.repeats)
             if fits.telling:
-                yield Judged(frozenset([i]), frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
+                yield ColumnJudgement(frozenset([i]), frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
 
 
-def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[Judged]:
+def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJudgement]:
     """By pairs of quasi-identifiers that have labels, and by their differences."""
     # Aggregates have no labels.
     rows, labelled = table.rows, [j for j, one in enumerate(table.own) if one.positions is None]
     if len(labelled) < 2 or not table.columns:
         return
     of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
-    evidence = Evidence(table.columns, of_people, len(labelled) * (len(labelled) - 1))
+    evidence = PairEvidence(table.columns, of_people, len(labelled) * (len(labelled) - 1))
     own = [table.own[j] for j in labelled]
     read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
     for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
         judgement = ByValues(InClasses(rows, codes), table.columns[i], fits)
-        yield Judged(frozenset([i]), frozenset(labelled[j] for j in knows), True, judgement)
+        yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), True, judgement)
 
 
 def _by_formulas(
     table: Unchanged, i: int, read_own: Sequence[Reading], texts: Sequence[Texts], read: Readings
-) -> Iterator[Judged]:
+) -> Iterator[ColumnJudgement]:
     hidden = [one.hidden for one in table.own]
 
-    def by(formula: Formula, value: Numbers) -> Judged:
-        return Judged(frozenset([i]), frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
+    def by(formula: Formula, value: Numbers) -> ColumnJudgement:
+        return ColumnJudgement(frozenset([i]), frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
 
     for numbers in read.numbers[:1]:
         yield from (by(formula, numbers) for formula in formulas_of(numbers, read_own, hidden))
@@ -155,7 +155,9 @@ def _by_formulas(
 
 def _by_columns(
     table: Unchanged, read_own: Sequence[Reading], columns: Sequence[Sequence[Numbers]]
-) -> Iterator[Judged]:
+) -> Iterator[ColumnJudgement]:
     """By two columns that give a quasi-identifier together."""
     for given, together, formula in formulas_of_columns(columns, read_own, [one.hidden for one in table.own]):
-        yield Judged(frozenset(given), frozenset(formula.knows), True, ByFormula(table.rows, together, formula))
+        yield ColumnJudgement(
+            frozenset(given), frozenset(formula.knows), True, ByFormula(table.rows, together, formula)
+        )

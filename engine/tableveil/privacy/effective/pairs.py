@@ -38,7 +38,7 @@ class OwnColumn(Protocol):
         """Whether labels hide anything."""
 
 
-class Evidence:
+class PairEvidence:
     """The columns in the rows `of_people`: one record of each person, as several are no evidence each."""
 
     def __init__(self, columns: Sequence[HeldValues], of_people: Codes, tests: int) -> None:
@@ -65,7 +65,7 @@ class Evidence:
         return fits_of_two(counted(own, held.value, None, owns, held.values), evidence, nulls, self._tests)
 
 
-def telling_pairs(identifiers: Sequence[OwnColumn], evidence: Evidence) -> Iterator[Telling]:
+def telling_pairs(identifiers: Sequence[OwnColumn], evidence: PairEvidence) -> Iterator[Telling]:
     """The pairs of own values that tell of a column."""
     sample = evidence.sample
     for one, other in combinations(range(len(identifiers)), 2):
@@ -86,7 +86,7 @@ def telling_pairs(identifiers: Sequence[OwnColumn], evidence: Evidence) -> Itera
 
 
 def telling_differences(
-    identifiers: Sequence[OwnColumn], readings: Sequence[Reading], evidence: Evidence
+    identifiers: Sequence[OwnColumn], readings: Sequence[Reading], evidence: PairEvidence
 ) -> Iterator[Telling]:
     """The differences that tell of a column, such as of an age group; of many differences, near ones are one."""
     sample = evidence.sample

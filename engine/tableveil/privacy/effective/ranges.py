@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Cells, Codes, ranked, spread, totals
+from tableveil.privacy.effective.cells import Codes, ValuePairs, ranked, spread, totals
 from tableveil.privacy.effective.fits import Flags
-from tableveil.privacy.effective.rows import AT_ONCE, Rows
+from tableveil.privacy.effective.rows import AT_ONCE, ClassRows
 from tableveil.risk.unchanged import ACCIDENT, OF_CHANCE
 
 
@@ -21,11 +21,11 @@ class ByRanges:
     Own values are codes of ascending `positions`; `cells` pairs values, first, with own values.
     """
 
-    rows: Rows
+    rows: ClassRows
     code: Codes
     value: Codes
     positions: NDArray[np.float64]
-    cells: Cells
+    cells: ValuePairs
 
     @cached_property
     def own(self) -> Codes:

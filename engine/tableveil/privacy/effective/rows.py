@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tableveil.privacy.effective.cells import Cells, Codes, counted, ranked, spread, totals
+from tableveil.privacy.effective.cells import Codes, ValuePairs, counted, ranked, spread, totals
 from tableveil.privacy.effective.fits import Fits, Flags
 from tableveil.risk.unchanged import MOST_CELLS
 
@@ -22,7 +22,7 @@ _MATRIX, _DEAR = 1 << 31, 32
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ClassRows:
     """Rows in the order of their `classes`, numbered from 0.
 
     `records` is how many records each row stands for, None for one; `people` numbers whose they are, where some people
@@ -53,7 +53,7 @@ class Rows:
         return totals(self.classes, self.records, len(self.rows_of))
 
     @cached_property
-    def _held(self) -> Cells:
+    def _held(self) -> ValuePairs:
         assert self.people is not None
         return counted(self.classes, self.people, self.records, len(self.sizes), int(self.people.max(initial=0)) + 1)
 
@@ -96,7 +96,7 @@ class Judgement(Protocol):
 class InClasses:
     """Own values in the rows, `own` per row: all columns that are judged by them share their pairs with classes."""
 
-    rows: Rows
+    rows: ClassRows
     own: Codes
 
     @cached_property
@@ -112,12 +112,12 @@ class InClasses:
 class HeldValues:
     """A column's values in the rows: a code `value` per row, of so many `values`."""
 
-    rows: Rows
+    rows: ClassRows
     value: Codes
     values: int
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> ValuePairs:
         """The records of each class with each value."""
         return counted(self.rows.classes, self.value, self.rows.records, len(self.rows.sizes), self.values)
 
@@ -174,7 +174,7 @@ def _matrix(judged: Fits, type_: DTypeLike) -> NDArray[np.floating[Any]]:
     return listed
 
 
-def least_left(rows: Rows, looked_at: Flags, judgements: Sequence[Judgement], ceiling: int) -> int:
+def least_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement], ceiling: int) -> int:
     """The least number of records, or of people, that all judgements leave of a class; at least 1.
 
     `looked_at` says of which classes. A number that is not below the ceiling is not sought: the ceiling is returned.
@@ -208,14 +208,14 @@ def least_left(rows: Rows, looked_at: Flags, judgements: Sequence[Judgement], ce
     return least
 
 
-def _number(rows: Rows, group: Codes, others: Codes, groups: int) -> Codes:
+def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
     if rows.people is None:
         return totals(group, None if rows.records is None else rows.records[others], groups)
     people = int(rows.people.max(initial=0)) + 1
     return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
 
 
-def _compared(rows: Rows, chosen: Codes) -> Iterator[tuple[Codes, Codes, Codes]]:
+def _compared(rows: ClassRows, chosen: Codes) -> Iterator[tuple[Codes, Codes, Codes]]:
     """Some of the chosen rows, and for each the rows of its class: the position among these, and the other row.
 
     Beyond `MOST_CELLS` of these, an even part of the chosen rows is compared, after the first ones.
