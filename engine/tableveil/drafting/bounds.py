@@ -22,10 +22,10 @@ def round_width(span: Decimal) -> Decimal:
 
 def widths(finest: Decimal, span: Decimal) -> list[Decimal]:
     """The finest width and its doubles, up to the last of which two do not yet cover the range."""
-    found = [finest]
-    while found[-1] * 4 <= span:
-        found.append(found[-1] * 2)
-    return found
+    finer = [finest]
+    while finer[-1] * 4 <= span:
+        finer.append(finer[-1] * 2)
+    return finer
 
 
 def outwards(least: Decimal, greatest: Decimal, width: Decimal) -> tuple[Decimal, Decimal]:

@@ -57,11 +57,11 @@ class HierarchyProposal:
 
 def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     """Proposes a hierarchy that covers all values of the column, and is sound for its type."""
-    found = _by_kind(facts, meaning)
-    rule = found.hierarchy
+    proposal = _by_kind(facts, meaning)
+    rule = proposal.hierarchy
     if isinstance(rule, RuleHierarchy) and facts.kind is not None and check_rule(rule, "", facts.kind):
         return _stopgap("There is no simple rule for values such as these.")
-    return found
+    return proposal
 
 
 def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:

@@ -64,7 +64,7 @@ def label(
     rest_leaves = rest.leaves[:-1] or (np.full(len(rest_texts), smallest),)
     padded = _padded(rule, len(rest.labels) - 1)
     by_value = {row[0]: row for row in padded}
-    found = [by_value[text] for text in compress(texts, with_row)]
+    members = [by_value[text] for text in compress(texts, with_row)]
     depth = len(padded[0]) - 1
 
     covered = np.ones(len(texts), dtype=np.bool_)
@@ -81,8 +81,8 @@ def label(
             leaves = np.full(len(texts), np.nan)
             labels[others], leaves[others] = rest_labels[of_rest], rest_leaves[of_rest]
             rows_with = Counter(row[level + 1] for row in padded)
-            labels[with_row] = [row[level + 1] for row in found]
-            leaves[with_row] = [0.0 if rest.continuous else rows_with[row[level + 1]] for row in found]
+            labels[with_row] = [row[level + 1] for row in members]
+            leaves[with_row] = [0.0 if rest.continuous else rows_with[row[level + 1]] for row in members]
             yield labels[covered], leaves[covered]
 
     domain = rest.domain_size + (0 if rest.continuous else len(listed))

@@ -57,8 +57,8 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
             faults.append(Fault(f"{field}.{name}", shortened(bounds[name]), f"{wording} the {other}, {bounds[other]}"))
     faults += loss_range_faults(rule, field, notation or Notation.NUMBER, numbers)
     if rule.widths and rule.boundaries:
-        found = f"{len(rule.boundaries)} levels of boundaries beside widths"
-        return [*faults, Fault(f"{field}.boundaries", found, "either widths or boundaries")]
+        actual = f"{len(rule.boundaries)} levels of boundaries beside widths"
+        return [*faults, Fault(f"{field}.boundaries", actual, "either widths or boundaries")]
     if rule.boundaries:
         return [*faults, *_boundary_faults(rule, field, notation or Notation.NUMBER, numbers)]
     return faults + _width_faults(rule, field, WIDTHS.get(notation or Notation.NUMBER, notation or Notation.NUMBER))
@@ -108,13 +108,13 @@ def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapp
     below: list[Fraction] | None = None
     for level, texts in enumerate(rule.boundaries):
         path = f"{field}.boundaries[{level}].values"
-        found = [notation.read(text) for text in texts]
-        numbers = [number for number in found if number is not None]
-        for index, number in enumerate(found):
+        bounds_read = [notation.read(text) for text in texts]
+        numbers = [number for number in bounds_read if number is not None]
+        for index, number in enumerate(bounds_read):
             expected = ""
             if number is None:
                 expected = notation.value
-            elif index and (before := found[index - 1]) is not None and number <= before:
+            elif index and (before := bounds_read[index - 1]) is not None and number <= before:
                 expected = f"a bound above the one before it, {texts[index - 1]}"
             elif low in ends and number <= ends[low]:
                 expected = f"a bound above the {low}, where the first interval starts"
@@ -196,10 +196,10 @@ def _offsets(grid: IntervalGrid, values: Sequence[object], texts: Sequence[str])
     small = max(grid.size, abs(grid.minimum), *widths, 0) < _SMALL
     if whole is not None and small:
         return grid.offsets(whole)
-    found = [grid.offset(number) for number in (values if whole is None else whole.tolist())]
-    covered = np.fromiter((offset is not None for offset in found), np.bool_, len(found))
+    offsets = [grid.offset(number) for number in (values if whole is None else whole.tolist())]
+    covered = np.fromiter((offset is not None for offset in offsets), np.bool_, len(offsets))
     integers: DTypeLike = np.int64 if small else np.object_
-    return np.array([offset or 0 for offset in found], dtype=integers), covered
+    return np.array([offset or 0 for offset in offsets], dtype=integers), covered
 
 
 def _whole_numbers(kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64] | None:

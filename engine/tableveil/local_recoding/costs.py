@@ -70,11 +70,11 @@ def _cost(model: QualityModel, attribute: AttributeLevels, level: int, generaliz
 def _surrogate(model: QualityModel) -> str | None:
     if not isinstance(model, LossModel | PrecisionModel | EntropyModel):
         return "the arithmetic mean of loss in place of the model"
-    told = []
+    parts = []
     if model.aggregate not in SUMS:
-        told.append("the arithmetic mean in place of the aggregate")
+        parts.append("the arithmetic mean in place of the aggregate")
     if model.monotone:
-        told.append("the sum with suppressed records, which a monotone model leaves out")
+        parts.append("the sum with suppressed records, which a monotone model leaves out")
     if isinstance(model, EntropyModel) and model.factor != BALANCED:
-        told.append("entropy with suppression as dear as generalization")
-    return " and ".join(told) or None
+        parts.append("entropy with suppression as dear as generalization")
+    return " and ".join(parts) or None

@@ -68,9 +68,9 @@ def _check_reason(policy: Policy) -> Iterator[Fault]:
     reasons = {"repeat_reason": policy.repeat_reason, "release.publish_repeat_reason": target.publish_repeat_reason}
     for field, reason in reasons.items():
         if reason and not says_something(reason):
-            found = f"{len(reason):,} characters, none of them a letter or a digit"
+            actual = f"{len(reason):,} characters, none of them a letter or a digit"
             hint = "People read it in the ledger. Leave the field out where no reason is needed."
-            yield Fault(field, found, "the reason why these records are released once more", hint)
+            yield Fault(field, actual, "the reason why these records are released once more", hint)
     for i, name in enumerate(target.publish):
         if name in target.publish[:i]:
             yield Fault(f"release.publish[{i}]", f"{shortened(name)} once more", "each target once")
@@ -104,8 +104,8 @@ def _check_person(policy: Policy) -> Iterator[Fault]:
         if policy.no_person_digests:
             yield Fault("no_person_digests", "true without a person_column", "a person_column whose values are kept")
         if policy.record_column:
-            found = f"{shortened(policy.record_column)} without a person_column"
-            yield Fault("record_column", found, "a person_column beside it", "The ledger keeps whose each record is.")
+            actual = f"{shortened(policy.record_column)} without a person_column"
+            yield Fault("record_column", actual, "a person_column beside it", "The ledger keeps whose each record is.")
         return
     if not policy.person_column:
         yield Fault("person_column", "nothing", "the name of a column, or rows_are_people: true")
@@ -171,6 +171,6 @@ def _check_quality(policy: Policy) -> Iterator[Fault]:
         return
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.weight != 1.0:
-            found = f"{attribute.weight} for {kind}, which has no parts per quasi-identifier that could be weighted"
-            hint = f"Remove it, or choose one of {', '.join(FIELDS[known] for known in WITH_PARTS)}."
-            yield Fault(f"attributes[{i}].weight", found, "1", hint)
+            actual = f"{attribute.weight} for {kind}, which has no parts per quasi-identifier that could be weighted"
+            hint = f"Remove it, or choose one of {', '.join(FIELDS[each_kind] for each_kind in WITH_PARTS)}."
+            yield Fault(f"attributes[{i}].weight", actual, "1", hint)

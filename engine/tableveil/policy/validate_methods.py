@@ -38,8 +38,8 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
     methods = methods_of(policy)
     for i, method in enumerate(methods):
         for other in methods[i + 1 :]:
-            found = f"{method.called} with {other.called}"
-            yield Fault(method.field, found, "one of them", "Remove one of them.")
+            actual = f"{method.called} with {other.called}"
+            yield Fault(method.field, actual, "one of them", "Remove one of them.")
         yield from _check_models(policy, method)
         yield from _check_quality(policy, method)
         for part, field in method.refuses:
@@ -53,21 +53,21 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_models(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
-    known = ", ".join(PRIVACY_FIELDS[kind] for kind in method.models)
+    allowed = ", ".join(PRIVACY_FIELDS[kind] for kind in method.models)
     for i, model in enumerate(policy.privacy_models):
         if not isinstance(model, method.models):
-            found = f"{PRIVACY_FIELDS[type(model)]} with {method.called}"
-            yield Fault(f"privacy_models[{i}]", found, f"one of {known}", method.models_hint)
+            actual = f"{PRIVACY_FIELDS[type(model)]} with {method.called}"
+            yield Fault(f"privacy_models[{i}]", actual, f"one of {allowed}", method.models_hint)
 
 
 def _check_quality(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
-    model, known = policy.quality_model, ", ".join(FIELDS[kind] for kind in method.quality)
+    model, allowed = policy.quality_model, ", ".join(FIELDS[kind] for kind in method.quality)
     if not method.quality and model != LossModel():
         hint = "Clusters are scored by their squared error."
         yield Fault("quality_model", f"a quality model with {method.called}", "nothing", hint)
     elif method.quality and not isinstance(model, method.quality):
-        found = f"{FIELDS[type(model)]} with {method.called}"
-        yield Fault("quality_model", found, f"one of {known}", f"Or leave out {method.called}.")
+        actual = f"{FIELDS[type(model)]} with {method.called}"
+        yield Fault("quality_model", actual, f"one of {allowed}", f"Or leave out {method.called}.")
 
 
 def _check_search(search: SearchOptions, method: MethodTraits) -> Iterator[Fault]:

@@ -143,9 +143,9 @@ def load(
 def loads(session: Session, table: str | None, schema: str | None, limit: int) -> None:
     """List what was loaded, into TABLE alone if it is named, newest first."""
     place = named_table(table, schema) if table else None
-    found = list(islice(session.client.list_loads(place), limit))
+    entries = list(islice(session.client.list_loads(place), limit))
     if session.output.as_json:
-        session.output.json(table_service_pb2.ListLoadsResponse(loads=found))
+        session.output.json(table_service_pb2.ListLoadsResponse(loads=entries))
         return
     columns = ("load", "table", "rows", "lines left out", "loaded", "file")
     rows = [
@@ -157,18 +157,18 @@ def loads(session: Session, table: str | None, schema: str | None, limit: int) -
             wording.moment(load.create_time),
             wording.short(load.file),
         )
-        for load in found
+        for load in entries
     ]
     session.output.show(listing(columns, rows, "No loads yet.", numbers=("rows", "lines left out")))
 
 
 def show_result(session: Session, name: str) -> None:
     """Writes a load as JSON, or for people."""
-    found = session.client.get_load(name)
+    answer = session.client.get_load(name)
     if session.output.as_json:
-        session.output.json({"load": found})
+        session.output.json({"load": answer})
     else:
-        session.output.show(_report(table_service_pb2.LoadTableResponse(load=found)))
+        session.output.show(_report(table_service_pb2.LoadTableResponse(load=answer)))
 
 
 def _stated(
@@ -236,7 +236,7 @@ def _report(
     passed = wording.duration(done.duration)
     if seconds and not loaded.repeated:
         passed = f"{wording.seconds(seconds)}, of which {passed} in the database"
-    told = [
+    answer = [
         ("load", done.name),
         ("table", wording.table_name(done.table)),
         ("rows", wording.count(done.rows)),
@@ -244,16 +244,16 @@ def _report(
         ("time", passed),
     ]
     if done.removed_rows:
-        told.insert(3, ("rows replaced", wording.count(done.removed_rows)))
+        answer.insert(3, ("rows replaced", wording.count(done.removed_rows)))
     if loaded.repeated:
-        told.append(("note", "loaded before by this request id; nothing was loaded now"))
+        answer.append(("note", "loaded before by this request id; nothing was loaded now"))
     first = first_values(guess) if guess is not None else {}
     titles = ("column", "type", "first rows") if first else ("column", "type")
     columns = [
         (wording.short(column.name), wording.short(column.type), first.get(column.name, ""))[: len(titles)]
         for column in done.columns
     ]
-    parts = [facts(told), Text(""), listing(titles, columns, "No columns.")]
+    parts = [facts(answer), Text(""), listing(titles, columns, "No columns.")]
     if loaded.rejected_lines:
         lines = [
             (

@@ -56,15 +56,15 @@ class Lines:
 
     def show(self, job: job_service_pb2.Job) -> None:
         """Prints a line if there is something new."""
-        doing, found = activity(job), findings(job)
+        doing, findings_line = activity(job), findings(job)
         now = self._clock()
-        if (doing, found) == (self._activity, self._findings):
+        if (doing, findings_line) == (self._activity, self._findings):
             return
         if now - self._shown_at < SECONDS_BETWEEN_LINES and job.state not in ENDED:
             return
         # Unchanged numbers are not repeated while the job does something else.
-        numbers = f": {found}" if found and found != self._findings else ""
-        self._activity, self._findings, self._shown_at = doing, found, now
+        numbers = f": {findings_line}" if findings_line and findings_line != self._findings else ""
+        self._activity, self._findings, self._shown_at = doing, findings_line, now
         self._console.print(Text(f"{job.name} {doing}{numbers}"), soft_wrap=True)
 
 

@@ -69,8 +69,8 @@ def _value(field: Field[Any], of: Any, message: Message, path: str, faults: Faul
             return default
         return faults.required_decimal(stated, path, LEAST_AMOUNT if default is None else default)
     if issubclass(of, StrEnum):
-        found = faults.enum_or_none(stated, enum_map(of), path)
-        return default if found is None else found
+        member = faults.enum_or_none(stated, enum_map(of), path)
+        return default if member is None else member
     if isinstance(of, type) and is_dataclass(of):
         unset = not required and default is None and not message.HasField(field.name)
         return None if unset else from_message(of, stated, path, faults)
@@ -89,11 +89,11 @@ def _members(of: Any, stated: Any, path: str, faults: Faults) -> Iterator[Any]:
         yield from (from_message(of, member, f"{path}[{i}]", faults) for i, member in enumerate(stated))
     elif issubclass(of, StrEnum):
         for i, number in enumerate(stated):
-            found = enum_map(of).from_proto(number)
-            if found is None:
+            read_member = enum_map(of).from_proto(number)
+            if read_member is None:
                 faults.add_enum(f"{path}[{i}]", number, enum_map(of))
             else:
-                yield found
+                yield read_member
     else:
         yield from stated
 

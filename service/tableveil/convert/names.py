@@ -74,6 +74,6 @@ def grant_number(name: str) -> int:
 def _parse(collection: str, name: str, field: str) -> int:
     prefix, _, number = name.partition("/")
     if prefix != collection or not _NUMBER.fullmatch(number):
-        found = shortened(name) if name else "nothing"
-        raise InvalidError.of("NAME_INVALID", field, found, f"{collection}/ and a number, such as {collection}/12")
+        actual = shortened(name) if name else "nothing"
+        raise InvalidError.of("NAME_INVALID", field, actual, f"{collection}/ and a number, such as {collection}/12")
     return int(number)

@@ -289,15 +289,15 @@ def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:
 
 def _check_unknown_fields(message: policy_pb2.Policy, faults: Faults) -> None:
     """Refuses unknown fields of newer clients: a policy that is only partly understood protects less than it says."""
-    known = policy_pb2.Policy()
-    known.CopyFrom(message)
+    empty = policy_pb2.Policy()
+    empty.CopyFrom(message)
     # One call shows that there are none, so that large hierarchies cost nothing.
-    known.DiscardUnknownFields()
-    if known.ByteSize() == message.ByteSize():
+    empty.DiscardUnknownFields()
+    if empty.ByteSize() == message.ByteSize():
         return
     for path, number in _unknown_fields(message, ""):
-        found = f"field number {number}, unknown to this server"
-        faults.add(path or "policy", found, "fields that it knows", "Upgrade the server, or leave the field out.")
+        actual = f"field number {number}, unknown to this server"
+        faults.add(path or "policy", actual, "fields that it knows", "Upgrade the server, or leave the field out.")
 
 
 def _unknown_fields(message: Message, path: str) -> Iterator[tuple[str, int]]:

@@ -155,8 +155,8 @@ def _show(console: Console, database: Path, query: str) -> None:
     """Prints a query and its result, read by DuckDB itself."""
     console.print(f"[dim]{query}[/dim]")
     with duckdb.connect(str(database), read_only=True) as connection:
-        found = connection.execute(query)
-        shown = Table(*(column[0] for column in found.description or ()), box=None, header_style="bold")
-        for row in found.fetchall():
+        relation = connection.execute(query)
+        shown = Table(*(column[0] for column in relation.description or ()), box=None, header_style="bold")
+        for row in relation.fetchall():
             shown.add_row(*("NULL" if value is None else str(value) for value in row))
     console.print(shown)

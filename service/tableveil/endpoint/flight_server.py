@@ -263,13 +263,13 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         """The schema of a statement's rows, if its parameters are known, and the names of its parameters."""
         tables = self._published.tables(call.reader.releases)
         key = (statement, [(table.release, table.schema, table.name) for table in tables])
-        if (known := self._schemas.get(key)) is None:
+        if (schema := self._schemas.get(key)) is None:
             with self._asked(statement, call, context, rows=False) as asked:
-                known = asked.answer()
-            self._schemas.keep(key, known)
-        call.releases = tuple(known["releases"])
-        names = known["names"] or [f"parameter_{place}" for place in range(1, known["parameters"] + 1)]
-        return schema_from(known["schema"]) if known["schema"] else None, names
+                schema = asked.answer()
+            self._schemas.keep(key, schema)
+        call.releases = tuple(schema["releases"])
+        names = schema["names"] or [f"parameter_{place}" for place in range(1, schema["parameters"] + 1)]
+        return schema_from(schema["schema"]) if schema["schema"] else None, names
 
     @contextmanager
     def _asked(
@@ -329,8 +329,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     asked.watched.require_accepted()
                     size += batch.nbytes
                     if size > self._limits.result:
-                        found = f"more than {self._limits.result:,} bytes of rows"
-                        raise BusyError.of("RESULT_TOO_LARGE", "statement", found, "a smaller result")
+                        actual = f"more than {self._limits.result:,} bytes of rows"
+                        raise BusyError.of("RESULT_TOO_LARGE", "statement", actual, "a smaller result")
                     call.rows += batch.num_rows
                     yield batch
             except (pa.ArrowInvalid, OSError):
@@ -344,8 +344,8 @@ def _command(data: bytes | None) -> Message | None:
         return None
     try:
         packed = any_pb2.Any.FromString(data)
-        known = _MESSAGES.get(packed.type_url.rpartition("/")[2])
-        return known.FromString(packed.value) if known else None
+        message = _MESSAGES.get(packed.type_url.rpartition("/")[2])
+        return message.FromString(packed.value) if message else None
     except DecodeError:
         return None
 
@@ -375,8 +375,8 @@ def _parameters(reader: flight.MetadataRecordBatchReader) -> str:
             batches.append(chunk.data)
             size += chunk.data.nbytes
             if size > LARGEST_PARAMETERS:
-                found = f"more than {LARGEST_PARAMETERS:,} bytes"
-                raise InvalidError.of("PARAMETERS_INVALID", "parameters", found, "one row of parameters")
+                actual = f"more than {LARGEST_PARAMETERS:,} bytes"
+                raise InvalidError.of("PARAMETERS_INVALID", "parameters", actual, "one row of parameters")
         return encoded(pa.Table.from_batches(batches, reader.schema))
     except _DAMAGED:
         damaged, whole = "values that cannot be read", "whole values of Arrow"

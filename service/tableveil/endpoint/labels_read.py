@@ -81,14 +81,14 @@ class LabelsRead:
     def _query(self, node: exp.Expr, common: Mapping[str, Relation], parent: NamedColumns | None) -> Relation:
         common = self._common(node, common, parent)
         if isinstance(node, (exp.Subquery, exp.Paren)):
-            found = self._query(node.this, common, parent)
-            self._order(node, NamedColumns(parent, [("", found)]), found, common)
-            return found
+            relation = self._query(node.this, common, parent)
+            self._order(node, NamedColumns(parent, [("", relation)]), relation, common)
+            return relation
         if isinstance(node, _SETS):
             left, right = (self._query(side, common, parent) for side in (node.this, node.expression))
-            found = Relation(tuple((name, either(of, at(right, i))) for i, (name, of) in enumerate(left.columns)))
-            self._order(node, NamedColumns(parent, [("", found)]), found, common)
-            return found
+            relation = Relation(tuple((name, either(of, at(right, i))) for i, (name, of) in enumerate(left.columns)))
+            self._order(node, NamedColumns(parent, [("", relation)]), relation, common)
+            return relation
         if isinstance(node, exp.Select):
             return self._select(node, common, parent)
         if isinstance(node, exp.Table):
@@ -108,8 +108,8 @@ class LabelsRead:
         for one in with_.expressions:
             name = folded(one.alias)
             inside = {**common, name: Relation()} if with_.recursive else common
-            found = self._query(one.this, inside, parent)
-            common = {**common, name: found.renamed(column_names(one))}
+            relation = self._query(one.this, inside, parent)
+            common = {**common, name: relation.renamed(column_names(one))}
         return common
 
     def _select(self, node: exp.Select, common: Mapping[str, Relation], parent: NamedColumns | None) -> Relation:
@@ -126,9 +126,9 @@ class LabelsRead:
         for part in ("where", "having", "qualify"):
             if node.args.get(part):
                 self._meaning(node.args[part].this, scope, common)
-        found = Relation(tuple(columns))
-        self._order(node, scope, found, common)
-        return found
+        relation = Relation(tuple(columns))
+        self._order(node, scope, relation, common)
+        return relation
 
     def _pivoted(
         self, node: exp.Pivot, source: Relation, common: Mapping[str, Relation], parent: NamedColumns | None
@@ -203,17 +203,17 @@ class LabelsRead:
             if isinstance(node.this, exp.Anonymous):
                 self._meaning(node.this, scope, common)
                 alias = folded(node.alias or node.this.name)
-                found = _ROWS.get(folded(node.this.name), Relation())
+                relation = _ROWS.get(folded(node.this.name), Relation())
             elif table is not None:
-                found = of_table(table, self.look.columns(table))
+                relation = of_table(table, self.look.columns(table))
             else:
-                found = common.get(folded(node.name), Relation())
+                relation = common.get(folded(node.name), Relation())
             for pivot in node.args.get("pivots") or []:
-                found = self._pivoted(pivot, found, common, scope.parent)
+                relation = self._pivoted(pivot, relation, common, scope.parent)
         elif isinstance(node, exp.Unnest):
             for part in node.expressions:
                 self._meaning(part, scope, common)
-            found = Relation(tuple((name, None) for name in column_names(node)))
+            relation = Relation(tuple((name, None) for name in column_names(node)))
         elif isinstance(node, exp.Lateral):
             return (
                 self._source(node.this, common, scope)
@@ -221,10 +221,10 @@ class LabelsRead:
                 else (alias, self._query(node.this, common, scope).renamed(column_names(node)).within(id(node)))
             )
         elif isinstance(node, exp.Values):
-            found = Relation(tuple((name, None) for name in column_names(node)))
+            relation = Relation(tuple((name, None) for name in column_names(node)))
         else:
-            found = self._query(node, common, scope)
-        return alias, found.renamed(column_names(node)).within(id(node))
+            relation = self._query(node, common, scope)
+        return alias, relation.renamed(column_names(node)).within(id(node))
 
     def _grouped(
         self, node: exp.Select, common: Mapping[str, Relation], scope: NamedColumns
@@ -242,15 +242,15 @@ class LabelsRead:
                 i for i in node.expressions if not any(folded(c.name) in AGGREGATES for c in i.find_all(exp.Anonymous))
             ]
         named = {folded(item.alias): item.this for item in node.expressions if isinstance(item, exp.Alias)}
-        found, cut = list[LabelMeaning | None](), list[LabelMeaning | None]()
+        labels, cut = list[LabelMeaning | None](), list[LabelMeaning | None]()
         for item in items:
             of = ordinal(item, node.expressions)
             if isinstance(of, exp.Column) and not of.table and not scope.resolve(folded(of.name), None)[0]:
                 of = named.get(folded(of.name), of)
-            found.append(self._meaning(of, scope, common))
+            labels.append(self._meaning(of, scope, common))
             if not isinstance(of, exp.Column):
                 cut += [self._meaning(column, scope, common) for column in of.find_all(exp.Column)]
-        whole = self._whole(found)
+        whole = self._whole(labels)
         bounds = [meaning for meaning in cut if meaning is not None and meaning.is_bound]
         for meaning in bounds:
             # With both bounds, labels that lie on both sides can have a group of their own.
@@ -326,8 +326,8 @@ class LabelsRead:
 
     def _place_in_order(self, by: exp.Expr) -> tuple[int, int] | None:
         if isinstance(by, exp.Literal):
-            found = list(re.finditer(rf"ORDER\s+BY\s+({re.escape(by.name)})\b", self.written, re.IGNORECASE))
-            return found[0].span(1) if len(found) == 1 else None
+            places = list(re.finditer(rf"ORDER\s+BY\s+({re.escape(by.name)})\b", self.written, re.IGNORECASE))
+            return places[0].span(1) if len(places) == 1 else None
         return place_of(by)
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -346,8 +346,8 @@ class LabelsRead:
             return see(node.this)
         if isinstance(node, (exp.Query, exp.Exists)):
             query = node.this if isinstance(node, exp.Exists) else node
-            found = self._query(query, common, scope)
-            return derived(at(found, 0)) if not isinstance(node, exp.Exists) else None
+            relation = self._query(query, common, scope)
+            return derived(at(relation, 0)) if not isinstance(node, exp.Exists) else None
         if isinstance(node, exp.Anonymous):
             return self._call(node, scope, common)
         if isinstance(node, exp.Window):
@@ -426,13 +426,13 @@ class LabelsRead:
         return misuses.extreme(meaning, name, name_of(meaning.label), answered(node, name, meaning, self.written))
 
     def _window(self, node: exp.Window, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
-        found = self._meaning(node.this, scope, common)
+        meaning = self._meaning(node.this, scope, common)
         for part in node.args.get("partition_by") or []:
             self._meaning(part, scope, common)
         order = node.args.get("order")
         if isinstance(order, exp.Order):
             self._ordered(order, scope, common)
-        return found
+        return meaning
 
     def _compared(
         self, node: exp.Expr, parts: list[exp.Expr], meanings: list[LabelMeaning | None], scope: NamedColumns
@@ -445,14 +445,16 @@ class LabelsRead:
             low, high = (relation.beside(meaning, of) for of in (Part.LOW, Part.HIGH))
             bounds = (name_of(low), name_of(high)) if low and high else None
             value = parts[1 - i] if len(parts) == 2 else None
-            told = value_of(value, meaning) if isinstance(value, exp.Literal) else ""
-            self._misused(misuses.compared(meaning, _SWAPPED.get(operator, operator) if i else operator, bounds, told))
+            read_value = value_of(value, meaning) if isinstance(value, exp.Literal) else ""
+            self._misused(
+                misuses.compared(meaning, _SWAPPED.get(operator, operator) if i else operator, bounds, read_value)
+            )
             return
 
     def _computed(self, node: exp.Expr, meanings: list[LabelMeaning | None]) -> LabelMeaning | None:
-        known = [meaning for meaning in meanings if meaning is not None]
-        self._each(known, misuses.as_text, node.key.upper())
-        bounds = [meaning for meaning in known if meaning.is_bound]
+        of_labels = [meaning for meaning in meanings if meaning is not None]
+        self._each(of_labels, misuses.as_text, node.key.upper())
+        bounds = [meaning for meaning in of_labels if meaning.is_bound]
         if not bounds:
             return None
         if isinstance(node, (exp.IntDiv, exp.Mod)):
@@ -495,8 +497,8 @@ class LabelsRead:
     def _each_bound(self, meanings: list[LabelMeaning | None] | list[LabelMeaning], function: str, unit: str) -> None:
         for meaning in meanings:
             if meaning is not None and meaning.is_bound:
-                known = unit in ("day", "week", "month", "quarter", "year", "decade")
-                of = unit if meaning.of_time == known and (known or unit.isdecimal()) else ""
+                is_period = unit in ("day", "week", "month", "quarter", "year", "decade")
+                of = unit if meaning.of_time == is_period and (is_period or unit.isdecimal()) else ""
                 self._misused(misuses.truncated(meaning, function, of))
 
     def _misused(self, misuse: Misuse) -> None:

@@ -62,9 +62,9 @@ def sorted_by(meaning: LabelMeaning, rank: str, edits: tuple[Edit, ...]) -> Misu
 
 def compared(meaning: LabelMeaning, operator: str, bounds: tuple[str, str] | None, value: str) -> Misuse:
     """Labels are compared as texts."""
-    found = f"the labels in {shortened(meaning.label)}, compared as texts by {operator}"
+    actual = f"the labels in {shortened(meaning.label)}, compared as texts by {operator}"
     if not meaning.bounds:
-        return Misuse(found, "=, IN, or an order by rank", f"Compare {_beside(meaning, Part.RANK)}.")
+        return Misuse(actual, "=, IN, or an order by rank", f"Compare {_beside(meaning, Part.RANK)}.")
     low, high = bounds or (_beside(meaning, Part.LOW), _beside(meaning, Part.HIGH))
     value = value or "…"
     certain, possible = (low, high) if operator.startswith(">") else (high, low)
@@ -74,22 +74,22 @@ def compared(meaning: LabelMeaning, operator: str, bounds: tuple[str, str] | Non
     )
     if operator == "BETWEEN":
         words = f"Write tv_count_between({meaning.label}, low, high), or compare {low} and {high}"
-    return Misuse(found, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
+    return Misuse(actual, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
 
 
 def extreme(meaning: LabelMeaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:
     """The least, greatest or middle one of labels, or of their bounds, is asked for."""
     what = {Part.LABEL: "labels", Part.RANK: "ranks of the labels"}.get(meaning.part, "bounds of the labels")
-    found = f"{function} of the {what} in {shortened(meaning.label)}"
+    actual = f"{function} of the {what} in {shortened(meaning.label)}"
     if not meaning.bounds:
-        return Misuse(found, "an order by rank", f"Write arg_{'min' if function == 'min' else 'max'}"
+        return Misuse(actual, "an order by rank", f"Write arg_{'min' if function == 'min' else 'max'}"
                       f"({meaning.label}, {_beside(meaning, Part.RANK)})")  # fmt: skip
     answer = ANSWERED_BY.get(function)
     if answer is None:
         return Misuse(
-            found, "functions of labels, such as tv_mean", f"Write tv_mean({argument}) or another tv_ function."
+            actual, "functions of labels, such as tv_mean", f"Write tv_mean({argument}) or another tv_ function."
         )
-    return Misuse(found, f"{answer}, which answers by an interval", f"Write {answer}({argument})", edits)
+    return Misuse(actual, f"{answer}, which answers by an interval", f"Write {answer}({argument})", edits)
 
 
 ANSWERED_BY = {

@@ -48,8 +48,8 @@ class ConnectionPlaces:
 
     def _wait(self, principal: str, control: Control) -> int:
         if self._turns.of(principal) >= self._limits.queries_per_principal:
-            found = f"{self._limits.queries_per_principal} queries of one principal that run, and as many that wait"
-            raise BusyError.of("TOO_MANY_QUERIES", "queries", found, "a free place", "End one of them first.")
+            actual = f"{self._limits.queries_per_principal} queries of one principal that run, and as many that wait"
+            raise BusyError.of("TOO_MANY_QUERIES", "queries", actual, "a free place", "End one of them first.")
         number = next(self._numbers)
         self._turns.add(principal, number)
         try:

@@ -155,8 +155,8 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
     except TableveilError as error:
         send(answers, {"kind": type(error).__name__, "code": error.code, "message": error.message})
     except duckdb.Error as error:
-        told = _told(error, request)
-        send(answers, {"kind": type(told).__name__, "code": told.code, "message": told.message})
+        answer = _told(error, request)
+        send(answers, {"kind": type(answer).__name__, "code": answer.code, "message": answer.message})
 
 
 def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Message:
@@ -175,8 +175,8 @@ def _described(connection: duckdb.DuckDBPyConnection, request: Message) -> Messa
 def _described_columns(
     connection: duckdb.DuckDBPyConnection, schema: str, name: str, described: Mapping[str, Mapping[bytes, str]]
 ) -> pa.Schema:
-    found = _columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))
-    return pa.schema([field.with_metadata(described[field.name]) for field in found])
+    read_described = _columns(_query(connection, f'FROM "file".{_quoted(schema)}.{_quoted(name)}'))
+    return pa.schema([field.with_metadata(described[field.name]) for field in read_described])
 
 
 def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: BinaryIO) -> Message:
@@ -187,11 +187,11 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         return alias_of(number)
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
-    look = LookInFiles(connection, attach)
+    looking = LookInFiles(connection, attach)
     withdrawn = {(schema, name): day for schema, name, day in request["withdrawn"]}
-    checked = check(request["statement"], tables, look, withdrawn, lenient=request["lenient"])
+    checked = check(request["statement"], tables, looking, withdrawn, lenient=request["lenient"])
     for number in sorted(checked.releases):
-        look.attach(number)
+        looking.attach(number)
     if checked.informed:
         create_views(connection, {name: _table(sent) for name, sent in request["information"].items()})
     _lock(connection)
@@ -258,14 +258,14 @@ def _columns(query: duckdb.DuckDBPyRelation) -> pa.Schema:
 
 def _query(connection: duckdb.DuckDBPyConnection, text: str, values: Values | None = None) -> duckdb.DuckDBPyRelation:
     """The query, with its columns in types that Arrow has."""
-    found = connection.sql(text, params=values)
-    types, wanted = list(map(str, found.types)), list(map(arrow_type, found.types))
+    relation = connection.sql(text, params=values)
+    types, wanted = list(map(str, relation.types)), list(map(arrow_type, relation.types))
     if types == wanted:
-        return found
+        return relation
     places = [f"c{place}" for place in range(len(types))]
     columns = ", ".join(
         (f"CAST({place} AS {to})" if to != type_ else place) + f" AS {_quoted(name)}"
-        for place, name, type_, to in zip(places, found.columns, types, wanted, strict=True)
+        for place, name, type_, to in zip(places, relation.columns, types, wanted, strict=True)
     )
     return connection.sql(f"SELECT {columns} FROM (\n{text}\n) AS result({', '.join(places)})", params=values)
 
@@ -287,8 +287,8 @@ def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> Non
     try:
         connection.execute(f"ATTACH {_quoted(file, chr(39))} AS {alias} (READ_ONLY)")
     except duckdb.IOException:
-        found = "a release that was replaced or withdrawn meanwhile"
-        raise NotFoundError.of("RELEASE_GONE", "statement", found, "releases that are there", "Try again.") from None
+        actual = "a release that was replaced or withdrawn meanwhile"
+        raise NotFoundError.of("RELEASE_GONE", "statement", actual, "releases that are there", "Try again.") from None
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:
@@ -305,11 +305,11 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checke
     """The values of the parameters, by their names if these have any: those of the sent columns, or in their order."""
     expected = checked.parameters
     try:
-        found = _table(encoded)
+        bound_table = _table(encoded)
         # Arrow trusts the offsets that it is sent: others would read from this process, instead of from the values.
-        found.validate(full=True)
-        rows, columns = found.num_rows, found.num_columns
-        values = [value for column in found.columns for value in column.to_pylist()] if rows == 1 else []
+        bound_table.validate(full=True)
+        rows, columns = bound_table.num_rows, bound_table.num_columns
+        values = [value for column in bound_table.columns for value in column.to_pylist()] if rows == 1 else []
         if values and columns == expected:
             connection.execute(f"SELECT {', '.join('?' * columns)}", values).fetchall()
     except MemoryError:
@@ -319,11 +319,11 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checke
         damaged, whole = "values that cannot be read", "whole values of Arrow, of types that DuckDB has"
         raise InvalidError.of("PARAMETERS_INVALID", "parameters", damaged, whole) from None
     if rows != 1 or columns != expected:
-        told = f"{rows} rows of {columns} parameters"
-        raise InvalidError.of("PARAMETERS_INVALID", "parameters", told, f"one row of {expected}")
+        size = f"{rows} rows of {columns} parameters"
+        raise InvalidError.of("PARAMETERS_INVALID", "parameters", size, f"one row of {expected}")
     if not checked.names:
         return values
-    sent = {folded(name): value for name, value in zip(found.column_names, values, strict=True)}
+    sent = {folded(name): value for name, value in zip(bound_table.column_names, values, strict=True)}
     wanted = [folded(name) for name in checked.names]
     if set(sent) == set(wanted):
         values = [sent[name] for name in wanted]

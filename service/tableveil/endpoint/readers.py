@@ -121,34 +121,34 @@ class Readers:
         """
         key = hashlib.sha256(repr((credentials.bearer, credentials.certificate_names)).encode()).digest()
         with self._lock:
-            known = self._remembered.get(key)
-        if known is None or not known.reader.principal:
+            remembered = self._remembered.get(key)
+        if remembered is None or not remembered.reader.principal:
             with self._strangers:
-                found = self._looked_up(key, credentials)
-                if not found.principal:
+                reader = self._looked_up(key, credentials)
+                if not reader.principal:
                     time.sleep(_DELAY_SECONDS)
         else:
-            found = self._looked_up(key, credentials)
-        if not found.principal:
+            reader = self._looked_up(key, credentials)
+        if not reader.principal:
             raise UnauthenticatedError.of(
                 "UNAUTHENTICATED", "authorization", "no token that the service accepts", "a valid token"
             )
-        return found
+        return reader
 
     def _looked_up(self, key: bytes, credentials: Credentials) -> Reader:
         now, stamp = self._clock(), self._stamp()
         with self._lock:
-            known = self._remembered.get(key)
-        is_young = known is not None and now - known.asked < SECONDS_REMEMBERED
-        if known is not None and is_young and known.stamp == stamp:
-            return known.reader
+            remembered = self._remembered.get(key)
+        is_young = remembered is not None and now - remembered.asked < SECONDS_REMEMBERED
+        if remembered is not None and is_young and remembered.stamp == stamp:
+            return remembered.reader
         try:
             reader = self._service.reader(credentials)
         except TableveilError as error:
             with self._lock:
                 self._answered_until = 0.0
-            if known is not None and is_young and isinstance(error, UnreachableError | BusyError):
-                return known.reader
+            if remembered is not None and is_young and isinstance(error, UnreachableError | BusyError):
+                return remembered.reader
             raise BusyError.of(
                 "SERVICE_GONE",
                 "service",

@@ -197,14 +197,14 @@ def _parsed(text: str) -> exp.Query | exp.Pivot:
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect=AnalystSql) if tree is not None]
     except sqlglot.ParseError as error:
-        found = error.errors[0] if error.errors else {}
-        reason = str(found.get("description")).partition(" but got")[0].rstrip(".")
-        place = f"in line {found.get('line')}, column {found.get('col')}: {reason}"
+        details = error.errors[0] if error.errors else {}
+        reason = str(details.get("description")).partition(" but got")[0].rstrip(".")
+        place = f"in line {details.get('line')}, column {details.get('col')}: {reason}"
         # DuckDB lets ORDER BY and LIMIT follow, sqlglot does not.
         is_pivot = re.match(r"\s*(UN)?PIVOT\b", text, re.IGNORECASE) is not None
         hint = "Write SELECT * FROM (PIVOT …) ORDER BY … if anything is to follow." if is_pivot else ""
         raise refused(
-            f"a statement that cannot be read {place}" if found else "no statement", _EXPECTED, hint
+            f"a statement that cannot be read {place}" if details else "no statement", _EXPECTED, hint
         ) from None
     if len(trees) != 1:
         raise refused(f"{len(trees)} statements" if trees else "no statement", _EXPECTED)
@@ -317,15 +317,15 @@ class _Resolver:
         wanted = (folded(schema.name) if schema is not None else DEFAULT_SCHEMA, folded(name.name))
         number = self.tables.get(wanted)
         if number is None or (catalog is not None and folded(catalog.name) != CATALOG):
-            found = shortened(".".join(path))
+            actual = shortened(".".join(path))
             if (day := self._withdrawn_on(*wanted)) is not None:
-                gone = f"{found}, of a release that was withdrawn on {day}"
+                gone = f"{actual}, of a release that was withdrawn on {day}"
                 raise NotFoundError.of(
                     "RELEASE_WITHDRAWN", FIELD, gone, "a release that stands", "Ask its steward why."
                 )
             visible = [".".join(key) for key in self.tables]
             hint = nearest(".".join(wanted), visible) or "Ask your client for the tables that you may read."
-            raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, found, "a table of a release that you may read", hint)
+            raise NotFoundError.of("TABLE_NOT_FOUND", FIELD, actual, "a table of a release that you may read", hint)
         return number
 
 

@@ -126,14 +126,14 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
 
     def admit(session: WarehouseSession) -> TableReference:
         source, resolved, faults = check_request(session, policy)
-        found = fitting(source, faults)
-        check_bound(session, policy, found.reference)
+        resolved_source = fitting(source, faults)
+        check_bound(session, policy, resolved_source.reference)
         if not is_trial:
             check_existing(session, resolved.release)
-            check_ledger(session, resolved, found, None)
+            check_ledger(session, resolved, resolved_source, None)
         if policy.differential_privacy is not None:
-            check_private(session, resolved, found)
-        return session.recorded(found.reference)
+            check_private(session, resolved, resolved_source)
+        return session.recorded(resolved_source.reference)
 
     if is_trial and policy.differential_privacy is not None:
         found, hint = "a trial", "Its draw would be charged as the release's is: submit the release."

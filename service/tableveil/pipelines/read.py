@@ -202,13 +202,13 @@ def _judged_with(
         if strange := list(_known_otherwise(source, policy, theirs)):
             raise _invalid(strange)
         inherited = with_earlier_models(policy, theirs)
-    found = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
-    if found.people is not None and policy.release.left_behind is not None and not policy.record_column:
+    dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
+    if dictionaries.people is not None and policy.release.left_behind is not None and not policy.record_column:
         several = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
-    earlier = find_earlier(session, policy, source, together_with, found.people)
-    return replace(found, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
+    earlier = find_earlier(session, policy, source, together_with, dictionaries.people)
+    return replace(dictionaries, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
 
 
 def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:
@@ -222,8 +222,8 @@ def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str
             own, other = getattr(policy, which), getattr(theirs, which)
             if own and other and own != other and other in names:
                 hint = f"Name that column as {which}. Or leave the release out of together_with, by a repeat_reason."
-                found = f"{release}, whose {which} is another column of the source"
-                yield Fault("release.together_with", found, f"releases by the same {which}", hint)
+                actual = f"{release}, whose {which} is another column of the source"
+                yield Fault("release.together_with", actual, f"releases by the same {which}", hint)
 
 
 def dictionaries_of(
@@ -252,33 +252,33 @@ def dictionaries_of(
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
         if attribute.aggregation is not None:
-            positions, found = build_aggregated(
+            positions, unfit = build_aggregated(
                 session.embedded, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
             )
-            faults += found
+            faults += unfit
             aggregated += [positions] if positions is not None else []
         elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
-            dictionary, found = build_dictionary(
+            dictionary, unfit = build_dictionary(
                 *(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"),
                 together.get(attribute.column),
             )
-            faults += found
+            faults += unfit
             dictionaries += [dictionary] if dictionary is not None else []
         if attribute.role is Role.SENSITIVE and attribute.column in counted:
             ordered = attribute.column in ordered_columns(policy)
-            values, found = build_sensitive(
+            values, unfit = build_sensitive(
                 session, source, attribute, hierarchy, reference, i, f"attributes[{i}]", ordered
             )
-            faults += found
+            faults += unfit
             sensitive += [values] if values is not None else []
     if policy.release.close_open_ends:
         faults += check_closed(session.embedded, dictionaries)
-    joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
-    faults += found
+    joint, unfit = joint_dictionaries(session, source, policy) if records else ([], [])
+    faults += unfit
     lattice = None
     if len(dictionaries) == len(policy.quasi_identifiers):
-        lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
-        faults += found
+        lattice, unfit = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
+        faults += unfit
     set_aside = facts.records - records
     if not faults and not records:
         raise _too_few(policy, 1, records, set_aside)

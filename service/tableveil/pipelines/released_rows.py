@@ -81,10 +81,10 @@ def other_source(release: Release, faults: Sequence[Fault] = ()) -> ConflictErro
     """The error of a release whose source has changed; or is gone, by the faults that were found in it."""
     of, hint = f"releases/{release.number} of {source_name(release)}", "Release it again, or restore the source."
     if any(isinstance(fault, MissingTable) for fault in faults):
-        found, expected = f"{of}, whose tables are not all there", "a release whose tables are there"
-        return NotFoundError.of("TABLE_NOT_FOUND", "release", found, expected)
-    found, expected = f"{of}, which has other rows or columns now", "a release whose source is as it was"
-    return ConflictError.of("SOURCE_CHANGED", "release", found, expected, hint)
+        actual, expected = f"{of}, whose tables are not all there", "a release whose tables are there"
+        return NotFoundError.of("TABLE_NOT_FOUND", "release", actual, expected)
+    actual, expected = f"{of}, which has other rows or columns now", "a release whose source is as it was"
+    return ConflictError.of("SOURCE_CHANGED", "release", actual, expected, hint)
 
 
 def source_name(release: Release) -> str:

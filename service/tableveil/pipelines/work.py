@@ -78,14 +78,17 @@ def policy_work(
         InvalidError: it would look at rows that only a release with differential privacy may draw.
     """
     if policy.differential_privacy is not None and kind is not JobKind.RELEASE:
-        found, hint = f"a {kind.value.replace('_', ' ').lower()}", "A look at the table is not covered by its budget."
-        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", found, "a release", hint)
+        definition, hint = (
+            f"a {kind.value.replace('_', ' ').lower()}",
+            "A look at the table is not covered by its budget.",
+        )
+        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", definition, "a release", hint)
 
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
-        found = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
-        check_bound(session, policy, found.reference)
-        return session.recorded(found.reference)
+        definition = fitting(source, [*faults, *check_known_classes(session.embedded, policy)])
+        check_bound(session, policy, definition.reference)
+        return session.recorded(definition.reference)
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]
     return Work(
@@ -98,9 +101,9 @@ def policy_work(
         population=policy.population,
         source_query=policy.source_query,
         hierarchy_tables=tuple(
-            TableReference(found.catalog, found.schema, found.table)
-            for found in definitions
-            if isinstance(found, (TableLevels, SafeHarborZip))
+            TableReference(definition.catalog, definition.schema, definition.table)
+            for definition in definitions
+            if isinstance(definition, (TableLevels, SafeHarborZip))
         ),
         catalog=policy.source.catalog,
     )

@@ -92,10 +92,10 @@ def _promised(policy: policy_pb2.Policy) -> str:
 
 def _columns(release: Release, told: Told) -> Iterator[PublicColumn]:
     results = {result.column: result for result in release.attributes}
-    for found in told.columns or _listed(release.policy):
-        result = results.get(found.name)
+    for listed_table in told.columns or _listed(release.policy):
+        result = results.get(listed_table.name)
         treatment = "as it is in the source" if result is None else treatment_of(result)
-        yield PublicColumn(found.name, found.role, treatment, found.labels)
+        yield PublicColumn(listed_table.name, listed_table.role, treatment, listed_table.labels)
 
 
 def _listed(policy: policy_pb2.Policy) -> Iterator[ToldColumn]:

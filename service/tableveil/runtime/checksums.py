@@ -23,8 +23,8 @@ class Checksums(FollowUp):
         """Makes the checksum of each release that has none."""
         with self._database.ledger() as ledger:
             numbers = [number for number in reports.without_checksum(ledger) if number not in self._without]
-            found = STANDING.among(ledger, numbers)
-        for release in found:
+            releases = STANDING.among(ledger, numbers)
+        for release in releases:
             # One that cannot have a checksum, or fails, is not tried at each release.
             self._without.add(release.number)
             if stands(release):

@@ -46,7 +46,7 @@ class JobRecorder:
 
     def progress(self, progress: Progress) -> None:
         """The search reports its progress."""
-        known = JobProgress(
+        read_progress = JobProgress(
             progress.checked,
             str(progress.lattice_size),
             progress.best_score,
@@ -55,18 +55,18 @@ class JobRecorder:
             progress.of_records,
             self._gain.now(progress.best_score),
         )
-        self._change(progress=known)
+        self._change(progress=read_progress)
         if time.monotonic() - self._stored_at < SECONDS_BETWEEN_STORED_PROGRESS:
             return
         self._stored_at = time.monotonic()
         event = Event(
             store.now(),
             self._phase,
-            known.checked,
-            known.lattice_size,
-            known.best_score,
-            known.lower_bound,
-            known.suppressed_share,
-            known.of_records,
+            read_progress.checked,
+            read_progress.lattice_size,
+            read_progress.best_score,
+            read_progress.lower_bound,
+            read_progress.suppressed_share,
+            read_progress.of_records,
         )
         store.insert_event(self._ledger, self._number, event)

@@ -73,8 +73,8 @@ class Removals:
         with self._changing(wanted, control) as (session, target):
             erased = erase(session, target, person_column, persons)
             worksheets.forget(session.ledger, target)
-            told = erased.persons, erased.holding, erased.untold
-            removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *told)
+            numbers = erased.persons, erased.holding, erased.untold
+            removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *numbers)
         self._look(removal)
         with self._database.ledger() as ledger:
             seen = {number: RELEASES.find(ledger, number) for number in seen_among(ledger, erased.releases)}

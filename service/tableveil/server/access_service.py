@@ -111,8 +111,8 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     ) -> v1.ConfirmRestoredResponse:
         """The names that still wait."""
         if len(request.names) > MOST_RESOURCES:
-            found = f"{len(request.names):,} names"
-            raise InvalidError.of("NAMES_TOO_MANY", "names", found, f"at most {MOST_RESOURCES}: the audit has each")
+            actual = f"{len(request.names):,} names"
+            raise InvalidError.of("NAMES_TOO_MANY", "names", actual, f"at most {MOST_RESOURCES}: the audit has each")
         of_grants = [name for name in request.names if name.startswith("grants/")]
         of_releases = [name for name in request.names if name not in of_grants]
         numbers = [release_number(name, "names") for name in of_releases]

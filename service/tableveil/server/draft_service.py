@@ -36,9 +36,9 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         with self._checks.taken():
             table = table_from_proto(request.table)
             draft = policy_draft_to_proto(self._drafts.draft(table, control, request.source_query))
-        found = self._privacies.find(table) if request.HasField("table") else None
-        if found is not None:
-            declare(draft, table_privacy_to_proto(table, found))
+        privacy = self._privacies.find(table) if request.HasField("table") else None
+        if privacy is not None:
+            declare(draft, table_privacy_to_proto(table, privacy))
         return draft
 
     def WidenPolicy(  # noqa: N802

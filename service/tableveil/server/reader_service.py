@@ -33,18 +33,18 @@ class ReaderService(reader_service_pb2_grpc.ReaderServiceServicer):
             principal=principal.name,
             authenticated_by=principal.authenticated_by.value,
             releases=[
-                v1.ReadableRelease(name=release_name(found.number), schema=found.schema, table=found.name)
-                for found in releases
-                if found.withdrawn_at is None
+                v1.ReadableRelease(name=release_name(release.number), schema=release.schema, table=release.name)
+                for release in releases
+                if release.withdrawn_at is None
             ],
             withdrawn=[
                 v1.WithdrawnRelease(
-                    name=release_name(found.number),
-                    schema=found.schema,
-                    table=found.name,
-                    withdraw_time=timestamp(found.withdrawn_at),
+                    name=release_name(release.number),
+                    schema=release.schema,
+                    table=release.name,
+                    withdraw_time=timestamp(release.withdrawn_at),
                 )
-                for found in releases
-                if found.withdrawn_at is not None
+                for release in releases
+                if release.withdrawn_at is not None
             ],
         )

@@ -93,8 +93,8 @@ def _counted(schema: str, kind: _Kind) -> Iterator[str]:
     )
     differ = "the limits differ within a group: group by them"
     no_days = " OR ".join(f"{limit}::date <> {limit}" for limit in ("least_value", "most_value"))
-    told = "the bounds of this column are days: expected dates, found a time of day"
-    refused = f"IF {no_days} THEN RAISE EXCEPTION '{told}'; END IF; " if kind.name == "day" else ""
+    message = "the bounds of this column are days: expected dates, found a time of day"
+    refused = f"IF {no_days} THEN RAISE EXCEPTION '{message}'; END IF; " if kind.name == "day" else ""
     limited = (
         f"{refused}IF cardinality(s.counts) > 0 "
         "AND (s.low IS DISTINCT FROM least_value OR s.high IS DISTINCT FROM most_value) "
@@ -159,9 +159,9 @@ def _mean(kind: _Kind, labels: str, result: str) -> str:
         f"CASE WHEN bool_and(t IS NOT NULL) THEN {high} END",
     )
     back = "timestamp '1970-01-01' + make_interval(secs => ({0})::float8)" if kind.is_time else "({0})::float8"
-    found = ", ".join(back.format(point) for point in points)
+    actual = ", ".join(back.format(point) for point in points)
     open_ends = "coalesce(sum(n) FILTER (WHERE f IS NULL OR t IS NULL), 0)::bigint"
-    return f"SELECT ROW({found}, {open_ends})::{result} FROM {labels}"
+    return f"SELECT ROW({actual}, {open_ends})::{result} FROM {labels}"
 
 
 def _median(labels: str, result: str) -> str:
@@ -175,10 +175,10 @@ def _median(labels: str, result: str) -> str:
 def _between(kind: _Kind, labels: str) -> str:
     """The numbers of records between the limits of a state, as the macro of DuckDB counts them."""
     included = "TRUE" if kind.whole else "(f = t OR right(label, 1) = ']' OR left(label, 3) = '>= ')"
-    known = "(f IS NOT NULL OR t IS NOT NULL)"
+    has_bounds = "(f IS NOT NULL OR t IS NOT NULL)"
     low, high = "($1).low", "($1).high"
     certain = (
-        f"({known} AND ({low} IS NULL OR coalesce(f >= {low}, FALSE)) "
+        f"({has_bounds} AND ({low} IS NULL OR coalesce(f >= {low}, FALSE)) "
         f"AND ({high} IS NULL OR coalesce(t <= {high}, FALSE)))"
     )
     possible = f"(coalesce(f <= {high}, TRUE) AND coalesce(t > {low} OR (t = {low} AND {included}), TRUE))"
@@ -188,7 +188,7 @@ def _between(kind: _Kind, labels: str) -> str:
     else:
         part = f"(least({to}, {most}) - greatest({from_}, {least})) / nullif({to} - {from_}, 0)"
     likely = (
-        f"CASE WHEN NOT {known} THEN NULL WHEN NOT {possible} THEN 0 WHEN {certain} THEN 1 "
+        f"CASE WHEN NOT {has_bounds} THEN NULL WHEN NOT {possible} THEN 0 WHEN {certain} THEN 1 "
         f"WHEN f = t OR f IS NULL OR t IS NULL "
         f"THEN CASE WHEN {from_} < {least} OR {from_} > {most} THEN 0 ELSE 1 END "
         f"ELSE greatest(0, least(1, {part})) END"

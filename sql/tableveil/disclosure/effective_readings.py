@@ -100,7 +100,7 @@ def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Re
     readings = []
     for j, own in enumerate(loaded.own):
         here = slice(*np.searchsorted(together["nr"], [j, j + 1]))
-        arrays, codes = {name: found[here] for name, found in together.items()}, own.codes
+        arrays, codes = {name: reading[here] for name, reading in together.items()}, own.codes
         if own.place is not None:
             # One of the values that share a position stands for all.
             codes = np.unique(own.place, return_index=True)[1][codes]
@@ -122,11 +122,11 @@ def read_column(
     with session.relation("wanted_values", stands):
         if coded is None and not rows.traits.collects and not loaded.all_rows:
             query = query.where(exp.In(this=row_hash(value.copy()), query=exp.select("stands").from_("wanted_values")))
-        found = render(collected(rows, rows_, query))
+        rendered = render(collected(rows, rows_, query))
         same = "hashed = stands" if coded is None else "code = stands"
         arrays = session.arrays(
             f"SELECT {_readings(of)}, stands FROM wanted_values LEFT JOIN "
-            f"{f'{found} JOIN {coded} USING (hashed)' if coded else found} ON {same} "
+            f"{f'{rendered} JOIN {coded} USING (hashed)' if coded else rendered} ON {same} "
             "QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands"
         )
     if rows.traits.collects:

@@ -57,15 +57,17 @@ def check_ledger(
     if not judged and reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
         return ()
     compared = releases.compared_releases(session.ledger)
-    tables = [session.recorded(found) for found in source.tables]
+    tables = [session.recorded(reference) for reference in source.tables]
     earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
-    known = {*earlier, *(release for release, _ in alike)}
-    together = sorted(target.together_with or known) if judged else []
-    with depending_on(known):
+    same_people = {*earlier, *(release for release, _ in alike)}
+    together = sorted(target.together_with or same_people) if judged else []
+    with depending_on(same_people):
         if not reasoned:
             _check_unreleased(session, policy, source, earlier, alike, together, rows=fingerprint is not None)
         for name in target.publish:
-            check_readers(session.embedded, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
+            check_readers(
+                session.embedded, name, target.publish_repeat_reason, same_people, "release.publish_repeat_reason"
+            )
     return tuple(together)
 
 
@@ -82,7 +84,7 @@ def _check_untold(session: WarehouseSession, known: Collection[int]) -> None:
 def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fingerprint) -> set[int]:
     """The releases of a source's people that the caller may see, by the rules of `check_ledger`."""
     compared = releases.compared_releases(session.ledger)
-    tables = [session.recorded(found) for found in source.tables]
+    tables = [session.recorded(reference) for reference in source.tables]
     earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
     return {*earlier, *(number for number, _ in alike)}
 
@@ -102,8 +104,8 @@ def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
         return []
     rights = by_rights(of_job(session.ledger, release.job))
     others -= releases.seen_among(session.ledger, others, rights) | matches.partners(session.ledger, release.number)
-    found = _same_people_as(session, release, others)
-    return [Match(release.number, other, f"{reason} releases/{other}") for other, reason in found.items()]
+    likenesses = _same_people_as(session, release, others)
+    return [Match(release.number, other, f"{reason} releases/{other}") for other, reason in likenesses.items()]
 
 
 def _same_people_as(session: Session, release: Release | Origin, among: set[int]) -> dict[int, str]:
@@ -157,13 +159,13 @@ def _check_unreleased(
     *,
     rows: bool,
 ) -> None:
-    known = {*earlier, *(release for release, _ in alike)}
-    asked = known.difference(together)
+    same_people = {*earlier, *(release for release, _ in alike)}
+    asked = same_people.difference(together)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
     of_tables = [release for release in earlier if release in asked]
     why = [f"{named(of_tables)} {came}"] if of_tables else []
     gap = ledger_gaps.latest(session.ledger)
-    if gap is not None and not any(number > gap.after for number in known):
+    if gap is not None and not any(number > gap.after for number in same_people):
         why.append(f"the ledger went back in time: {gap}")
     by_reason: defaultdict[str, list[int]] = defaultdict(list)
     for release, reason in alike:
@@ -184,10 +186,10 @@ def _same_people(session: Session, sketch: Sketch, others: Collection[int]) -> I
     """The releases among others whose sources had these people, each with the evidence for it."""
     own_columns = sum(sample.column != ROWS for sample in sketch.samples)
     likenesses = sketches.alike(session.ledger, sketch, others)
-    for release, found in groupby(likenesses, key=lambda likeness: likeness.release):
+    for release, group in groupby(likenesses, key=lambda likeness: likeness.release):
         bits: dict[str, float] = {}
         best: dict[str, Likeness] = {}
-        for likeness in found:
+        for likeness in group:
             pairs = 1 if likeness.column == ROWS or _is_whole(likeness) else likeness.their_columns * own_columns
             weighed = surprise(likeness, sketch.records) - math.log2(pairs) if _share(likeness) >= LEAST_SHARED else 0.0
             if weighed > bits.get(likeness.column, 0.0):

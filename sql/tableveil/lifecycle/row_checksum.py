@@ -24,13 +24,13 @@ def written_checksum(session: Session, release: Release | Standing) -> str:
     Raises:
         Stopped: the session's control says to stop.
     """
-    known = reports.row_checksum(session.ledger, release.number)
-    if known or not stands(release):
-        return known
+    recorded = reports.row_checksum(session.ledger, release.number)
+    if recorded or not stands(release):
+        return recorded
     (item,) = (item for item in release.objects if item.name == release.target_name)
     schema, name = place_of(session, release, item.name)
     if not is_as_written(session, release, item, objects_called(session, schema, [name])):
         return ""
-    found = checksum(session, table(name, schema, session.catalog))
-    reports.keep_row_checksum(session.ledger, release.number, found)
-    return found
+    computed = checksum(session, table(name, schema, session.catalog))
+    reports.keep_row_checksum(session.ledger, release.number, computed)
+    return computed

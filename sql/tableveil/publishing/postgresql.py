@@ -159,8 +159,8 @@ class PostgresqlTarget:
             cursor.execute(f"DELETE FROM {target}")
             cursor.execute(f"SELECT 1 FROM {target} LIMIT 1")
             if cursor.fetchone() is not None:
-                found, hint = "rows that a trigger or rule of others keeps", "Drop the trigger or rule."
-                raise ConflictError.of("TARGET_IN_USE", shortened(item.name), found, "rows that are replaced", hint)
+                actual, hint = "rows that a trigger or rule of others keeps", "Drop the trigger or rule."
+                raise ConflictError.of("TARGET_IN_USE", shortened(item.name), actual, "rows that are replaced", hint)
             cursor.execute(RANGES, (self._schema, item.name))
             generated = dict(cursor.fetchall())
             for name in (gone := stale(generated, ranges)):
@@ -286,9 +286,9 @@ class PostgresqlTarget:
             if dependants == "RESTRICT":
                 cursor.execute(READERS, (self._schema, name))
                 if readers := sorted({view for _, view in cursor.fetchall()}):
-                    found = f"a table that goes away, read by {', '.join(map(shortened, readers))}"
+                    actual = f"a table that goes away, read by {', '.join(map(shortened, readers))}"
                     hint = "Drop the views."
-                    raise ConflictError.of("TARGET_IN_USE", shortened(name), found, "tables that stay", hint)
+                    raise ConflictError.of("TARGET_IN_USE", shortened(name), actual, "tables that stay", hint)
             cursor.execute(f"DROP TABLE IF EXISTS {self._named(name)} {dependants}")
             cursor.execute(f"DELETE FROM {self._named(PUBLISHED)} WHERE table_name = $1", (name,))
 
@@ -339,8 +339,8 @@ def _check_finite(session: Session, edition: Edition, item: Item, columns: Seque
     if not checked:
         return
     infinite = [exp.Not(this=is_finite(column(name))) for name in checked]
-    found = exp.select(*(exp.LogicalOr(this=each) for each in infinite))
-    row = session.row(found.from_(table(item.name, edition.schema, session.catalog)))
+    has_infinite = exp.select(*(exp.LogicalOr(this=each) for each in infinite))
+    row = session.row(has_infinite.from_(table(item.name, edition.schema, session.catalog)))
     faults = [
         Fault(shortened(item.name), f"infinite values in {shortened(name)}", "dates and times that are finite")
         for name, is_infinite in zip(checked, row, strict=True)
@@ -353,17 +353,17 @@ def _check_finite(session: Session, edition: Edition, item: Item, columns: Seque
 def _refused(error: Exception) -> TableveilError:
     """The error for one of PostgreSQL's, whose texts may hold values: only its state is told."""
     state = getattr(error, "sqlstate", None) or ""
-    known = f"SQLSTATE {state}" if state else "no connection, or one that ended"
+    state_text = f"SQLSTATE {state}" if state else "no connection, or one that ended"
     if state == "53100":
         return BusyError("DISK_FULL", "the disk of PostgreSQL is full")
     if state in ("2BP01", "0A000", "23503"):
-        found, hint = "a table or column that changes and that others depend on", "PostgreSQL's log names them."
-        return ConflictError.of("TARGET_IN_USE", "target", found, "none", hint)
+        actual, hint = "a table or column that changes and that others depend on", "PostgreSQL's log names them."
+        return ConflictError.of("TARGET_IN_USE", "target", actual, "none", hint)
     if state[:2] in ("", "08", "28", "40", "53", "55", "57"):
-        return BusyError("TARGET_UNREACHABLE", f"PostgreSQL does not take it now: {known}; its log may say more")
+        return BusyError("TARGET_UNREACHABLE", f"PostgreSQL does not take it now: {state_text}; its log may say more")
     if state[:2] in ("22", "54"):
-        return InvalidError("VALUES_REFUSED", f"PostgreSQL cannot hold some of the values: {known}")
-    return InternalError("TARGET_REFUSED", f"PostgreSQL refuses it: {known}; look at rights, roles and the schema")
+        return InvalidError("VALUES_REFUSED", f"PostgreSQL cannot hold some of the values: {state_text}")
+    return InternalError("TARGET_REFUSED", f"PostgreSQL refuses it: {state_text}; look at rights, roles and the schema")
 
 
 def _quoted(name: str) -> str:

@@ -52,8 +52,8 @@ class StandingColumn:
         if not (self.labels and column.labels):
             return self.has_type_of(column)
         ranks = {label: rank for rank, label in enumerate(self.labels)}
-        found = [ranks.get(label, -1) for label in column.labels]
-        return -1 not in found and found == sorted(found)
+        label_ranks = [ranks.get(label, -1) for label in column.labels]
+        return -1 not in label_ranks and label_ranks == sorted(label_ranks)
 
 
 def differing(

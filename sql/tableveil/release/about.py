@@ -105,7 +105,7 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
     """Comments on the written tables and on the columns of the rows."""
     place, database = plan.policy.release, plan.source.reference.catalog
     explained = f"{known_as.columns_name}, {known_as.labels_name} and {known_as.about_name} explain them"
-    told = {
+    read_comments = {
         place.name: f"Anonymized records; {explained}.",
         place.classes_name: f"The classes of {known_as.name}: records with equal labels, with their sizes and risks.",
         place.risk_name: f"Re-identification risks of {known_as.name}.",
@@ -115,7 +115,7 @@ def comment(session: Session, plan: ReleasePlan, known_as: ReleaseTarget) -> Non
         place.about_name: f"Facts about {known_as.name}: its privacy models, and how to cite it.",
     }
     comments = []
-    for name, words in told.items():
+    for name, words in read_comments.items():
         kind = "VIEW" if place.kind is ReleaseKind.VIEW and name == place.name else "TABLE"
         comments.append(_comment(kind, table(name, place.schema, database), words))
     for meaning in _meanings(plan):

@@ -84,13 +84,13 @@ def label_columns(policy: Policy, source: Source) -> tuple[LabelColumns, ...]:
     if not policy.release.label_columns:
         return ()
     attributes = {a.column: a for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER}
-    found = []
+    beside_labels = []
     for column in source.columns:
         attribute = attributes.get(column.name)
         if attribute is not None and has_labels(attribute):
             closed = closed_ends(attribute) if policy.release.close_open_ends else None
-            found.append(LabelColumns(attribute, column, bounds_kind(attribute.hierarchy, column.kind), closed))
-    return tuple(found)
+            beside_labels.append(LabelColumns(attribute, column, bounds_kind(attribute.hierarchy, column.kind), closed))
+    return tuple(beside_labels)
 
 
 def has_labels(attribute: AttributePolicy) -> bool:

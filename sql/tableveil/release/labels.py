@@ -80,7 +80,9 @@ def stage_counted_labels(
 
     Returns the labels of each column by their places, NULL last.
     """
-    released = [_released(columns, found) for columns, found in zip(plan.label_columns, counted, strict=True)]
+    released = [
+        _released(columns, source_column) for columns, source_column in zip(plan.label_columns, counted, strict=True)
+    ]
     pairs = list(zip(plan.label_columns, released, strict=True))
     at = [(j, columns, label) for j, (columns, labels) in enumerate(pairs) for label in labels]
     bounds = {

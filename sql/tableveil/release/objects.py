@@ -148,12 +148,16 @@ def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
     by = plan.recoding.by
     if by is None:
         return None
-    return tuple((found.column.name, found.table_name) for found in by if isinstance(found, SensitiveDictionary))
+    return tuple(
+        (dictionary.column.name, dictionary.table_name)
+        for dictionary in by
+        if isinstance(dictionary, SensitiveDictionary)
+    )
 
 
 def _people(plan: ReleasePlan) -> str:
     by = plan.recoding.by or ()
-    return next((found.table_name for found in by if isinstance(found, PeopleDictionary)), "")
+    return next((dictionary.table_name for dictionary in by if isinstance(dictionary, PeopleDictionary)), "")
 
 
 def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:

@@ -26,15 +26,17 @@ def suppressed_labels(session: Session, plan: ReleasePlan) -> Iterator[Suppresse
     """
     if not plan.recoding.same_labels or plan.kept.all():
         return
-    found = []
+    most_suppressed = []
     for j, _ in enumerate(plan.dictionaries):
         groups = plan.classes.groups(j)
         records = np.bincount(groups, plan.classes.counts).astype(np.int64)
         suppressed = np.bincount(groups, plan.classes.counts * ~plan.kept).astype(np.int64)
         most = np.argsort(-suppressed, kind="stable")[:MOST_LABELS]
-        found += [(j, int(group), int(records[group]), int(suppressed[group])) for group in most if suppressed[group]]
-    labels = _labels(session, plan, [(j, group) for j, group, *_ in found])
-    for j, group, of_label, of_them in found:
+        most_suppressed += [
+            (j, int(group), int(records[group]), int(suppressed[group])) for group in most if suppressed[group]
+        ]
+    labels = _labels(session, plan, [(j, group) for j, group, *_ in most_suppressed])
+    for j, group, of_label, of_them in most_suppressed:
         yield SuppressedLabel(plan.dictionaries[j].column.name, labels[j, group], of_label, of_them)
 
 

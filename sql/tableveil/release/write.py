@@ -246,8 +246,8 @@ def class_sizes(session: WarehouseSession, plan: ReleasePlan, classes: exp.Table
         .group_by(column(size))
         .order_by(column(size))
     )
-    found = session.arrays(query)
-    return ClassSizes(found["size"], found["classes"])
+    arrays = session.arrays(query)
+    return ClassSizes(arrays["size"], arrays["classes"])
 
 
 def write_risk(session: WarehouseSession, risk: ProsecutorRisk, suppressed: int, target: exp.Table) -> int:

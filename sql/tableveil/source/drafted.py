@@ -43,9 +43,9 @@ def role_facts(session: WarehouseSession, reference: TableReference) -> list[Col
     Columns that cannot be released are not counted, nor columns whose names alone identify: those have most values.
     Call it in a transaction if others may change the table meanwhile.
     """
-    known = _uncounted(session, reference)
-    counted = iter(_all_counted(session, reference, [facts for facts in known if not identifies_by_name(facts)]))
-    return [facts if identifies_by_name(facts) else next(counted) for facts in known]
+    uncounted = _uncounted(session, reference)
+    counted = iter(_all_counted(session, reference, [facts for facts in uncounted if not identifies_by_name(facts)]))
+    return [facts if identifies_by_name(facts) else next(counted) for facts in uncounted]
 
 
 def column_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
@@ -54,10 +54,10 @@ def column_facts(session: WarehouseSession, reference: TableReference) -> list[C
     Otherwise as in `role_facts`.
     """
     counted = _all_counted(session, reference, _uncounted(session, reference))
-    found: list[ColumnFacts] = []
+    facts: list[ColumnFacts] = []
     for start in range(0, len(counted), _AT_ONCE):
-        found += _with_ranges(session, reference, counted[start : start + _AT_ONCE])
-    return found
+        facts += _with_ranges(session, reference, counted[start : start + _AT_ONCE])
+    return facts
 
 
 def _uncounted(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
@@ -65,10 +65,10 @@ def _uncounted(session: WarehouseSession, reference: TableReference) -> list[Col
     columns = columns_of(session, reference)
     exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
     return [
-        ColumnFacts(found.name, found.type, found.kind, rows, 0, 0, exactly)
-        if isinstance(found, Column)
-        else ColumnFacts(*found, None, rows, 0, 0, exactly)
-        for found in columns
+        ColumnFacts(source_column.name, source_column.type, source_column.kind, rows, 0, 0, exactly)
+        if isinstance(source_column, Column)
+        else ColumnFacts(*source_column, None, rows, 0, 0, exactly)
+        for source_column in columns
     ]
 
 
@@ -95,17 +95,17 @@ def _counted(session: WarehouseSession, reference: TableReference, columns: Sequ
             length = exp.Length(this=cast(value.copy(), "VARCHAR"))
             wanted[f"shortest{position}"] = exp.Min(this=length)
             wanted[f"longest{position}"] = exp.Max(this=length.copy())
-    found = _numbers(session, reference, wanted)
+    numbers = _numbers(session, reference, wanted)
     return [
         facts
         if facts.kind is None
         else replace(
             facts,
-            nulls=facts.rows - found[f"present{position}"],
+            nulls=facts.rows - numbers[f"present{position}"],
             # An estimate may exceed the number of values.
-            distinct=min(found[f"distinct{position}"], found[f"present{position}"]),
-            shortest=found.get(f"shortest{position}"),
-            longest=found.get(f"longest{position}"),
+            distinct=min(numbers[f"distinct{position}"], numbers[f"present{position}"]),
+            shortest=numbers.get(f"shortest{position}"),
+            longest=numbers.get(f"longest{position}"),
         )
         for position, facts in enumerate(columns)
     ]
@@ -134,15 +134,15 @@ def _with_ranges(
         if may_be_code(facts):
             of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
             wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
-    found = _row(session, reference, wanted)
+    ranges = _row(session, reference, wanted)
     return [
         replace(
             facts,
-            minimum=found.get(f"least{position}"),
-            maximum=found.get(f"greatest{position}"),
-            low=found.get(f"low{position}"),
-            high=found.get(f"high{position}"),
-            digits=found.get(f"digits{position}") == "true" and bool(facts.shortest),
+            minimum=ranges.get(f"least{position}"),
+            maximum=ranges.get(f"greatest{position}"),
+            low=ranges.get(f"low{position}"),
+            high=ranges.get(f"high{position}"),
+            digits=ranges.get(f"digits{position}") == "true" and bool(facts.shortest),
             date_format=_date_format(session, reference, facts),
         )
         for position, facts in enumerate(columns)
@@ -166,8 +166,8 @@ def _date_format(session: WarehouseSession, reference: TableReference, facts: Co
     for written in _DATE_FORMATS:
         dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
         case = case.when(exp.EQ(this=dates, expression=exp.Count(this=exp.Star())), text(written))
-    found: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
-    return found
+    date_format: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
+    return date_format
 
 
 def _row(session: WarehouseSession, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:

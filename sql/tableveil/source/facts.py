@@ -68,8 +68,8 @@ def check_facts(
     wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     looking = exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())
-    found = list(session.row(looking)) if wanted else []
-    records = found.pop(0) if known_records is None else known_records
+    row = list(session.row(looking)) if wanted else []
+    records = row.pop(0) if known_records is None else known_records
     faults, people = check_membership(session, source, person or ""), records
     if records == 0:
         empty = f"{source.shown}, which is empty"
@@ -77,7 +77,7 @@ def check_facts(
             empty = f"no row of {source.shown} in which {shortened(source.subset)} is true"
         return SourceFacts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
     if person is not None:
-        present, estimate = found.pop(0), found.pop(0)
+        present, estimate = row.pop(0), row.pop(0)
         if present < records:
             faults.append(_no_person(person, records - present))
         else:
@@ -86,13 +86,13 @@ def check_facts(
     if policy.record_column:
         faults += _signed_zeros(session, source, "record_column", policy.record_column)
         faults += _check_records(session, source, policy.record_column, records)
-    estimates, found = found[: len(suspects)], found[len(suspects) :]
-    for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
+    estimates, row = row[: len(suspects)], row[len(suspects) :]
+    for (i, attribute), estimate, present in zip(suspects, estimates, row, strict=False):
         # Every value of a single record is unique, but the fault there is another one.
         if records > 1 and present:
             identifying = _identifying(session, source, policy, attribute, estimate, present)
             faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
-    for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):
+    for (i, attribute), present in zip(no_nulls, row[len(suspects) :], strict=True):
         if present < records:
             allowing = "Use VALUE or SUPPRESS to allow them."
             aside = "Use SUPPRESS to set their records aside: they count as suppressed."
@@ -177,7 +177,7 @@ def _check_people_of_population(session: WarehouseSession, source: Source, perso
         return
     own = population.reference == source.rows
     columns = source.columns if own else columns_of(session, population.reference)
-    if person not in {found.name for found in columns if isinstance(found, Column)}:
+    if person not in {source_column.name for source_column in columns if isinstance(source_column, Column)}:
         return
     different = exp.Count(this=exp.Distinct(expressions=[row_hash(column(person))]))
     counts = exp.select(exp.Count(this=exp.Star()), different).from_(population.whole_table())
@@ -198,9 +198,9 @@ def _check_subset(session: WarehouseSession, source: Source) -> list[Fault]:
     nulls = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.whole_table()).where(unknown))
     if not nulls:
         return []
-    found = f"{nulls} NULLs in {shortened(source.subset)}"
+    actual = f"{nulls} NULLs in {shortened(source.subset)}"
     hint = "Rows of which it is not known whether they are to be anonymized cannot be counted."
-    return [Fault("population.subset_column", found, "true or false in every row", hint)]
+    return [Fault("population.subset_column", actual, "true or false in every row", hint)]
 
 
 def _check_population(session: WarehouseSession, population: PopulationRows | None) -> list[Fault]:
@@ -257,11 +257,11 @@ def _signed_zeros(session: WarehouseSession, source: Source, field: str, name: s
     if source.column(name).kind is not ValueKind.FLOAT:
         return []
     signed = exp.EQ(this=cast(column(name), "VARCHAR"), expression=text("-0.0"))
-    found = session.value(exp.select(exp.CountIf(this=signed)).from_(source.table()))
-    if not found:
+    zeros = session.value(exp.select(exp.CountIf(this=signed)).from_(source.table()))
+    if not zeros:
         return []
     hint = "They are one value, and two texts. People and records are best numbered by whole numbers."
-    return [Fault(field, f"{found:,} records with -0.0 in {shortened(name)}", "0.0 in its place", hint)]
+    return [Fault(field, f"{zeros:,} records with -0.0 in {shortened(name)}", "0.0 in its place", hint)]
 
 
 def _check_records(session: WarehouseSession, source: Source, record: str, records: int) -> list[Fault]:
@@ -274,8 +274,8 @@ def _check_records(session: WarehouseSession, source: Source, record: str, recor
     different = _distinct(session, source, record, at_least=records)
     if different == records:
         return []
-    found = f"{different:,} different values of {shortened(record)} in {records:,} rows"
-    return [Fault("record_column", found, expected, "Name the column that numbers the records.")]
+    actual = f"{different:,} different values of {shortened(record)} in {records:,} rows"
+    return [Fault("record_column", actual, expected, "Name the column that numbers the records.")]
 
 
 def _shared_by_few(session: WarehouseSession, source: Source, name: str, few: int) -> tuple[int, int]:

@@ -49,11 +49,13 @@ class PopulationRows:
 
         `check_facts` makes sure that these types hold all values: another value would be NULL here.
         """
-        if all(found.type == type_ for found, type_ in zip(self.columns, self.types, strict=True)):
+        if all(source_column.type == type_ for source_column, type_ in zip(self.columns, self.types, strict=True)):
             return _whole(self.reference, alias)
         converted = [
-            column(found.name) if found.type == type_ else aliased(try_cast(column(found.name), type_), found.name)
-            for found, type_ in zip(self.columns, self.types, strict=True)
+            column(source_column.name)
+            if source_column.type == type_
+            else aliased(try_cast(column(source_column.name), type_), source_column.name)
+            for source_column, type_ in zip(self.columns, self.types, strict=True)
         ]
         return exp.select(*converted).from_(self.whole_table()).subquery(alias or None)
 

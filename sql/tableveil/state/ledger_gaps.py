@@ -61,8 +61,8 @@ def insert_unknown(ledger: Ledger, copy: str, made_at: datetime) -> None:
 
 def latest(ledger: Ledger) -> Gap | None:
     """The gap behind the largest number; one whose end is known says more than one whose end is not."""
-    found = ledger.rows(
+    rows = ledger.rows(
         "SELECT after_release, until_release, noticed_at FROM tableveil.ledger_gaps "
         "ORDER BY after_release DESC, until_release DESC NULLS LAST LIMIT 1"
     )
-    return Gap(*found[0]) if found else None
+    return Gap(*rows[0]) if rows else None

@@ -29,11 +29,11 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """All scripts, in order; numbers count from 1 without gaps."""
-    found = []
+    scripts = []
     for file in SCRIPTS.iterdir():
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda migration: migration.number)
+            scripts.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    return sorted(scripts, key=lambda migration: migration.number)
 
 
 def migrate(ledger: Ledger) -> None:
@@ -56,16 +56,16 @@ def migrate(ledger: Ledger) -> None:
         "(number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"
     )
     applied: int = ledger.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
-    known = migrations()
-    if applied > len(known):
+    migrations_here = migrations()
+    if applied > len(migrations_here):
         raise InvalidError.of(
             "DATABASE_TOO_NEW",
             "database",
             f"state version {applied}",
-            f"at most version {len(known)}",
+            f"at most version {len(migrations_here)}",
             "It was written by a newer Tableveil: upgrade this one.",
         )
-    for migration in known[applied:]:
+    for migration in migrations_here[applied:]:
         with ledger.transaction():
             ledger.execute(migration.text)
             ledger.execute(

@@ -43,10 +43,10 @@ def stage_clustered(
     released = " AND ".join(
         f"c.q{quasi_identifiers.index(name)} IS NOT DISTINCT FROM a.a{j}" for j, name in enumerate(aggregated)
     )
-    found = "".join(f", o.v{i}" for i in range(len(others)))
+    actual = "".join(f", o.v{i}" for i in range(len(others)))
     session.stage(
         CLUSTERED,
-        f"SELECT c.class, o.k{len(keys) - 1} AS w{found} "
+        f"SELECT c.class, o.k{len(keys) - 1} AS w{actual} "
         f"FROM (SELECT {', '.join(columns)}, {place} AS place FROM {written.source_rows} AS p) AS o "
         f"ASOF JOIN (SELECT m.class, m.first, m.last, {values} FROM temp.main.{MEMBERS} AS m {joins}) AS m "
         f"ON {same} AND o.place >= m.first "

@@ -39,9 +39,9 @@ class Hashed:
 class Records:
     """The source's records, each of which occurs some `times`.
 
-    `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels are
-    `labels` by code, and values of the columns. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none, and
-    `order` is one of their own, in which no class comes first.
+    `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels
+    are `labels` by code, and values of the columns. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none,
+    and `order` is one of their own, in which no class comes first.
     """
 
     classes: Codes

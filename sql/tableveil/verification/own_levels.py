@@ -90,9 +90,9 @@ def _text(labels: Labels, level: int, written: Written) -> str:
 def _read_labels(session: Session, written: Written) -> None:
     """`said` has the classes with the numbers and the least levels of their labels."""
     keys = range(len(written.labels))
-    found = ", ".join(f"n{i}.id AS i{i}, n{i}.level AS l{i}" for i in keys)
+    actual = ", ".join(f"n{i}.id AS i{i}, n{i}.level AS l{i}" for i in keys)
     joins = " ".join(f"JOIN names_{i} AS n{i} ON n{i}.label IS NOT DISTINCT FROM CAST(c.q{i} AS VARCHAR)" for i in keys)
-    session.stage("said", f"SELECT c.*, {found} FROM judged_classes AS c {joins} WHERE NOT c.pool")
+    session.stage("said", f"SELECT c.*, {actual} FROM judged_classes AS c {joins} WHERE NOT c.pool")
 
 
 def _read_combinations(rows: WarehouseSession, policy: Policy, written: Written) -> None:
@@ -129,9 +129,13 @@ def coded(rows: str, written: Written, also: str = "") -> str:
         f"TRY_CAST(p.{quoted(labels.column)} AS {types[labels.column]})"
         for i, labels in enumerate(written.labels)
     )
-    known = " AND ".join(f"p.{quoted(labels.column)} IS NOT NULL" for labels in written.labels if labels.withholds)
+    not_withheld = " AND ".join(
+        f"p.{quoted(labels.column)} IS NOT NULL" for labels in written.labels if labels.withholds
+    )
     codes = [f"d{i}.code AS c{i}" for i in range(len(written.labels))] + [also] * bool(also)
-    return f"SELECT {', '.join(codes)}, count(*) AS n FROM {rows} AS p {joins} WHERE {known or 'TRUE'} GROUP BY ALL"
+    return (
+        f"SELECT {', '.join(codes)}, count(*) AS n FROM {rows} AS p {joins} WHERE {not_withheld or 'TRUE'} GROUP BY ALL"
+    )
 
 
 def _count_people(session: Session, written: Written) -> None:

@@ -63,12 +63,12 @@ def check_shares(session: Session, policy: Policy, written: Written, *, own_leve
             "value": folded(spelled(f"p.{quoted(model.column)}", type_), type_),
         }
         stage_records(session, policy, "owned_values", columns, written, own_levels=own_levels)
-        known = "FROM owned_values WHERE value IS NOT NULL"
+        with_value = "FROM owned_values WHERE value IS NOT NULL"
         failing = session.value(
             "SELECT count(*) FROM judged_classes "
-            f"LEFT JOIN (SELECT class, count(DISTINCT person) AS people {known} GROUP BY class) USING (class) "
+            f"LEFT JOIN (SELECT class, count(DISTINCT person) AS people {with_value} GROUP BY class) USING (class) "
             "LEFT JOIN (SELECT class, max(having_it) AS most FROM ("
-            f"SELECT class, value, count(*) AS having_it {known} GROUP BY class, value"
+            f"SELECT class, value, count(*) AS having_it {with_value} GROUP BY class, value"
             f") GROUP BY class) USING (class) WHERE NOT coalesce({_holds(model)}, false)"
         )
         session.execute("DROP TABLE temp.main.owned_values")
@@ -121,8 +121,8 @@ def _at_levels(session: Session, shown: str, columns: tuple[str, ...], written: 
     parameters: list[str | int] = []
     if written.together_with:
         parameters = [secret_of(session, records=True), written.release]
-        known = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
-        joins += f" JOIN tableveil.release_persons AS k ON {known}"
+        same_person = f"k.release = ?2 AND k.class > 0 AND k.digest = {digest_of(written.record, 'p', 1)}"
+        joins += f" JOIN tableveil.release_persons AS k ON {same_person}"
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM o.q{j}" for j in range(len(labels)))
     # Records are grouped by the number of their class: by the labels it would take three times as long.
     query = (

@@ -136,8 +136,8 @@ def _judged_with_each_other(releases: Collection[int], judged: Collection[tuple[
 
 def classes_in(releases: Collection[int], names: Collection[str]) -> str:
     """Aggregates of the records of a digest in `ROWS`: its class in each of the releases, under one of the names."""
-    found = zip(releases, names, strict=True)
-    return ", ".join(f"max(class) FILTER (release = {int(release)}) AS {name}" for release, name in found)
+    pairs = zip(releases, names, strict=True)
+    return ", ".join(f"max(class) FILTER (release = {int(release)}) AS {name}" for release, name in pairs)
 
 
 def _counted(session: Session, policy: Policy, release: int, earlier: list[int]) -> tuple[int, int]:

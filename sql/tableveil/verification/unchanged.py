@@ -54,7 +54,7 @@ def check_unchanged(
         return []
     session = rows.embedded
     pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
-    hiding = [j for j, known in enumerate(written.labels) if known.level or pooled or own_levels]
+    hiding = [j for j, label_table in enumerate(written.labels) if label_table.level or pooled or own_levels]
     records = _records(rows, names, written, pooled=pooled, own_levels=own_levels)
     looked_at = session.stage("unchanged", f"{records} LIMIT {FIRST}")
 
@@ -98,9 +98,9 @@ def _least_by_codes(
     records, held = read_rows(session, len(written.labels), columns, numbers=numbers)
     owned = None
     if written.person and len(held.numbers):
-        known = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
-        at = np.searchsorted(known["class"], held.numbers)
-        owned = ClassPeople(*(known[name][at].astype(np.int64) for name in ("size", "people", "most")))
+        counted_arrays = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
+        at = np.searchsorted(counted_arrays["class"], held.numbers)
+        owned = ClassPeople(*(counted_arrays[name][at].astype(np.int64) for name in ("size", "people", "most")))
 
     def held_by(classes: Codes) -> tuple[HeldRows, Codes]:
         hold()
@@ -135,7 +135,7 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
     keys = range(len(written.labels))
     # Equal values of other types, such as ENUM members and texts, have other hashes.
     own_and_values = [
-        *(f"{quoted(known.column)} AS k{j}" for j, known in enumerate(written.labels)),
+        *(f"{quoted(label_table.column)} AS k{j}" for j, label_table in enumerate(written.labels)),
         *(f"{_value(name, quoted(name), written)} AS v{i}" for i, name in enumerate(names)),
     ]
     collects = rows.traits.collects
@@ -149,19 +149,19 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
         f"SELECT {', '.join(own_and_values)}, {counted} AS n FROM {written.source_rows} AS source{grouped}",
     )
     joins, selected, withheld = [], [], ["FALSE"]
-    for j, known in enumerate(written.labels):
+    for j, label_table in enumerate(written.labels):
         own = f"p.k{j}"
-        joins.append(f"LEFT JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
-        label = _label(j, known, written)
+        joins.append(f"LEFT JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
+        label = _label(j, label_table, written)
         selected += [
             f"hash({own}) AS o{j}",
             f"{'0::UBIGINT' if pooled else f'hash({label})'} AS l{j}",
             f"{label} AS q{j}",
         ]
-        if known.withholds:
+        if label_table.withholds:
             withheld.append(f"{own} IS NULL")
         if not collects:
-            selected.append(f"{_number(own, types[known.column])} AS x{j}")
+            selected.append(f"{_number(own, types[label_table.column])} AS x{j}")
     selected += [f"p.v{i}" for i in range(len(names))]
     numbers = [] if collects else [*(f"s.x{j}" for j in keys), *(f"s.y{i}" for i in range(len(names)))]
     selected += [] if collects else [f"p.y{i}" for i in range(len(names))]
@@ -203,7 +203,7 @@ def _label(j: int, known: Labels, written: Written) -> str:
 def _held(rows: WarehouseSession, names: list[str], marker: str, written: Written) -> str:
     """How often each class has each combination of the columns' values, by the written rows."""
     pool = quoted(marker) if marker else "FALSE"
-    keys = ", ".join(f"{quoted(known.column)} AS q{j}" for j, known in enumerate(written.labels))
+    keys = ", ".join(f"{quoted(label_table.column)} AS q{j}" for j, label_table in enumerate(written.labels))
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(written.labels)))
     values = ", ".join(f"hash({quoted(name)}) AS v{i}" for i, name in enumerate(names))
     held = ", ".join(f"s.v{i}" for i in range(len(names)))

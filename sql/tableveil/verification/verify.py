@@ -48,11 +48,11 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
 
 
 def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: Written) -> list[str]:
-    found = tuple(session.described(f"SELECT * FROM {quoted(*written.rows)}"))
+    columns = tuple(session.described(f"SELECT * FROM {quoted(*written.rows)}"))
     problems = []
-    if found != written.types:
-        problems.append(f"the rows have {len(found)} columns that are not the {len(written.types)} expected ones")
-    if any(roles.get(name) is Role.IDENTIFYING for name, _ in found):
+    if columns != written.types:
+        problems.append(f"the rows have {len(columns)} columns that are not the {len(written.types)} expected ones")
+    if any(roles.get(name) is Role.IDENTIFYING for name, _ in columns):
         problems.append("the rows have an identifying column")
     if not session.traits.comments:
         # The engine may have copied them from the source.

@@ -160,15 +160,15 @@ class Written:
         """
         types = dict(self.source_types)
         labels, joins, conditions = [], [], ["TRUE"]
-        for j, known in enumerate(self.labels):
-            value = f"TRY_CAST({of}.{quoted(known.column)} AS {types[known.column]})"
-            if known.level:
-                joins.append(f"JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
-                labels.append(f"{self.label(known, known.level, f'd{j}')} AS q{j}")
+        for j, label_table in enumerate(self.labels):
+            value = f"TRY_CAST({of}.{quoted(label_table.column)} AS {types[label_table.column]})"
+            if label_table.level:
+                joins.append(f"JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
+                labels.append(f"{self.label(label_table, label_table.level, f'd{j}')} AS q{j}")
             else:
-                labels.append(f"{self.shown(known.column, value)} AS q{j}")
-            if known.withholds:
-                conditions.append(f"{of}.{quoted(known.column)} IS NOT NULL")
+                labels.append(f"{self.shown(label_table.column, value)} AS q{j}")
+            if label_table.withholds:
+                conditions.append(f"{of}.{quoted(label_table.column)} IS NOT NULL")
         return labels, " ".join(joins), " AND ".join(conditions)
 
     def type_of(self, column: str) -> str:
