@@ -12,7 +12,7 @@ from benchmarks.game.experiment import GAME, SAFE_HARBOR, Experiment, Shape, exp
 from benchmarks.markdown import seconds, table, times
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
-from tableveil.game.sweep import FULL_DOMAIN, RECORD_LEVEL, Among, Method, Sweep, payout_sweep
+from tableveil.game.sweep import FULL_DOMAIN, RECORD_LEVEL, Among, Sweep, SweepMethod, payout_sweep
 from tableveil.policy import BreakEven
 
 TITLE = "The payout sweep"
@@ -30,7 +30,7 @@ CLOSE = 0.01
 PUBLISHED_UP_TO = Decimal(400)
 """Full-domain is published to be close to record-level up to about here."""
 
-Curves = Mapping[tuple[Method, Among], Sequence[float]]
+Curves = Mapping[tuple[SweepMethod, Among], Sequence[float]]
 
 
 def nation() -> Section:
@@ -46,7 +46,7 @@ def state() -> Section:
 def sweep(shape: Shape) -> Section:
     """Counts the people, then sweeps: full-domain only, record-level only, and all methods together."""
     counted = experiment(shape)
-    whole = _swept(counted, GAINS, tuple(Method))
+    whole = _swept(counted, GAINS, tuple(SweepMethod))
     spent = {
         "all transformations counted": _swept(counted, GAINS, ()).seconds,
         "full-domain, all gains": _swept(counted, GAINS, FULL_DOMAIN).seconds,
@@ -79,13 +79,13 @@ def sweep(shape: Shape) -> Section:
             f"The number of people who share a record's values decides: half of the sample's records are of at most "
             f"{_median_people(counted)} people who share all of them; at gain = loss = {GAME.adversary_gain}, an "
             f"attack on one of so many costs {float(GAME.publisher_loss) / _median_people(counted):.0f} of "
-            f"{GAME.publisher_benefit}. Safe Harbor leaves {curves[Method.SAFE_HARBOR, Among.SOURCE][0]:.1%} of the "
-            "benefit: an area of three digits has few ZIP codes, or many.",
+            f"{GAME.publisher_benefit}. Safe Harbor leaves {curves[SweepMethod.SAFE_HARBOR, Among.SOURCE][0]:.1%} of "
+            "the benefit: an area of three digits has few ZIP codes, or many.",
         ),
     )
 
 
-def _swept(counted: Experiment, gains: Sequence[Decimal], methods: Sequence[Method]) -> Sweep:
+def _swept(counted: Experiment, gains: Sequence[Decimal], methods: Sequence[SweepMethod]) -> Sweep:
     return payout_sweep(
         counted.combinations,
         True,
@@ -107,7 +107,7 @@ def _median_people(counted: Experiment) -> int:
 
 def curves_of(sweep: Sweep) -> Curves:
     """The payout by gain, per method and table looked in, as a share of all benefits."""
-    curves: dict[tuple[Method, Among], list[float]] = {}
+    curves: dict[tuple[SweepMethod, Among], list[float]] = {}
     for point in sweep.points:
         share = point.payout / (sweep.records * float(sweep.benefit))
         curves.setdefault((point.method, point.among), []).append(share)
@@ -116,9 +116,9 @@ def curves_of(sweep: Sweep) -> Curves:
 
 def checks(curves: Curves) -> Iterator[list[str]]:
     """The published statements about the curves, and whether they hold here."""
-    best = curves[Method.RECORD_LEVEL, Among.POPULATION]
-    full = curves[Method.FULL_DOMAIN, Among.POPULATION]
-    harbor = curves[Method.SAFE_HARBOR, Among.POPULATION]
+    best = curves[SweepMethod.RECORD_LEVEL, Among.POPULATION]
+    full = curves[SweepMethod.FULL_DOMAIN, Among.POPULATION]
+    harbor = curves[SweepMethod.SAFE_HARBOR, Among.POPULATION]
     others = [curve for curve in curves.values() if curve is not best]
     lead = min(b - c for curve in others for b, c in zip(best, curve, strict=True))
     least = min(b - c for curve in others for b, c in zip(best[1:], curve[1:], strict=True))
@@ -138,17 +138,17 @@ def checks(curves: Curves) -> Iterator[list[str]]:
     advantage = [i for i, gain in enumerate(GAINS) if gain < GAME.publisher_benefit]
     for among in Among:
         margin = min(
-            curve[i] - curves[Method.SAFE_HARBOR, among][i]
+            curve[i] - curves[SweepMethod.SAFE_HARBOR, among][i]
             for (method, whose), curve in curves.items()
             for i in advantage
-            if whose is among and method in (Method.FULL_DOMAIN, Method.RECORD_LEVEL)
+            if whose is among and method in (SweepMethod.FULL_DOMAIN, SweepMethod.RECORD_LEVEL)
         )
         yield [
             f"both above Safe Harbor while the benefit is more than the loss ({among.lower()})",
             f"by {margin:.2%} at least",
             _answer(margin > 0),
         ]
-    quiet = curves[Method.RECORD_LEVEL_NO_ATTACK, Among.POPULATION]
+    quiet = curves[SweepMethod.RECORD_LEVEL_NO_ATTACK, Among.POPULATION]
     yield [
         "record-level without any attack is above Safe Harbor too",
         f"by {min(quiet[i] - harbor[i] for i in advantage):.2%} at least",
@@ -161,7 +161,7 @@ def _rows(curves: Curves) -> Iterator[list[str]]:
         yield [f"{gain:,}", *(f"{curve[i]:.2%}" for curve in curves.values())]
 
 
-def _name(key: tuple[Method, Among]) -> str:
+def _name(key: tuple[SweepMethod, Among]) -> str:
     method, among = key
     return f"{method.lower().replace('_', ' ')}, {among.lower()}"
 

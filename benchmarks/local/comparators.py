@@ -11,7 +11,7 @@ from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
 from tableveil.local_recoding import LocalProblem
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import Labels, sets_of
+from tableveil.local_recoding.labels import CombinationLabels, sets_of
 from tableveil.local_recoding.top_down import top_down
 
 STEP = 1.05
@@ -50,10 +50,10 @@ COMPARATORS: Mapping[str, Recoding] = {
 }
 
 
-def labels_of(problem: LocalProblem) -> Labels:
+def labels_of(problem: LocalProblem) -> CombinationLabels:
     """At every level."""
     allowed = [range(attribute.top + 1) for attribute in problem.levels]
-    return Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+    return CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
 
 def score(problem: LocalProblem, classes: NDArray[np.int64]) -> float:

@@ -13,7 +13,7 @@ from benchmarks.local.tables import full_domain_optimum, problem_of
 from benchmarks.markdown import seconds, table
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
-from tableveil.local_recoding import LocalProblem, LocalRecoding, recode
+from tableveil.local_recoding import LocalPartition, LocalProblem, recode
 from tableveil.policy import (
     Distance,
     DistinctLDiversity,
@@ -110,7 +110,7 @@ def models(shared: Path) -> Section:
     return Section("Local recoding of adult", (table(HEADERS, rows),))
 
 
-def _recoded(problem: LocalProblem, limit: float) -> tuple[LocalRecoding, float, float]:
+def _recoded(problem: LocalProblem, limit: float) -> tuple[LocalPartition, float, float]:
     """The result within so many CPU seconds, which other processes do not use up; CPU and wall seconds."""
     control = Control(time.process_time)
     started, begun = time.process_time(), time.monotonic()

@@ -16,7 +16,7 @@ from benchmarks.game.census import RACES, census
 from benchmarks.game.experiment import SAFE_HARBOR, Shape, experiment
 from benchmarks.game.payout_sweep import checks, sweep
 from benchmarks.game.reference_cases import reference_cases, risks
-from tableveil.game.sweep import Among, Method
+from tableveil.game.sweep import Among, SweepMethod
 
 SMALL = Shape("a village", people=3_000, zips=30, areas=3, sample=200)
 
@@ -69,9 +69,11 @@ def test_a_sweep_is_told_with_its_times_and_checks(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(("full", "harbor", "answers"), [(0.999, 0.5, ["yes"] * 6), (0.5, 0.7, ["yes", "**no**"])])
 def test_shapes_that_differ_are_said(full: float, harbor: float, answers: list[str]) -> None:
-    shares = {Method.SAFE_HARBOR: harbor, Method.FULL_DOMAIN: full}
+    shares = {SweepMethod.SAFE_HARBOR: harbor, SweepMethod.FULL_DOMAIN: full}
     curves = {
-        (method, among): [shares.get(method, 1.0)] * len(payout_sweep.GAINS) for method in Method for among in Among
+        (method, among): [shares.get(method, 1.0)] * len(payout_sweep.GAINS)
+        for method in SweepMethod
+        for among in Among
     }
     found = [row[-1] for row in checks(curves)]
     assert found[: len(answers)] == answers

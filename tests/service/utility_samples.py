@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tableveil.state.utility_reports import Stored
+from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
 
 AGE = ColumnUtility(
@@ -48,7 +48,7 @@ BORN = ColumnUtility(
 )
 
 
-def utility_report(number: int = 2, job: int = 4) -> Stored:
+def utility_report(number: int = 2, job: int = 4) -> StoredUtility:
     report = UtilityReport(
         columns=(AGE, CITY, BORN),
         associations=(
@@ -60,4 +60,4 @@ def utility_report(number: int = 2, job: int = 4) -> Stored:
         notes=("100 of 1,000 records are suppressed: what the release tells is of the others.",),
     )
     asked = '{"release":"releases/3"}'
-    return Stored(number, job, datetime(2024, 2, 29, 12, 30, 15, 123456), 3, report, 1.5, asked)
+    return StoredUtility(number, job, datetime(2024, 2, 29, 12, 30, 15, 123456), 3, report, 1.5, asked)

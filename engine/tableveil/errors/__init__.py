@@ -19,7 +19,7 @@ from tableveil.errors.errors import (
     depending_on,
 )
 from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, with_ranks
-from tableveil.errors.wording import Nearest, is_shown, nearest, shortened
+from tableveil.errors.wording import NearestNames, is_shown, nearest, shortened
 
 __all__ = [
     "BusyError",
@@ -33,7 +33,7 @@ __all__ = [
     "InfeasibleError",
     "InternalError",
     "InvalidError",
-    "Nearest",
+    "NearestNames",
     "NotFoundError",
     "Rank",
     "Relaxation",

@@ -42,10 +42,10 @@ def shortened(text: str) -> str:
 
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A hint that names the valid name closest to `name`, or an empty text if none is close."""
-    return Nearest(valid)(name)
+    return NearestNames(valid)(name)
 
 
-class Nearest:
+class NearestNames:
     """Hints for many names at once; only the first few names that are asked about get one.
 
     Comparing names takes time, and a request may name thousands of missing names among thousands of valid ones.

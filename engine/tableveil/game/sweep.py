@@ -40,7 +40,7 @@ BYTES_PER_CHOICE = 32
 """Approximate bytes that an assignment takes per combination."""
 
 
-class Method(StrEnum):
+class SweepMethod(StrEnum):
     """How records are de-identified.
 
     `FULL_DOMAIN`: all at the one transformation that pays most, without the records that do not pay.
@@ -57,9 +57,9 @@ class Method(StrEnum):
     SAFE_HARBOR = "SAFE_HARBOR"
 
 
-FULL_DOMAIN = (Method.FULL_DOMAIN, Method.FULL_DOMAIN_NO_ATTACK)
-RECORD_LEVEL = (Method.RECORD_LEVEL, Method.RECORD_LEVEL_NO_ATTACK)
-NO_ATTACK = (Method.FULL_DOMAIN_NO_ATTACK, Method.RECORD_LEVEL_NO_ATTACK)
+FULL_DOMAIN = (SweepMethod.FULL_DOMAIN, SweepMethod.FULL_DOMAIN_NO_ATTACK)
+RECORD_LEVEL = (SweepMethod.RECORD_LEVEL, SweepMethod.RECORD_LEVEL_NO_ATTACK)
+NO_ATTACK = (SweepMethod.FULL_DOMAIN_NO_ATTACK, SweepMethod.RECORD_LEVEL_NO_ATTACK)
 
 
 class Among(StrEnum):
@@ -86,7 +86,7 @@ class SweepPoint:
     """
 
     gain: Decimal
-    method: Method
+    method: SweepMethod
     among: Among
     payout: float
     suppressed: int
@@ -123,7 +123,7 @@ def payout_sweep(
     control: Control,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     if_method_known: bool = False,
-    methods: Sequence[Method] = tuple(Method),
+    methods: Sequence[SweepMethod] = tuple(SweepMethod),
 ) -> Sweep:
     """Sweeps the gains.
 
@@ -152,7 +152,7 @@ def payout_sweep(
     at_once = _at_once(len(RECORD_LEVEL) * len(amongs) * np.count_nonzero(combinations.records))
     starts = range(0, len(stakes), at_once)
     counted = 0
-    paid: dict[tuple[Method, Among], list[_Paid]] = {}
+    paid: dict[tuple[SweepMethod, Among], list[_Paid]] = {}
     for start in starts:
         some = stakes[start : start + at_once]
         adversaries = [_Against(among, combinations, lattice, some, break_even, methods) for among in amongs]
@@ -172,7 +172,7 @@ def payout_sweep(
     return Sweep(
         points=tuple(
             SweepPoint(gain, method, among, each.payout, records - each.released, each.attacked, each.at, each.known)
-            for method, among in itertools.product(Method, amongs)
+            for method, among in itertools.product(SweepMethod, amongs)
             if (method, among) in paid
             for gain, each in zip(gains, paid[method, among], strict=True)
         ),
@@ -210,7 +210,7 @@ class _Against:
         lattice: Lattice,
         stakes: Sequence[Stakes],
         break_even: BreakEven,
-        methods: Sequence[Method],
+        methods: Sequence[SweepMethod],
     ) -> None:
         self.among = among
         self._combinations = combinations if among is Among.POPULATION else _of_source(combinations)
@@ -256,7 +256,7 @@ class _Against:
 
     def paid(
         self, safe_harbor: Transformation | None, control: Control, if_method_known: bool
-    ) -> dict[Method, list[_Paid]]:
+    ) -> dict[SweepMethod, list[_Paid]]:
         """The payouts per method and stakes, once all transformations were considered."""
         paid = {
             method: [_Paid(best.payout, best.released, best.attacked, best.transformation) for best in search.best()]
@@ -264,11 +264,11 @@ class _Against:
         }
         for method in self._record_level:
             paid[method] = self._against_inversion(method, control) if if_method_known else self._by_record(method)
-        if safe_harbor is not None and Method.SAFE_HARBOR in self._choices:
-            paid[Method.SAFE_HARBOR] = self._all_at(safe_harbor)
+        if safe_harbor is not None and SweepMethod.SAFE_HARBOR in self._choices:
+            paid[SweepMethod.SAFE_HARBOR] = self._all_at(safe_harbor)
         return paid
 
-    def _by_record(self, method: Method) -> list[_Paid]:
+    def _by_record(self, method: SweepMethod) -> list[_Paid]:
         records = self._combinations.records
         records = records[records > 0]
         assignments = self._record_level[method].assignments(len(records))
@@ -276,7 +276,7 @@ class _Against:
             _assigned(assignment, stakes, records) for assignment, stakes in zip(assignments, self._stakes, strict=True)
         ]
 
-    def _against_inversion(self, method: Method, control: Control) -> list[_Paid]:
+    def _against_inversion(self, method: SweepMethod, control: Control) -> list[_Paid]:
         """Adds the payouts of the same releases if the method is known, which needs everybody's labels."""
         records = self._combinations.records
         at_once = _at_once(len(records))

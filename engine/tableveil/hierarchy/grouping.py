@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy.definition import Grouping, GroupingLevel
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind
 
@@ -71,7 +71,7 @@ def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: 
         for place, member in enumerate(group.members)
     ]
     expected = f"a label of levels[{number - 1}]"
-    nearest = Nearest(labels)
+    nearest = NearestNames(labels)
     unknown = [
         Fault(at, shortened(member), expected, nearest(member))
         for at, member in members

@@ -6,9 +6,9 @@ from tableveil.local_recoding.judge import labels_of, released_classes
 from tableveil.local_recoding.problem import (
     SUPPRESSED,
     LabelCosts,
+    LocalPartition,
     LocalProblem,
     LocalProgress,
-    LocalRecoding,
 )
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
 from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle
@@ -19,9 +19,9 @@ __all__ = [
     "CostShare",
     "KnownClasses",
     "LabelCosts",
+    "LocalPartition",
     "LocalProblem",
     "LocalProgress",
-    "LocalRecoding",
     "Reused",
     "label_costs",
     "labels_of",

@@ -22,7 +22,7 @@ from tableveil.control import Control, Stopped
 from tableveil.local_recoding.cells import ROUNDING, Cells
 from tableveil.local_recoding.held import every_level
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import Labels, sets_of
+from tableveil.local_recoding.labels import CombinationLabels, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class PlainBound:
 
 def plain_bound(problem: LocalProblem, judge: Judge, control: Control) -> PlainBound:
     """The plain bound, which needs no classes; it is sound even if the control stops it early."""
-    labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
+    labels = CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
     least, complete = _cheapest(problem, labels, judge, control)
     return PlainBound(problem.costs.constant + _total(problem, least) * (1.0 - ROUNDING), least, complete)
 
@@ -58,7 +58,7 @@ def lower_bound(
 
     It is sound even if the control stops it early. It begins with the plain bound, which may be known.
     """
-    labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
+    labels = CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
     if plain is None or not plain.complete:
         plain = max(plain, plain_bound(problem, judge, control), key=lambda one: -np.inf if one is None else one.value)
     assert plain is not None, "one of them is there"
@@ -83,7 +83,7 @@ def _total(problem: LocalProblem, numbers: Floats) -> float:
     return float(numbers @ problem.counts - saved[order] @ out)
 
 
-def _cheapest(problem: LocalProblem, labels: Labels, judge: Judge, control: Control) -> tuple[Floats, bool]:
+def _cheapest(problem: LocalProblem, labels: CombinationLabels, judge: Judge, control: Control) -> tuple[Floats, bool]:
     """Per combination the cost of its cheapest cell that is not excluded, or less; and whether all were found."""
     counts = problem.counts
     cells = Cells(labels, counts, judge.smallest, control)
@@ -115,7 +115,7 @@ def _cheapest(problem: LocalProblem, labels: Labels, judge: Judge, control: Cont
     return np.where(counts > 0, np.minimum(least, max(reached, problem.costs.suppressed)), 0.0), True
 
 
-def _guess(labels: Labels, problem: LocalProblem, numbers: Floats, classes: NDArray[np.int64]) -> Floats:
+def _guess(labels: CombinationLabels, problem: LocalProblem, numbers: Floats, classes: NDArray[np.int64]) -> Floats:
     """Higher numbers: the excess of a class's cost over the numbers of its records is blamed on the highest numbers."""
     guess = numbers.copy()
     rows = np.flatnonzero((classes != SUPPRESSED) & (problem.counts > 0))
@@ -131,7 +131,9 @@ def _guess(labels: Labels, problem: LocalProblem, numbers: Floats, classes: NDAr
     return guess
 
 
-def _feasible(labels: Labels, problem: LocalProblem, smallest: int, guess: Floats, control: Control) -> Floats:
+def _feasible(
+    labels: CombinationLabels, problem: LocalProblem, smallest: int, guess: Floats, control: Control
+) -> Floats:
     """The numbers, lowered where they break the inequality of a cell."""
     counts, numbers = problem.counts, guess.copy()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.control import Control, Stopped
-from tableveil.local_recoding.labels import FORBIDDEN, Labels
+from tableveil.local_recoding.labels import FORBIDDEN, CombinationLabels
 
 STEP = 1.12
 """The ratio of the bounds of a band: finer bands come nearer to the order of the cells' own costs."""
@@ -35,7 +35,7 @@ Found = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], None
 class Cells:
     """The cells of combinations that hold at least `smallest` records."""
 
-    def __init__(self, labels: Labels, counts: NDArray[np.int64], smallest: int, control: Control) -> None:
+    def __init__(self, labels: CombinationLabels, counts: NDArray[np.int64], smallest: int, control: Control) -> None:
         self._counts = counts
         self._smallest = smallest
         self._control = control

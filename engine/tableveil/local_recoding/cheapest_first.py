@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from tableveil.control import Control
 from tableveil.local_recoding.cells import Cells
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import Labels
+from tableveil.local_recoding.labels import CombinationLabels
 from tableveil.local_recoding.problem import SUPPRESSED
 
 
 def cheapest_first(
-    labels: Labels,
+    labels: CombinationLabels,
     counts: NDArray[np.int64],
     rows: NDArray[np.intp],
     judge: Judge,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import FORBIDDEN, Integers, Labels, Sets, sets_of
+from tableveil.local_recoding.labels import FORBIDDEN, CombinationLabels, Integers, Sets, sets_of
 from tableveil.local_recoding.near import NEVER, Joins, nearest
 from tableveil.local_recoding.problem import SUPPRESSED
 
@@ -58,7 +58,7 @@ class Exchanges:
 
     def __init__(
         self,
-        labels: Labels,
+        labels: CombinationLabels,
         counts: NDArray[np.int64],
         classes: NDArray[np.int64],
         rows: Integers,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
+from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem
 
 MOST_LABELS = 10
 
@@ -29,7 +29,7 @@ class CostShare:
     share: float
 
 
-def parts(problem: LocalProblem, found: LocalRecoding) -> Iterator[CostShare]:
+def parts(problem: LocalProblem, found: LocalPartition) -> Iterator[CostShare]:
     """The columns, the dearest first; suppressed records; and the labels whose records cost most beyond the average.
 
     Labels of level 0 are no part: they are values.

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.local_recoding.labels import Labels, sets_of
+from tableveil.local_recoding.labels import CombinationLabels, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem
 
 Allowed = tuple[tuple[int, ...], ...]
@@ -33,7 +33,7 @@ def first_choice(problem: LocalProblem, incumbent: NDArray[np.int64] | None) -> 
     allowed = list(every_level(problem))
     highest, held = np.array(problem.highest), choices(problem)
     if held and incumbent is not None:
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        labels = CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
         rows = np.flatnonzero(incumbent != SUPPRESSED)
         order, starts = sets_of(incumbent[rows])
         if len(starts):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveRows
 from tableveil.local_recoding.labels import Integers
-from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
+from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +94,12 @@ class Judge:
         return EquivalenceClasses(layout, (np.zeros(len(counts), np.int64),), counts, top, details)
 
 
-def released_classes(problem: LocalProblem, recoding: LocalRecoding) -> EquivalenceClasses:
+def released_classes(problem: LocalProblem, recoding: LocalPartition) -> EquivalenceClasses:
     """The released classes with their details, in the order of their numbers; none of them knows its labels."""
     return Judge(problem).released(recoding.classes)
 
 
-def labels_of(problem: LocalProblem, recoding: LocalRecoding) -> NDArray[np.int64]:
+def labels_of(problem: LocalProblem, recoding: LocalPartition) -> NDArray[np.int64]:
     """The level and the group of every label: shape (classes, quasi-identifiers, 2)."""
     numbers, first = np.unique(recoding.classes, return_index=True)
     members = first[numbers != SUPPRESSED]

@@ -43,7 +43,7 @@ class ColumnLabels:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class CombinationLabels:
     """Combinations as numbers of values, in the order of `ColumnLabels`: shape (combinations, quasi-identifiers)."""
 
     columns: tuple[ColumnLabels, ...]
@@ -56,7 +56,7 @@ class Labels:
         codes: Integers,
         costs: Sequence[Sequence[NDArray[np.float64]]],
         allowed: Sequence[Sequence[int]],
-    ) -> Labels:
+    ) -> CombinationLabels:
         """The labels at the allowed levels of each quasi-identifier."""
         columns, values = [], np.empty(codes.shape, np.int32)
         for j, attribute in enumerate(attributes):
@@ -99,9 +99,9 @@ class Labels:
         number: NDArray[np.int64] = np.unique(np.column_stack(tops), axis=0, return_inverse=True)[1]
         return number
 
-    def chosen(self, rows: Integers) -> Labels:
+    def chosen(self, rows: Integers) -> CombinationLabels:
         """Some of the combinations."""
-        return Labels(self.columns, self.values[rows])
+        return CombinationLabels(self.columns, self.values[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import FORBIDDEN, Labels, renumbered, sets_of
+from tableveil.local_recoding.labels import FORBIDDEN, CombinationLabels, renumbered, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED
 
 
-def merge_same(labels: Labels, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+def merge_same(labels: CombinationLabels, classes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Classes with the same labels become one: readers could not tell them apart."""
     rows = np.flatnonzero(classes != SUPPRESSED)
     order, starts = sets_of(classes[rows])
@@ -25,7 +25,7 @@ def merge_same(labels: Labels, classes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def merge_until_valid(
-    labels: Labels, counts: NDArray[np.int64], judge: Judge, classes: NDArray[np.int64], control: Control
+    labels: CombinationLabels, counts: NDArray[np.int64], judge: Judge, classes: NDArray[np.int64], control: Control
 ) -> NDArray[np.int64]:
     """Merges every class that may not be released with the one that adds least to the score, until all may be.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.control import Control
-from tableveil.local_recoding.labels import ColumnLabels, Integers, Labels, Sets
+from tableveil.local_recoding.labels import ColumnLabels, CombinationLabels, Integers, Sets
 from tableveil.local_recoding.problem import SUPPRESSED
 from tableveil.numeric.threads import one_core
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 class Joins:
     """The costs of sets that one more combination joins. A label is known by its level and one of its values."""
 
-    def __init__(self, labels: Labels) -> None:
+    def __init__(self, labels: CombinationLabels) -> None:
         self._columns = labels.columns
         self._values = np.ascontiguousarray(labels.values.T)
         self._tables: list[Floats | None] = [None] * len(labels.columns)
@@ -70,7 +70,7 @@ class Joins:
 
 
 def nearest(
-    labels: Labels,
+    labels: CombinationLabels,
     counts: Floats,
     classes: NDArray[np.int64],
     sets: Sets,

@@ -93,7 +93,7 @@ class LocalProgress:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalRecoding:
+class LocalPartition:
     """A valid partition.
 
     Attributes:

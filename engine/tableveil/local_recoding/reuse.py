@@ -14,7 +14,7 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.held import every_level
 from tableveil.local_recoding.judge import Judge, labels_of
 from tableveil.local_recoding.labels import sets_of
-from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
+from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem
 from tableveil.local_recoding.solve import recode, settle
 
 Integers = NDArray[np.int64]
@@ -35,7 +35,7 @@ class KnownClasses:
 class Reused:
     """A valid partition, and how many of its classes have the labels of a known one, with how many records."""
 
-    recoding: LocalRecoding
+    recoding: LocalPartition
     classes: int
     records: int
 
@@ -126,7 +126,7 @@ def _valid(problem: LocalProblem, classes: Integers) -> Integers:
     return valid
 
 
-def _have_labels(problem: LocalProblem, found: LocalRecoding, known: KnownClasses) -> NDArray[np.bool_]:
+def _have_labels(problem: LocalProblem, found: LocalPartition, known: KnownClasses) -> NDArray[np.bool_]:
     """Per class, whether a known one has its labels."""
     there, ours = np.stack([known.levels, known.groups], axis=2), labels_of(problem, found)
     labels = {row.tobytes() for row in there}

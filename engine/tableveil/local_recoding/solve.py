@@ -16,9 +16,9 @@ from tableveil.local_recoding.cheapest_first import cheapest_first
 from tableveil.local_recoding.exchanges import Exchanges
 from tableveil.local_recoding.held import Allowed, choices, every_level, first_choice
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import FORBIDDEN, Labels, renumbered, sets_of
+from tableveil.local_recoding.labels import FORBIDDEN, CombinationLabels, renumbered, sets_of
 from tableveil.local_recoding.merging import merge_same, merge_until_valid
-from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalProgress, LocalRecoding
+from tableveil.local_recoding.problem import SUPPRESSED, LocalPartition, LocalProblem, LocalProgress
 from tableveil.local_recoding.top_down import top_down
 
 LARGEST_BY_CELL = 200_000
@@ -61,7 +61,7 @@ def recode(
     report: Callable[[LocalProgress], None] = lambda progress: None,
     *,
     bounded: bool = True,
-) -> LocalRecoding:
+) -> LocalPartition:
     """The best partition found until nothing improves it, or the control stops the search.
 
     Args:
@@ -89,13 +89,13 @@ def recode(
         )
 
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
-    found = _Recoding(in_units, control, told).run(incumbent, bounded)
-    bound = None if found.lower_bound is None else max(found.lower_bound * unit, 0.0)
+    solution = _Recoding(in_units, control, told).run(incumbent, bounded)
+    bound = None if solution.lower_bound is None else max(solution.lower_bound * unit, 0.0)
     # Entropy subtracts what records have before: rounding must not make nothing less than nothing.
-    return replace(found, score=max(found.score * unit, 0.0), lower_bound=bound)
+    return replace(solution, score=max(solution.score * unit, 0.0), lower_bound=bound)
 
 
-def settle(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) -> LocalRecoding:
+def settle(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) -> LocalPartition:
     """The partition as it is, changed only where it must be to be valid; without a bound.
 
     Raises:
@@ -104,8 +104,8 @@ def settle(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) 
     """
     unit = problem.costs.unit(int(problem.counts.sum()))
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
-    found = _Recoding(in_units, control, lambda progress: None).settle(classes)
-    return replace(found, score=max(found.score * unit, 0.0))
+    settled = _Recoding(in_units, control, lambda progress: None).settle(classes)
+    return replace(settled, score=max(settled.score * unit, 0.0))
 
 
 class _Recoding:
@@ -121,9 +121,9 @@ class _Recoding:
         self._started = self._gained = self._stopped = control.now()
         self._plain: PlainBound | None = None
         allowed = every_level(problem)
-        self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        self._labelled = allowed, CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
-    def run(self, incumbent: NDArray[np.int64] | None, bounded: bool) -> LocalRecoding:
+    def run(self, incumbent: NDArray[np.int64] | None, bounded: bool) -> LocalPartition:
         allowed = first_choice(self._problem, incumbent)
         complete = True
         try:
@@ -149,7 +149,7 @@ class _Recoding:
             self._control.raise_if_cancelled()
         return self._outcome(bound, complete)
 
-    def settle(self, classes: NDArray[np.int64]) -> LocalRecoding:
+    def settle(self, classes: NDArray[np.int64]) -> LocalPartition:
         """The partition, changed where it must be."""
         allowed = first_choice(self._problem, classes)
         if not self._keep(self._partition(allowed, classes), ""):
@@ -159,11 +159,11 @@ class _Recoding:
                 raise _nothing_found()
         return self._outcome(None, True)
 
-    def _labels(self, allowed: Allowed) -> Labels:
+    def _labels(self, allowed: Allowed) -> CombinationLabels:
         """The labels at these levels, remembered: a search asks for the same ones again and again."""
         if allowed != self._labelled[0]:
             problem = self._problem
-            self._labelled = allowed, Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+            self._labelled = allowed, CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
         return self._labelled[1]
 
     def _partition(self, allowed: Allowed, classes: NDArray[np.int64]) -> _Partition:
@@ -214,7 +214,7 @@ class _Recoding:
         self._place(labels, classes)
         return self._keep(self._partition(allowed, classes), how)
 
-    def _place(self, labels: Labels, classes: NDArray[np.int64]) -> None:
+    def _place(self, labels: CombinationLabels, classes: NDArray[np.int64]) -> None:
         """Puts combinations without a class into some: one by one where privacy agrees, else by merging."""
         problem, left = self._problem, np.flatnonzero((classes == SUPPRESSED) & (self._problem.counts > 0))
         if not len(left):
@@ -232,7 +232,7 @@ class _Recoding:
             )
             classes[:] = merge_until_valid(labels, problem.counts, self._judge, classes, self._control)
 
-    def _specialize(self, labels: Labels, classes: NDArray[np.int64]) -> None:
+    def _specialize(self, labels: CombinationLabels, classes: NDArray[np.int64]) -> None:
         """Forms classes of the combinations without one."""
         free = np.flatnonzero(classes == SUPPRESSED)
         widest = np.full(len(classes), SUPPRESSED)
@@ -242,7 +242,12 @@ class _Recoding:
         classes[free] = formed[free] + int(classes.max(initial=SUPPRESSED)) + 1
 
     def _exchanges(
-        self, labels: Labels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressed: float, suppressible: int
+        self,
+        labels: CombinationLabels,
+        rows: NDArray[np.intp],
+        classes: NDArray[np.int64],
+        suppressed: float,
+        suppressible: int,
     ) -> Exchanges:
         counts = self._problem.counts[rows]
         return Exchanges(
@@ -299,7 +304,9 @@ class _Recoding:
         suppressed = int(self._problem.counts[classes == SUPPRESSED].sum())
         return np.arange(len(classes)), self._problem.suppressible - suppressed
 
-    def _part(self, labels: Labels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressible: int) -> _Part:
+    def _part(
+        self, labels: CombinationLabels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressible: int
+    ) -> _Part:
         numbers = np.unique(classes[rows][classes[rows] != SUPPRESSED])
         suppressed = self._problem.costs.suppressed
         return _Part(rows, numbers, self._exchanges(labels, rows, renumbered(classes[rows]), suppressed, suppressible))
@@ -332,7 +339,7 @@ class _Recoding:
         best = None if self._best is None else self._best.score
         self._report(LocalProgress(phase, best, None if self._plain is None else self._plain.value))
 
-    def _outcome(self, bound: float | None, complete: bool) -> LocalRecoding:
+    def _outcome(self, bound: float | None, complete: bool) -> LocalPartition:
         assert self._best is not None
         problem, best = self._problem, self._best
         labels = self._labels(best.allowed)
@@ -354,7 +361,7 @@ class _Recoding:
         if problem.costs.surrogate is not None:
             account += f"; minimized was {problem.costs.surrogate}"
         gaining = not complete and self._stopped - self._gained <= LAST * (self._stopped - self._started)
-        return LocalRecoding(classes, levels, final.score, bound, complete, account, gaining)
+        return LocalPartition(classes, levels, final.score, bound, complete, account, gaining)
 
 
 def _nothing_found() -> InfeasibleError:
@@ -391,7 +398,7 @@ class _Part:
             classes[self.rows] = np.where(local == SUPPRESSED, SUPPRESSED, np.append(self.numbers, SUPPRESSED)[local])
 
 
-def _neighbourhoods(labels: Labels, classes: NDArray[np.int64], number: int) -> list[NDArray[np.intp]]:
+def _neighbourhoods(labels: CombinationLabels, classes: NDArray[np.int64], number: int) -> list[NDArray[np.intp]]:
     """Combinations by neighbourhoods of whole classes, in another order of columns for each number."""
     order, starts = sets_of(classes)
     columns = np.random.default_rng(number).permutation(len(labels.columns))

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import Labels, sets_of
+from tableveil.local_recoding.labels import CombinationLabels, sets_of
 
 
 def top_down(
-    labels: Labels, counts: NDArray[np.int64], judge: Judge, control: Control, classes: NDArray[np.int64]
+    labels: CombinationLabels, counts: NDArray[np.int64], judge: Judge, control: Control, classes: NDArray[np.int64]
 ) -> None:
     """Splits the classes in place until no split saves anything, or the control stops it: they are valid at any time.
 
@@ -69,7 +69,7 @@ def top_down(
 
 
 def _specialized(
-    labels: Labels,
+    labels: CombinationLabels,
     counts: NDArray[np.int64],
     rows: NDArray[np.intp],
     member: NDArray[np.intp],

@@ -90,9 +90,9 @@ def _check_parameters(options: DifferentialPrivacy) -> Iterator[Fault]:
 def _check_scheme(policy: Policy, options: DifferentialPrivacy) -> Iterator[Fault]:
     scheme = dict(options.scheme)
     if bool(scheme) == (options.search_epsilon is not None):
-        found = "a scheme beside search_epsilon" if scheme else "neither a scheme nor a search_epsilon"
+        actual = "a scheme beside search_epsilon" if scheme else "neither a scheme nor a search_epsilon"
         hint = "A scheme fixes the level of every column; search_epsilon is the part of epsilon that draws them."
-        yield Fault(f"{FIELD}.scheme", found, "one of them", hint)
+        yield Fault(f"{FIELD}.scheme", actual, "one of them", hint)
     if not scheme:
         return
     attributes = {attribute.column: attribute for attribute in policy.quasi_identifiers}
@@ -133,8 +133,8 @@ def _check_attribute(policy: Policy, attribute: AttributePolicy, i: int) -> Iter
         yield Fault(f"attributes[{i}].nulls", str(attribute.nulls), "VALUE, because of differential_privacy", hint)
     if lists_values(attribute.hierarchy) and attribute.column not in options.public_lists:
         hint = f"If no value in it was taken from the table, name {shortened(attribute.column)} in public_lists."
-        found = "a list of values that may come from the table"
-        yield Fault(f"attributes[{i}].hierarchy", found, "a rule, or a list that is declared public", hint)
+        actual = "a list of values that may come from the table"
+        yield Fault(f"attributes[{i}].hierarchy", actual, "a rule, or a list that is declared public", hint)
 
 
 def _check_rest(policy: Policy) -> Iterator[Fault]:

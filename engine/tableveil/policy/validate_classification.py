@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.quality import FIELDS, ClassificationModel
 
@@ -50,7 +50,7 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
         ("classes", model.classes, shown, _CLASS),
         ("features", model.features, shown | generalized, _FEATURE),
     ):
-        nearest = Nearest(usable)
+        nearest = NearestNames(usable)
         for i, name in enumerate(names):
             field = f"{FIELD}.{kind}[{i}]"
             if name in names[:i]:

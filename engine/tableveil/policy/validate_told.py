@@ -38,9 +38,9 @@ def closed_ends(attribute: AttributePolicy) -> Intervals | None:
 
 
 def _check_columns(policy: Policy) -> Iterator[Fault]:
-    known = {attribute.column for attribute in policy.quasi_identifiers}
+    declared = {attribute.column for attribute in policy.quasi_identifiers}
     for i, column in enumerate(policy.release.suppressed_by):
-        if column not in known:
+        if column not in declared:
             yield Fault(f"{FIELD}[{i}]", shortened(column), "a generalized quasi-identifier")
         elif column in policy.release.suppressed_by[:i]:
             yield Fault(f"{FIELD}[{i}]", f"{shortened(column)} once more", "each column once")
@@ -57,14 +57,14 @@ def _check_beside(policy: Policy) -> Iterator[Fault]:
     if policy.search.choose is not Choose.QUASI_IDENTIFIERS_ONLY:
         for i, model in enumerate(policy.privacy_models):
             if isinstance(model, SensitiveModel):
-                found = f"{PRIVACY_FIELDS[type(model)]} with {FIELD}"
+                actual = f"{PRIVACY_FIELDS[type(model)]} with {FIELD}"
                 hint = "Sensitive values would decide what is suppressed, and the numbers would tell of them."
-                yield Fault(f"privacy_models[{i}]", found, f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}", hint)
+                yield Fault(f"privacy_models[{i}]", actual, f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}", hint)
     if policy.release.left_behind is not None:
         yield Fault(FIELD, "suppressed_by with left_behind", "one of them")
     if policy.suppressed_records is SuppressedRecords.KEEP:
         yield Fault("suppressed_records.handling", f"KEEP with {FIELD}", "DROP or BLANK")
     for i, attribute in enumerate(policy.attributes):
         if attribute.nulls is NullHandling.SUPPRESS:
-            found = f"SUPPRESS with {FIELD}"
-            yield Fault(f"attributes[{i}].nulls", found, "VALUE or ERROR", "Records that are withheld have no label.")
+            actual = f"SUPPRESS with {FIELD}"
+            yield Fault(f"attributes[{i}].nulls", actual, "VALUE or ERROR", "Records that are withheld have no label.")

@@ -14,7 +14,7 @@ MOST_SECONDS = Decimal(3600)
 MOST_COLUMNS = 10_000
 
 
-class Readers(StrEnum):
+class ReleaseReaders(StrEnum):
     """The people who get a release."""
 
     PUBLIC = "PUBLIC"
@@ -32,8 +32,12 @@ class Readers(StrEnum):
         return _RISKS[self]
 
 
-_SIZES = {Readers.PUBLIC: (12, 20), Readers.CONTRACT: (5, 10), Readers.INSIDE: (3, 5)}
-_RISKS = {Readers.PUBLIC: Decimal("0.09"), Readers.CONTRACT: Decimal("0.2"), Readers.INSIDE: Decimal("0.3334")}
+_SIZES = {ReleaseReaders.PUBLIC: (12, 20), ReleaseReaders.CONTRACT: (5, 10), ReleaseReaders.INSIDE: (3, 5)}
+_RISKS = {
+    ReleaseReaders.PUBLIC: Decimal("0.09"),
+    ReleaseReaders.CONTRACT: Decimal("0.2"),
+    ReleaseReaders.INSIDE: Decimal("0.3334"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class ProposalRequest:
 
     table: TableReference | None
     source_query: str = ""
-    readers: Readers = Readers.CONTRACT
+    readers: ReleaseReaders = ReleaseReaders.CONTRACT
     recurs: bool = False
     keep: tuple[KeptColumn, ...] = ()
     leave_out: tuple[str, ...] = ()

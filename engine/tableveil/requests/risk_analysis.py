@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.policy.model import DEFAULT_RISK_THRESHOLDS, Population, TableReference
 from tableveil.policy.validate_population import check_itself
 
@@ -102,7 +102,7 @@ def _check_names(names: tuple[str, ...], field: str) -> Iterator[Fault]:
 
 
 def _check_among(names: tuple[str, ...], quasi_identifiers: tuple[str, ...], field: str) -> Iterator[Fault]:
-    nearest = Nearest(quasi_identifiers)
+    nearest = NearestNames(quasi_identifiers)
     for i, name in enumerate(names):
         if name and name not in quasi_identifiers:
             hint = nearest(name) or "Add it to the quasi-identifiers."

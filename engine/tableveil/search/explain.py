@@ -49,7 +49,7 @@ class CheckedNeighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class NeighbourhoodExplanation:
     """A transformation, and its neighbours within the lattice: first those below, then those above, axis by axis.
 
     If it is not `complete`, time ran out, and neighbours are missing from the end.
@@ -60,7 +60,9 @@ class Explanation:
     complete: bool
 
 
-def explain(problem: Problem, at: Transformation, control: Control, time_limit: float | None = None) -> Explanation:
+def explain(
+    problem: Problem, at: Transformation, control: Control, time_limit: float | None = None
+) -> NeighbourhoodExplanation:
     """Counts a transformation and its neighbours, at most two per axis.
 
     `time_limit` is in seconds; the transformation itself is counted whatever the time.
@@ -94,7 +96,7 @@ def explain(problem: Problem, at: Transformation, control: Control, time_limit: 
         complete = False
     finally:
         control.limit(None)
-    return Explanation(itself, tuple(neighbours), complete)
+    return NeighbourhoodExplanation(itself, tuple(neighbours), complete)
 
 
 def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> CheckedNeighbour:

@@ -12,7 +12,7 @@ from tableveil.backend import Database, Ledger, folded
 from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, is_shown, shortened
 from tableveil.state import grants as store
 from tableveil.state.audit_entries import note_offline
-from tableveil.state.grants import GRANTS, Grant, Role, Scope
+from tableveil.state.grants import GRANTS, AccessRole, Grant, Scope
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
@@ -23,12 +23,12 @@ LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedGrant:
     """A grant to be made."""
 
     grantee: str
     is_group: bool
-    role: Role
+    role: AccessRole
     scope: Scope
 
 
@@ -46,20 +46,20 @@ class Access:
         """All grants as of now, in the order in which they were made."""
         return self._grants
 
-    def allows(self, caller: Caller, role: Role, scope: Scope) -> bool:
+    def allows(self, caller: Caller, role: AccessRole, scope: Scope) -> bool:
         """Whether a caller has a role on all of a scope."""
         return rules.allows(self._grants, caller, role, scope)
 
     def visible(self, caller: Caller) -> list[Grant]:
         """The grants on what a caller administers, in the order in which they were made."""
-        return [grant for grant in self._grants if self.allows(caller, Role.ADMIN, grant.scope)]
+        return [grant for grant in self._grants if self.allows(caller, AccessRole.ADMIN, grant.scope)]
 
     def page(self, caller: Caller, before: int | None, size: int) -> list[Grant]:
         """The next `size` of the visible grants with numbers below `before`, newest first."""
         grants = [grant for grant in self.visible(caller) if before is None or grant.number < before]
         return grants[::-1][:size]
 
-    def add(self, caller: Caller, wanted: Wanted) -> Grant:
+    def add(self, caller: Caller, wanted: WantedGrant) -> Grant:
         """Makes a grant, or returns the equal one that is there; a suspended one is confirmed by that.
 
         Raises:
@@ -70,7 +70,7 @@ class Access:
         faults = faults_of(wanted)
         if faults:
             raise InvalidError.about("GRANT_INVALID", "the grant is invalid", faults)
-        if not self.allows(caller, Role.ADMIN, wanted.scope):
+        if not self.allows(caller, AccessRole.ADMIN, wanted.scope):
             actual = shortened(caller.name)
             raise DeniedError.of("PERMISSION_DENIED", "scope", actual, "an admin of what the grant is about")
         with self._changing, self._database.ledger() as ledger:
@@ -112,12 +112,12 @@ class Access:
         Raises:
             DeniedError: the caller is no admin of the server.
         """
-        if not self.allows(caller, Role.ADMIN, Scope()):
+        if not self.allows(caller, AccessRole.ADMIN, Scope()):
             raise DeniedError.of("PERMISSION_DENIED", "names", shortened(caller.name), "an admin of the server")
         with self._changing, self._database.ledger() as ledger:
             self._change(ledger, confirm=grants, releases=releases)
 
-    def follow(self, wanted: Sequence[Wanted], file: str) -> None:
+    def follow(self, wanted: Sequence[WantedGrant], file: str) -> None:
         """Replaces the grants from the configuration file by these.
 
         Raises:
@@ -162,7 +162,7 @@ class Access:
         self._grants = store.every(ledger)
 
 
-def faults_of(wanted: Wanted) -> list[Fault]:
+def faults_of(wanted: WantedGrant) -> list[Fault]:
     """The faults of a grant by itself."""
     kind, scope = "group" if wanted.is_group else "principal", wanted.scope
     faults = []
@@ -176,7 +176,7 @@ def faults_of(wanted: Wanted) -> list[Fault]:
         faults.append(Fault("release", actual, "a schema, a table or a release"))
     if folded(scope.schema) == STATE_SCHEMA:
         faults.append(Fault("schema", STATE_SCHEMA, "a schema of yours; this one holds Tableveil's own state"))
-    if wanted.role in (Role.OPERATOR, Role.ENDPOINT) and not scope.is_server:
+    if wanted.role in (AccessRole.OPERATOR, AccessRole.ENDPOINT) and not scope.is_server:
         role = wanted.role.lower()
         faults.append(Fault("role", f"{role} of a part", f"{role} of the whole server", "Name no schema or release."))
     return faults
@@ -188,7 +188,7 @@ def _check_release(ledger: Ledger, scope: Scope) -> None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", name, "an existing release")
 
 
-def _made(ledger: Ledger, wanted: Wanted, by: str, *, from_file: bool = False) -> Grant:
+def _made(ledger: Ledger, wanted: WantedGrant, by: str, *, from_file: bool = False) -> Grant:
     number = GRANTS.next_number(ledger)
     return Grant(number, wanted.grantee, wanted.is_group, wanted.role, wanted.scope, from_file, by, now())
 
@@ -201,5 +201,5 @@ def _shown(grant: Grant) -> str:
     return f"{grant.role} on {where} for {'the group ' * grant.is_group}{grant.grantee}"
 
 
-def _wanted(grant: Grant) -> Wanted:
-    return Wanted(grant.grantee, grant.is_group, grant.role, grant.scope)
+def _wanted(grant: Grant) -> WantedGrant:
+    return WantedGrant(grant.grantee, grant.is_group, grant.role, grant.scope)

@@ -59,9 +59,9 @@ def _faults(
             yield Fault(f"budget.tables[{i}]", shortened(table), "schema.table")
         for other in others:
             if other.people != people and table in other.tables:
-                found = f"{shortened(table)}, which is in the budget of {shortened(other.people)}"
+                actual = f"{shortened(table)}, which is in the budget of {shortened(other.people)}"
                 hint = "Set that budget without the table first; its charges come along."
-                yield Fault(f"budget.tables[{i}]", found, "a table of no other budget", hint)
+                yield Fault(f"budget.tables[{i}]", actual, "a table of no other budget", hint)
     for name, value in {"epsilon": epsilon, "delta": delta}.items():
         if value is None or value < 0:
             yield Fault(f"budget.{name}", "nothing" if value is None else str(value), "an exact decimal of at least 0")

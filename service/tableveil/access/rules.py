@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from tableveil.backend import ALL, Scopes, Sight, folded
-from tableveil.state.grants import Grant, Role, Scope
+from tableveil.state.grants import AccessRole, Grant, Scope
 
 
 class Caller(Protocol):
@@ -22,10 +22,10 @@ class Caller(Protocol):
 
     @property
     def roles(self) -> frozenset[str]:
-        """Names of `Role`."""
+        """Names of `AccessRole`."""
 
 
-def scopes(grants: Iterable[Grant], caller: Caller, roles: Collection[Role]) -> Scopes:
+def scopes(grants: Iterable[Grant], caller: Caller, roles: Collection[AccessRole]) -> Scopes:
     """The parts of the database on which a caller has any of the roles."""
     if not caller.roles.isdisjoint(roles):
         return ALL
@@ -38,7 +38,7 @@ def scopes(grants: Iterable[Grant], caller: Caller, roles: Collection[Role]) -> 
     )
 
 
-def allows(grants: Iterable[Grant], caller: Caller, role: Role, scope: Scope) -> bool:
+def allows(grants: Iterable[Grant], caller: Caller, role: AccessRole, scope: Scope) -> bool:
     """Whether a caller has a role on all of a scope."""
     held = scopes(grants, caller, {role})
     if scope.is_server:
@@ -48,23 +48,23 @@ def allows(grants: Iterable[Grant], caller: Caller, role: Role, scope: Scope) ->
     return held.has_table(scope.schema, scope.table) if scope.table else held.has_schema(scope.schema)
 
 
-def sight(grants: Collection[Grant], caller: Caller, roles: Collection[Role]) -> Sight:
+def sight(grants: Collection[Grant], caller: Caller, roles: Collection[AccessRole]) -> Sight:
     """The caller's view of the database by those of the roles that it has."""
 
-    def on(*counted: Role) -> Scopes:
+    def on(*counted: AccessRole) -> Scopes:
         return scopes(grants, caller, set(counted).intersection(roles))
 
     # Nobody else calls methods of those who run the server: what these do concerns all tables.
-    runs_server = {Role.ADMIN, Role.OPERATOR}.issuperset(roles)
+    runs_server = {AccessRole.ADMIN, AccessRole.OPERATOR}.issuperset(roles)
     return Sight(
         principal=caller.name,
-        owned=ALL if runs_server else on(Role.STEWARD),
-        reviewed=on(Role.APPROVER, Role.AUDITOR),
-        judged=on(Role.APPROVER),
-        published=on(Role.ANALYST),
-        every_job=on(Role.OPERATOR).everything,
+        owned=ALL if runs_server else on(AccessRole.STEWARD),
+        reviewed=on(AccessRole.APPROVER, AccessRole.AUDITOR),
+        judged=on(AccessRole.APPROVER),
+        published=on(AccessRole.ANALYST),
+        every_job=on(AccessRole.OPERATOR).everything,
         # Whatever role the method counts: they may see all releases, or can give themselves the right.
-        every_match=scopes(grants, caller, {Role.ADMIN, Role.AUDITOR}).everything,
+        every_match=scopes(grants, caller, {AccessRole.ADMIN, AccessRole.AUDITOR}).everything,
     )
 
 

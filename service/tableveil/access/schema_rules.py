@@ -9,7 +9,7 @@ from tableveil.access.rules import Caller
 from tableveil.backend import Database, folded
 from tableveil.errors import DeniedError, Fault, InvalidError, shortened
 from tableveil.state import schema_rules as store
-from tableveil.state.grants import Role, Scope
+from tableveil.state.grants import AccessRole, Scope
 from tableveil.state.jobs import now
 from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
 from tableveil.state.schema_rules import SchemaRule
@@ -34,7 +34,7 @@ class SchemaRules:
             actual = STATE_SCHEMA if schema else "nothing"
             fault = Fault("rule.schema", actual, "a schema of yours, which need not exist yet")
             raise InvalidError.about("RULE_INVALID", "the rule is invalid", [fault])
-        if not self._access.allows(caller, Role.ADMIN, Scope(schema)):
+        if not self._access.allows(caller, AccessRole.ADMIN, Scope(schema)):
             actual = shortened(caller.name)
             raise DeniedError.of("PERMISSION_DENIED", "rule.schema", actual, "an admin of the schema")
         with self._changing, self._database.ledger() as ledger, ledger.transaction():
@@ -44,4 +44,4 @@ class SchemaRules:
         """The rules of the schemas that the caller administers, by name."""
         with self._database.ledger() as ledger:
             rules = store.every(ledger)
-        return [rule for rule in rules if self._access.allows(caller, Role.ADMIN, Scope(rule.schema_name))]
+        return [rule for rule in rules if self._access.allows(caller, AccessRole.ADMIN, Scope(rule.schema_name))]

@@ -275,8 +275,8 @@ def _proof(release: release_service_pb2.Release) -> Table:
         rows.append(("excluded", f"{wording.large_count(number)}: {why}"))
     rows.append(("counted", wording.printable(proof.counting)))
     if proof.HasField("best_after"):
-        found, whole = wording.duration(proof.best_after), wording.duration(proof.duration)
-        rows.append(("best found", f"after {found} of {whole}"))
+        best_after, whole = wording.duration(proof.best_after), wording.duration(proof.duration)
+        rows.append(("best found", f"after {best_after} of {whole}"))
     return facts(row for row in rows if row[1])
 
 

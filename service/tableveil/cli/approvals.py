@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client import Client
 from tableveil.v1 import release_service_pb2
 from tableveil.v1.release_service_pb2 import Release
@@ -24,26 +24,26 @@ Change = tuple[str, str, str]
 @click.command()
 @click.argument("release")
 @verb
-def review(session: Session, release: str) -> None:
+def review(session: CommandSession, release: str) -> None:
     """Show a release to its approver: its report's first page, and what differs from the public release of its target.
 
     `show --all` has the whole account, `risk --release` the risks of single records, `utility` what is left.
     """
     output = session.output
-    found = session.client.get_release(release)
-    public = _public(session.client, found)
+    answer = session.client.get_release(release)
+    public = _public(session.client, answer)
     if output.as_json:
-        both = [found] if public is None else [found, public]
+        both = [answer] if public is None else [answer, public]
         output.json(release_service_pb2.ListReleasesResponse(releases=both))
         return
     heading = "Compared with the public release" if public is None else f"Compared with {public.name}, which is public"
-    changes = list(_changes(public, found)) if public else []
+    changes = list(_changes(public, answer)) if public else []
     nothing = "They differ in nothing that is listed here." if public else "There is none of this target."
     shown = listing(("", "public", "waits"), changes, nothing)
     page = session.client.get_report(release, report_format=REPORT_FORMAT_TEXT).content.decode()
     parts: list[RenderableType] = [Text(page), Text(heading, style="bold"), Padding(shown, (0, 0, 0, 2), expand=False)]
-    if found.policy.repeat_reason:
-        said = wording.printable(" ".join(found.policy.repeat_reason.split()))
+    if answer.policy.repeat_reason:
+        said = wording.printable(" ".join(answer.policy.repeat_reason.split()))
         parts += [Text(""), Text(f"Reason to release these people again: {said}")]
     output.show(Group(*parts))
 
@@ -52,7 +52,7 @@ def review(session: Session, release: str) -> None:
 @click.argument("release")
 @click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
 @verb
-def approve(session: Session, release: str, note: str) -> None:
+def approve(session: CommandSession, release: str, note: str) -> None:
     """Make a release public that somebody else made, in place of an earlier one of its target."""
     approved = session.client.approve_release(release, note)
     if session.output.as_json:
@@ -65,7 +65,7 @@ def approve(session: Session, release: str, note: str) -> None:
 @click.argument("release")
 @click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
 @verb
-def reject(session: Session, release: str, note: str) -> None:
+def reject(session: CommandSession, release: str, note: str) -> None:
     """Drop a release that waits for approval and that somebody else made; its evidence stays."""
     rejected = session.client.reject_release(release, note)
     if session.output.as_json:

@@ -14,7 +14,7 @@ import click
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.v1 import audit_service_pb2 as v1
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def audit() -> None:
 @click.option("--head", default="", metavar="HASH", help="The hash of an entry that you kept: it must be there.")
 @click.option("--after", metavar="HASH", help="Where FILES begin, if the files before them are not kept any more.")
 @verb
-def verify_files(session: Session, files: tuple[Path, ...], head: str, after: str | None) -> None:
+def verify_files(session: CommandSession, files: tuple[Path, ...], head: str, after: str | None) -> None:
     """Check that no entry of FILES was changed, added or removed; several files in the order of their entries.
 
     Without FILES the server checks its own, which proves nothing against those who run it. Ends with 1 if an entry was
@@ -52,7 +52,7 @@ def verify_files(session: Session, files: tuple[Path, ...], head: str, after: st
 
 
 def _verified(
-    session: Session, files: tuple[Path, ...], head: str, after: str | None
+    session: CommandSession, files: tuple[Path, ...], head: str, after: str | None
 ) -> v1.VerifyAuditResponse | Verified:
     if not files:
         return session.client.verify_audit(head, after or "")
@@ -77,7 +77,13 @@ def _verified(
 @LIMIT
 @verb
 def show(
-    session: Session, file: Path | None, principal: str, method: str, code: str, since: datetime | None, limit: int
+    session: CommandSession,
+    file: Path | None,
+    principal: str,
+    method: str,
+    code: str,
+    since: datetime | None,
+    limit: int,
 ) -> None:
     """Show entries, newest first. It takes the role auditor, or the file."""
     if file is not None:

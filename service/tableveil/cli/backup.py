@@ -10,14 +10,14 @@ import click
 from tableveil import wording
 from tableveil.cli.doctor import show_findings
 from tableveil.cli.output import Output
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--keep", type=click.IntRange(1), help="Afterwards remove older backups: so many of them are left.")
 @verb
-def backup(session: Session, name: str | None, keep: int | None) -> None:
+def backup(session: CommandSession, name: str | None, keep: int | None) -> None:
     """Write a backup NAME.duckdb on a running server, by default called by the time in UTC.
 
     The server copies its database, as of one moment, into its --backup-directory, checks the copy, and gives it its

@@ -13,7 +13,7 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.pages.classification import as_html
 from tableveil.v1 import classification_service_pb2 as v1
@@ -60,7 +60,7 @@ _CLASSIFIERS = {
 @click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
 @verb
 def classify(
-    session: Session,
+    session: CommandSession,
     release: str,
     classes: tuple[str, ...],
     features: tuple[str, ...],
@@ -96,7 +96,7 @@ def classify(
     show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
 
 
-def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(v1.ClassificationReport, name)
     if html is not None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.errors import DeniedError
 from tableveil.v1.release_service_pb2 import Release
@@ -26,7 +26,7 @@ from tableveil.v1.utility_service_pb2 import UtilityReport
 @click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
 @DATABASE
 @verb
-def compare(session: Session, first: str, second: str, html: Path | None, overwrite: bool) -> None:
+def compare(session: CommandSession, first: str, second: str, html: Path | None, overwrite: bool) -> None:
     """Show two releases side by side: policies, levels, risk, loss, suppression, and what became finer or coarser.
 
     Usefulness is compared if `tableveil utility` measured it for both. With --json: both releases.
@@ -56,7 +56,7 @@ def compare(session: Session, first: str, second: str, html: Path | None, overwr
     session.output.show(Group(*parts))
 
 
-def _measured(session: Session, releases: Sequence[Release]) -> dict[str, UtilityReport]:
+def _measured(session: CommandSession, releases: Sequence[Release]) -> dict[str, UtilityReport]:
     """The newest utility report of each release, with its columns; auditors may see none."""
     newest: dict[str, str] = {}
     try:

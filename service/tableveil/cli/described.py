@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.v1 import table_service_pb2
 
@@ -17,7 +17,7 @@ from tableveil.v1 import table_service_pb2
 @click.option("--schema", default="", help="List only the tables of this schema.")
 @DATABASE
 @verb
-def tables(session: Session, schema: str) -> None:
+def tables(session: CommandSession, schema: str) -> None:
     """List the tables and views of the server's database."""
     output = session.output
     entries = list(session.client.list_tables(schema))
@@ -48,7 +48,7 @@ def tables(session: Session, schema: str) -> None:
 )
 @DATABASE
 @verb
-def describe(session: Session, table: str, schema: str | None, values: int) -> None:
+def describe(session: CommandSession, table: str, schema: str | None, values: int) -> None:
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
     output = session.output
     description = session.client.describe_table(source_reference(table, schema), values)

@@ -12,7 +12,7 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.output import Output
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client import UnreachableError
 from tableveil.errors import BusyError
 from tableveil.v1 import admin_service_pb2 as v1
@@ -31,7 +31,7 @@ _MARKS = {
     help="A file to look at without a server; if a server has it open, that is asked.",
 )
 @verb
-def doctor(session: Session, database: Path | None) -> None:
+def doctor(session: CommandSession, database: Path | None) -> None:
     """Look at the file, the state, jobs, releases and the disk, and say what to do.
 
     Ends with 1 if there is a problem, with 0 if not. Nothing is changed: what can be put right by itself, the next
@@ -58,11 +58,11 @@ def show_findings(output: Output, database: str, findings: Sequence[v1.Finding])
             output.show(Text(f"      {wording.printable(finding.advice)}", style="italic"))
 
 
-def _from_server(session: Session) -> v1.ServerStatus:
+def _from_server(session: CommandSession) -> v1.ServerStatus:
     return session.client.get_server_status()
 
 
-def _from_file(session: Session, database: Path) -> v1.ServerStatus:
+def _from_file(session: CommandSession, database: Path) -> v1.ServerStatus:
     # DuckDB takes longer to load than most commands take.
     from tableveil.backend import read_only
     from tableveil.convert import finding_to_proto
@@ -79,7 +79,7 @@ def _from_file(session: Session, database: Path) -> v1.ServerStatus:
     return v1.ServerStatus(database=str(path), findings=map(finding_to_proto, findings))
 
 
-def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.ServerStatus:
+def _from_owner(session: CommandSession, path: Path, locked: BusyError) -> v1.ServerStatus:
     """The report of the server that has the file open."""
     try:
         checks = _from_server(session)

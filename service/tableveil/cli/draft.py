@@ -10,7 +10,7 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.source_query import query_option, require_one_source
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_commented_yaml, to_yaml
 from tableveil.errors import InvalidError
@@ -27,7 +27,7 @@ from tableveil.v1 import draft_service_pb2
 @click.option("--sql", is_flag=True, help="Write the statement that declares the privacy of TABLE, not a policy.")
 @verb
 def draft_policy(
-    session: Session,
+    session: CommandSession,
     table: str | None,
     query: str | None,
     schema: str | None,
@@ -72,7 +72,7 @@ def draft_policy(
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
 @DATABASE
 @verb
-def widen(session: Session, policy: PolicyFile, output: Path | None, overwrite: bool) -> None:
+def widen(session: CommandSession, policy: PolicyFile, output: Path | None, overwrite: bool) -> None:
     """Write a policy with bounds that cover all values of its table, with room for more.
 
     Intervals and dates are extended where they have to be; their labels stay, and loss is measured over what it was

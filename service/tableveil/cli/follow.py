@@ -13,7 +13,7 @@ from tableveil.cli.ended import of_job
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.progress import ProgressView, progress_view
-from tableveil.cli.verb import Session
+from tableveil.cli.verb import CommandSession
 from tableveil.client.failures import error_from
 from tableveil.errors import TableveilError
 from tableveil.v1 import job_service_pb2
@@ -38,7 +38,7 @@ ON_UNPUBLISHED = click.option(
 _CHOICE = "\nk: keep the best found so far and go on with it, s: stop {what}, Enter: go on"
 
 
-def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job:
+def follow(session: CommandSession, name: str, console: Console) -> job_service_pb2.Job:
     """Shows the job's changes on the console, or as lines of JSON, and returns it once it has succeeded.
 
     Ends the process if the job does not succeed, or at Ctrl-C, which leaves the job to its server. On a terminal Ctrl-C
@@ -59,7 +59,7 @@ def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job
     return job
 
 
-def settle(session: Session, job: job_service_pb2.Job, on_unpublished: str, show: Callable[[], None]) -> None:
+def settle(session: CommandSession, job: job_service_pb2.Job, on_unpublished: str, show: Callable[[], None]) -> None:
     """Waits for the targets of the release that a job made, shows the result, and then tells of targets without it.
 
     Raises:
@@ -84,7 +84,7 @@ class _Watched:
     view: ProgressView | None
     job: job_service_pb2.Job = field(default_factory=job_service_pb2.Job)
 
-    def asks(self, session: Session) -> bool:
+    def asks(self, session: CommandSession) -> bool:
         """Asks at Ctrl-C what to do, if there is a choice; returns whether to go on."""
         searches = self.job.phase == job_service_pb2.JOB_PHASE_SEARCHING and self.job.progress.HasField("best_score")
         if self.view is None or not searches or not sys.stdin.isatty():
@@ -104,7 +104,7 @@ class _Watched:
         return not answer.startswith("s")
 
 
-def _show_changes(session: Session, name: str, watched: _Watched) -> job_service_pb2.Job:
+def _show_changes(session: CommandSession, name: str, watched: _Watched) -> job_service_pb2.Job:
     """Returns the job once it has ended."""
     if watched.view is None:
         for watched.job in session.client.watch_job(name):

@@ -13,7 +13,7 @@ from tableveil import wording
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.errors import InvalidError
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 
@@ -54,7 +54,7 @@ def _limits(ctx: click.Context, param: click.Parameter, value: str | None) -> li
     help="Suppression limits, such as 0,0.01,0.05. Default: the policy's.",
 )
 @verb
-def frontier(session: Session, policy: PolicyFile, ks: list[int], limits: list[str]) -> None:
+def frontier(session: CommandSession, policy: PolicyFile, ks: list[int], limits: list[str]) -> None:
     """Show the best score for every k with every suppression limit.
 
     Nothing is released, and the policy's target is ignored. The search is one job, which can be watched and cancelled.
@@ -69,7 +69,7 @@ def frontier(session: Session, policy: PolicyFile, ks: list[int], limits: list[s
     show_result(session, follow(session, job.name, output.err).result)
 
 
-def show_result(session: Session, name: str) -> None:
+def show_result(session: CommandSession, name: str) -> None:
     """Writes a frontier as JSON, or as a table for people."""
     result = session.client.get_result(frontier_service_pb2.Frontier, name)
     session.output.result("frontier", result, _frontier)

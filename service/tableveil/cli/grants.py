@@ -9,7 +9,7 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 
@@ -30,7 +30,7 @@ def grants() -> None:
 @click.option("--table", default="", help="Only on this table of the schema.")
 @click.option("--release", default="", metavar="RELEASE", help="Only on this release, such as releases/7.")
 @verb
-def add(session: Session, role: str, principal: str, group: str, schema: str, table: str, release: str) -> None:
+def add(session: CommandSession, role: str, principal: str, group: str, schema: str, table: str, release: str) -> None:
     """Give ROLE to a principal or to a group."""
     if bool(principal) == bool(group):
         raise click.UsageError("Name either --principal or --group.")
@@ -49,7 +49,7 @@ def add(session: Session, role: str, principal: str, group: str, schema: str, ta
 @grants.command(name="list")
 @LIMIT
 @verb
-def list_grants(session: Session, limit: int) -> None:
+def list_grants(session: CommandSession, limit: int) -> None:
     """List the grants on what you administer, newest first."""
     entries = list(islice(session.client.list_grants(), limit))
     if session.output.as_json:
@@ -62,7 +62,7 @@ def list_grants(session: Session, limit: int) -> None:
 @grants.command()
 @click.argument("grant", nargs=-1, required=True)
 @verb
-def remove(session: Session, grant: Sequence[str]) -> None:
+def remove(session: CommandSession, grant: Sequence[str]) -> None:
     """Take grants back, from the next call on."""
     for name in grant:
         session.client.remove_grant(name)
@@ -72,7 +72,7 @@ def remove(session: Session, grant: Sequence[str]) -> None:
 @grants.command()
 @click.argument("name", nargs=-1)
 @verb
-def confirm(session: Session, name: Sequence[str]) -> None:
+def confirm(session: CommandSession, name: Sequence[str]) -> None:
     """Let grants and releases count again that a restore suspended: grants/3, releases/7.
 
     Without a NAME, only list those that wait. Look first whether one was revoked since the backup.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 
 
 @click.command()
 @click.option("--ready", is_flag=True, help="Whether it takes calls, not only whether it lives: not while stopping.")
 @verb
-def health(session: Session, ready: bool) -> None:
+def health(session: CommandSession, ready: bool) -> None:
     """Ask a server whether it lives; end with 0 if so, else with 5."""
     session.client.check_health(ready)
     if session.output.as_json:

@@ -13,7 +13,7 @@ from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.csv_rows import read_csv_rows
 from tableveil.client.names import source_reference
 from tableveil.document import load_policy
@@ -62,7 +62,7 @@ def hierarchies() -> None:
 
 @hierarchies.command(name="list")
 @verb
-def list_hierarchies(session: Session) -> None:
+def list_hierarchies(session: CommandSession) -> None:
     """List all stored versions, by name."""
     output = session.output
     entries = list(session.client.list_hierarchies())
@@ -92,7 +92,7 @@ def list_hierarchies(session: Session) -> None:
 @_VALUES
 @verb
 def show(
-    session: Session,
+    session: CommandSession,
     stored: policy_pb2.StoredHierarchy,
     path: Path | None,
     overwrite: bool,
@@ -116,7 +116,7 @@ def show(
         session.output.show(preview_table(answer, ""))
 
 
-def _write_csv(session: Session, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
+def _write_csv(session: CommandSession, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
     """As ARX reads them: semicolons, no header."""
     require_free(path, "csv", overwrite)
     count = 0
@@ -142,7 +142,7 @@ def _write_csv(session: Session, stored: policy_pb2.StoredHierarchy, path: Path,
 )
 @verb
 def compare(
-    session: Session, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int
+    session: CommandSession, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int
 ) -> None:
     """Tell what differs between two versions.
 
@@ -163,7 +163,7 @@ def compare(
 )
 @click.option("--encoding", default="", help="Default: UTF-8, or UTF-16 with a byte order mark.")
 @verb
-def import_hierarchy(session: Session, name: str, path: Path, delimiter: str, encoding: str) -> None:
+def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: str, encoding: str) -> None:
     """Store a CSV file as the next version of NAME.
 
     Files of ARX import as they are: a row is a value and its labels up to the top, without a header. Rows that are
@@ -191,7 +191,7 @@ def import_hierarchy(session: Session, name: str, path: Path, delimiter: str, en
 @_VALUES
 @verb
 def preview(
-    session: Session,
+    session: CommandSession,
     place: tuple[str, ...],
     schema: str | None,
     policy: Path | None,

@@ -6,12 +6,12 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import facts
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 
 
 @click.command()
 @verb
-def info(session: Session) -> None:
+def info(session: CommandSession) -> None:
     """Show the server's version and limits, and whom it takes you for."""
     server_info = session.client.get_server_info()
     if session.output.as_json:

@@ -12,7 +12,7 @@ from tableveil import wording
 from tableveil.cli.error_block import error_block
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import LIMIT, Session, state_option, verb
+from tableveil.cli.verb import LIMIT, CommandSession, state_option, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.watching import ENDED
@@ -24,12 +24,12 @@ from tableveil.wording.progress import activity, findings
 @state_option(job_service_pb2.JobState)
 @LIMIT
 @verb
-def jobs(session: Session, states: list[job_service_pb2.JobState.ValueType], limit: int) -> None:
+def jobs(session: CommandSession, states: list[job_service_pb2.JobState.ValueType], limit: int) -> None:
     """List jobs, newest first."""
     output = session.output
-    found = list(islice(session.client.list_jobs(states), limit))
+    entries = list(islice(session.client.list_jobs(states), limit))
     if output.as_json:
-        output.json(job_service_pb2.ListJobsResponse(jobs=found))
+        output.json(job_service_pb2.ListJobsResponse(jobs=entries))
         return
     rows = [
         (
@@ -40,7 +40,7 @@ def jobs(session: Session, states: list[job_service_pb2.JobState.ValueType], lim
             wording.moment(job.submit_time),
             job.result or wording.printable(job.failure.code),
         )
-        for job in found
+        for job in entries
     ]
     output.show(listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."))
 
@@ -49,7 +49,7 @@ def jobs(session: Session, states: list[job_service_pb2.JobState.ValueType], lim
 @click.argument("job")
 @ON_UNPUBLISHED
 @verb
-def watch(session: Session, job: str, on_unpublished: str) -> None:
+def watch(session: CommandSession, job: str, on_unpublished: str) -> None:
     """Show the progress of a job until it ends, and its release is published.
 
     With --json, one JSON object per line.
@@ -61,19 +61,19 @@ def watch(session: Session, job: str, on_unpublished: str) -> None:
 @click.argument("job")
 @click.option("--keep-best", is_flag=True, help="Stop only the search, and go on with the best that it has found.")
 @verb
-def cancel(session: Session, job: str, keep_best: bool) -> None:
+def cancel(session: CommandSession, job: str, keep_best: bool) -> None:
     """Ask a job to stop.
 
     A job whose release is being committed completes.
     """
-    found = session.client.cancel_job(job, keep_best=keep_best)
+    answer = session.client.cancel_job(job, keep_best=keep_best)
     if session.output.as_json:
-        session.output.json({"job": found})
-    elif found.state in ENDED:
-        session.output.show(f"{found.name} has ended: {activity(found)}.")
+        session.output.json({"job": answer})
+    elif answer.state in ENDED:
+        session.output.show(f"{answer.name} has ended: {activity(answer)}.")
     else:
         asked = "end its search, and goes on with the best that it has" if keep_best else "stop"
-        session.output.show(f"{found.name} was asked to {asked}.")
+        session.output.show(f"{answer.name} was asked to {asked}.")
 
 
 @click.command()
@@ -82,7 +82,7 @@ def cancel(session: Session, job: str, keep_best: bool) -> None:
 @click.option("--widen", is_flag=True, help="First extend bounds of its policy that do not cover all values any more.")
 @ON_UNPUBLISHED
 @verb
-def resubmit(session: Session, job: str, wait: bool, widen: bool, on_unpublished: str) -> None:
+def resubmit(session: CommandSession, job: str, wait: bool, widen: bool, on_unpublished: str) -> None:
     """Queue a new job for what a job that has ended was asked for.
 
     Whatever became of that: it may have failed, or its source may have other rows by now. A request id names the new
@@ -100,7 +100,7 @@ def resubmit(session: Session, job: str, wait: bool, widen: bool, on_unpublished
 @click.command()
 @click.argument("job")
 @verb
-def delete(session: Session, job: str) -> None:
+def delete(session: CommandSession, job: str) -> None:
     """Delete a job that has ended, with what came out of it.
 
     A job that made a release stays: the ledger names it.
@@ -112,7 +112,7 @@ def delete(session: Session, job: str) -> None:
         session.output.show(f"{resource_name(JOBS, job)} is deleted.")
 
 
-def _watched(session: Session, name: str, on_unpublished: str) -> None:
+def _watched(session: CommandSession, name: str, on_unpublished: str) -> None:
     """Follows a job, and says how to see its result."""
     ended, output = follow(session, name, session.output.out), session.output
     seen = f"See what came out with `tableveil show {ended.result}`."

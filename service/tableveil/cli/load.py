@@ -18,7 +18,7 @@ from tableveil.cli.guess import first_values, flags
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, Session, verb
+from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.v1 import table_service_pb2
 
@@ -75,7 +75,7 @@ _MOST_LINES_SHOWN = 20
 @DATABASE_OR_NEW
 @verb
 def load(
-    session: Session,
+    session: CommandSession,
     file: str,
     table: str | None,
     schema: str | None,
@@ -140,7 +140,7 @@ def load(
 @LIMIT
 @DATABASE
 @verb
-def loads(session: Session, table: str | None, schema: str | None, limit: int) -> None:
+def loads(session: CommandSession, table: str | None, schema: str | None, limit: int) -> None:
     """List what was loaded, into TABLE alone if it is named, newest first."""
     place = named_table(table, schema) if table else None
     entries = list(islice(session.client.list_loads(place), limit))
@@ -162,7 +162,7 @@ def loads(session: Session, table: str | None, schema: str | None, limit: int) -
     session.output.show(listing(columns, rows, "No loads yet.", numbers=("rows", "lines left out")))
 
 
-def show_result(session: Session, name: str) -> None:
+def show_result(session: CommandSession, name: str) -> None:
     """Writes a load as JSON, or for people."""
     answer = session.client.get_load(name)
     if session.output.as_json:

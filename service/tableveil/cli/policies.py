@@ -14,7 +14,7 @@ from tableveil.cli.commands import SHOWN
 from tableveil.cli.ended import of_error
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.policy_file import PolicyFile, policy_argument
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.cli.warnings import ALL, warnings
 from tableveil.client import Client
 from tableveil.client.failures import faults_to
@@ -52,7 +52,7 @@ TRIAL = click.option(
 @TRIAL
 @verb
 def submit(
-    session: Session,
+    session: CommandSession,
     policy: PolicyFile,
     wait: bool,
     on_unpublished: str,
@@ -80,7 +80,7 @@ def submit(
 
 
 def queued(
-    session: Session,
+    session: CommandSession,
     policy: PolicyFile,
     request_id: str,
     levels_of: str | None,
@@ -103,7 +103,7 @@ def queued(
     return session.client.submit(message, policy.directory, request_id, trial=trial)
 
 
-def show_result_of(session: Session, job: job_service_pb2.Job, on_unpublished: str) -> None:
+def show_result_of(session: CommandSession, job: job_service_pb2.Job, on_unpublished: str) -> None:
     """Writes the result of a job that succeeded as JSON, or for people: a release once it is published."""
 
     def show() -> None:
@@ -120,7 +120,7 @@ def show_result_of(session: Session, job: job_service_pb2.Job, on_unpublished: s
 @click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
 @ALL
 @verb
-def check_policy(session: Session, policy: PolicyFile, offline: bool, everything: bool) -> None:
+def check_policy(session: CommandSession, policy: PolicyFile, offline: bool, everything: bool) -> None:
     """List all that is wrong with a policy."""
     output = session.output
     message, faults = policy.load()

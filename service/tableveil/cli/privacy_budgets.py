@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -22,7 +22,7 @@ def privacy_budgets() -> None:
 @click.option("--epsilon", required=True, help="The most that all releases together may spend, such as 2.")
 @click.option("--delta", required=True, help="The most of delta, such as 0.000002.")
 @verb
-def set_budget(session: Session, people: str, tables: tuple[str, ...], epsilon: str, delta: str) -> None:
+def set_budget(session: CommandSession, people: str, tables: tuple[str, ...], epsilon: str, delta: str) -> None:
     """Set the budget of PEOPLE, a name of yours, for admins of the server; what was spent stays spent."""
     budget = session.client.set_privacy_budget(people, tables, epsilon=epsilon, delta=delta)
     if session.output.as_json:
@@ -33,7 +33,7 @@ def set_budget(session: Session, people: str, tables: tuple[str, ...], epsilon: 
 
 @privacy_budgets.command(name="list")
 @verb
-def list_budgets(session: Session) -> None:
+def list_budgets(session: CommandSession) -> None:
     """List all budgets with what is spent of them."""
     budgets = session.client.list_privacy_budgets()
     if session.output.as_json:

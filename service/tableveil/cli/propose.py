@@ -15,7 +15,7 @@ from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_yaml
 from tableveil.v1 import proposal_service_pb2 as v1
@@ -60,7 +60,7 @@ _DOUBTS = {
 @DATABASE
 @verb
 def propose(
-    session: Session,
+    session: CommandSession,
     table: str | None,
     query: str | None,
     schema: str | None,
@@ -89,7 +89,7 @@ def propose(
     session.output.result("proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
 
 
-def show_result(session: Session, name: str) -> None:
+def show_result(session: CommandSession, name: str) -> None:
     """Writes a proposal as JSON, or for people."""
     session.output.result("proposal", session.client.get_result(v1.Proposal, name), _proposal)
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client import UnpublishedError
 from tableveil.client.publications import fault_at
 from tableveil.v1 import release_service_pb2 as v1
@@ -36,7 +36,9 @@ _STATES = {
 @click.option("--withdraw", is_flag=True, help="Remove the release from the target instead; the release itself stays.")
 @click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="How long to wait for the target.")
 @verb
-def publish(session: Session, release: str, target: str, repeat_reason: str, withdraw: bool, wait: float) -> None:
+def publish(
+    session: CommandSession, release: str, target: str, repeat_reason: str, withdraw: bool, wait: float
+) -> None:
     """Publish a release to a target of the server, or try again where that failed.
 
     A release that waits for approval is published once it is approved.

@@ -20,7 +20,7 @@ from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, LIMIT, Session, state_option, verb
+from tableveil.cli.verb import DATABASE, LIMIT, CommandSession, state_option, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.errors import DeniedError
@@ -38,7 +38,7 @@ _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 @DATABASE
 @verb
 def releases(
-    session: Session,
+    session: CommandSession,
     names: tuple[str, ...],
     together: bool,
     states: list[release_service_pb2.ReleaseState.ValueType],
@@ -53,23 +53,23 @@ def releases(
         return
     if names:
         raise click.UsageError("names of releases are for --together: show takes one")
-    found = list(islice(session.client.list_releases(states, schema), limit))
+    entries = list(islice(session.client.list_releases(states, schema), limit))
     if output.as_json:
-        output.json(release_service_pb2.ListReleasesResponse(releases=found))
+        output.json(release_service_pb2.ListReleasesResponse(releases=entries))
     else:
-        output.show(listed(found))
+        output.show(listed(entries))
 
 
 def joint_classes(found: release_service_pb2.JointClasses) -> RenderableType:
     """The people whom some releases tell apart together, as sentences and a table of small combinations of classes."""
-    told = f"{', '.join(found.releases)} have {found.people:,} people."
+    text = f"{', '.join(found.releases)} have {found.people:,} people."
     if found.smallest:
-        told += f" A joint class of {found.releases[-1]} has {found.smallest:,} people or more."
+        text += f" A joint class of {found.releases[-1]} has {found.smallest:,} people or more."
     if found.left_behind:
-        told += f" Left behind are {found.left_behind:,} people, by {found.smallest_left_behind:,} or more."
+        text += f" Left behind are {found.left_behind:,} people, by {found.smallest_left_behind:,} or more."
     rows = [tuple(f"{one:,}" for one in (each.size, each.joint_classes, each.left_behind)) for each in found.sizes]
     columns = ("people", "joint classes", "left behind")
-    return Group(told, listing(columns, rows, "No combination of classes is small.", numbers=columns))
+    return Group(text, listing(columns, rows, "No combination of classes is small.", numbers=columns))
 
 
 def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
@@ -114,7 +114,7 @@ _PUBLIC = "Show it without options, or ask a steward of its tables."
 @DATABASE
 @verb
 def show(
-    session: Session,
+    session: CommandSession,
     name: str,
     explain: bool,
     privacy: bool,
@@ -150,8 +150,8 @@ def show(
         return
     release = client.get_release(name)
     if parts and not wording.has_evidence(release):
-        found = f"the evidence of {release.name}"
-        raise DeniedError.of("PERMISSION_DENIED", parts[0], found, "what is public of it", _PUBLIC)
+        actual = f"the evidence of {release.name}"
+        raise DeniedError.of("PERMISSION_DENIED", parts[0], actual, "what is public of it", _PUBLIC)
     if advice:
         advise(session, release.policy)
     elif output.as_json:
@@ -171,7 +171,7 @@ def show(
     "--repeat-reason", default="", metavar="TEXT", help="Why its people are released again, if others were meanwhile."
 )
 @verb
-def promote(session: Session, release: str, repeat_reason: str) -> None:
+def promote(session: CommandSession, release: str, repeat_reason: str) -> None:
     """Make a release of a trial of yours.
 
     Its table must have the same rows still. Releases of the same people, guards and approval are asked now.
@@ -189,7 +189,7 @@ def promote(session: Session, release: str, repeat_reason: str) -> None:
 @click.argument("release")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the ledger.")
 @verb
-def withdraw(session: Session, release: str, reason: str) -> None:
+def withdraw(session: CommandSession, release: str, reason: str) -> None:
     """Drop what a release wrote, and note why.
 
     Its evidence stays, and it counts as an earlier release of its source. An object that was changed after it was
@@ -225,7 +225,7 @@ def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bo
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
 @DATABASE
 @verb
-def export(session: Session, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
+def export(session: CommandSession, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
     """Write a release's public objects to files.
 
     There is nothing at the output until everything is there.

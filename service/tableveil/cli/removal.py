@@ -11,7 +11,7 @@ from tableveil import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.v1 import table_service_pb2 as v1
 
 _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
@@ -22,7 +22,7 @@ _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its n
 @_SCHEMA
 @DATABASE
 @verb
-def truncate(session: Session, table: str, schema: str | None) -> None:
+def truncate(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove all rows of a table, which stays; the ledger keeps what was released of them."""
     place, client = named_table(table, schema), session.client
     removed = interruptible(client, lambda: client.truncate_table(place))
@@ -37,7 +37,7 @@ def truncate(session: Session, table: str, schema: str | None) -> None:
 @_SCHEMA
 @DATABASE
 @verb
-def drop(session: Session, table: str, schema: str | None) -> None:
+def drop(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove a table with its rows; the ledger keeps what was released of them."""
     place, client = named_table(table, schema), session.client
     removed = interruptible(client, lambda: client.drop_table(place))
@@ -62,7 +62,7 @@ def drop(session: Session, table: str, schema: str | None) -> None:
 @_SCHEMA
 @DATABASE
 @verb
-def erase(session: Session, table: str, persons: TextIO, person_column: str, schema: str | None) -> None:
+def erase(session: CommandSession, table: str, persons: TextIO, person_column: str, schema: str | None) -> None:
     """Remove people's rows, also from what the ledger keeps to recognize people, and tell which releases hold them.
 
     Nothing is changed in releases: withdraw them, or make them anew without these people.

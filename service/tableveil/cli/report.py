@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tableveil.cli.files import require_free, whole_file
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.errors import ConflictError
 from tableveil.v1 import report_service_pb2 as v1
 
@@ -45,7 +45,7 @@ def _document(ctx: click.Context, param: click.Parameter, value: Path | None) ->
 @DATABASE
 @verb
 def report(
-    session: Session, name: str, output: Path | None, audience: str | None, check: Path | None, overwrite: bool
+    session: CommandSession, name: str, output: Path | None, audience: str | None, check: Path | None, overwrite: bool
 ) -> None:
     """Write the report of a release (7 or releases/7), or of a dry run (dryRuns/3).
 

@@ -10,7 +10,7 @@ import click
 from tableveil import wording
 from tableveil.cli.output import as_dict
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.client.verbs.analyses import collection_of
 from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tableveil.v1.dry_run_service_pb2 import DryRun
@@ -31,7 +31,7 @@ KINDS: dict[str, Any] = {
 @click.argument("kind", type=click.Choice([*KINDS]))
 @LIMIT
 @verb
-def results(session: Session, kind: str, limit: int) -> None:
+def results(session: CommandSession, kind: str, limit: int) -> None:
     """List what jobs of a kind found out, newest first.
 
     See each with `tableveil show`.

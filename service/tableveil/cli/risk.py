@@ -16,7 +16,7 @@ from tableveil.cli.follow import follow
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.errors import InternalError, shortened
 from tableveil.v1 import risk_service_pb2
@@ -86,7 +86,7 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 @click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
 @verb
 def risk(
-    session: Session,
+    session: CommandSession,
     subject: str | None,
     query: str | None,
     schema: str | None,
@@ -148,7 +148,7 @@ def risk(
     show_result(session, name)
 
 
-def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> None:
+def _write_records(session: CommandSession, name: str, path: Path, overwrite: bool) -> None:
     # They take longer to load than most commands run.
     import pyarrow
     import pyarrow.csv
@@ -171,7 +171,7 @@ def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> 
         raise InternalError("WRITE_FAILED", message) from error
 
 
-def show_result(session: Session, name: str) -> None:
+def show_result(session: CommandSession, name: str) -> None:
     """Writes a risk analysis as JSON, or as tables for people."""
     result = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
     session.output.result("risk_analysis", result, _analysis)

@@ -11,7 +11,7 @@ from tableveil.cli.output import Output
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.cli.policies import DRY_RUN, LEVELS_OF, REQUEST_ID, queued, show_result_of
 from tableveil.cli.policy_file import PolicyFile, policy_argument
-from tableveil.cli.verb import Session
+from tableveil.cli.verb import CommandSession
 
 
 @click.command()
@@ -50,6 +50,6 @@ def run(
     """
     output = Output(as_json)
     with output.reporting(), client_of_own_server(database, memory_limit, threads, publish) as client:
-        session = Session(client, output, alone=True)
+        session = CommandSession(client, output, alone=True)
         job = queued(session, policy, request_id, levels_of, dry_run)
         show_result_of(session, follow(session, job.name, output.err), on_unpublished)

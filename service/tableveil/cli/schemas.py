@@ -6,7 +6,7 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -18,7 +18,7 @@ def schemas() -> None:
 @schemas.command()
 @click.argument("schema")
 @verb
-def create(session: Session, schema: str) -> None:
+def create(session: CommandSession, schema: str) -> None:
     """Make SCHEMA in the server's database, for admins of the whole server."""
     made = session.client.create_schema(schema)
     if session.output.as_json:
@@ -35,7 +35,7 @@ def create(session: Session, schema: str) -> None:
     help="Whether a release of the people of earlier ones, by a repeat_reason, waits for approval below k.",
 )
 @verb
-def set_rule(session: Session, schema: str, joint_k: bool) -> None:
+def set_rule(session: CommandSession, schema: str, joint_k: bool) -> None:
     """Make the rule for releases into SCHEMA, for its admins."""
     rule = session.client.set_schema_rule(schema, joint_k=joint_k)
     if session.output.as_json:
@@ -46,7 +46,7 @@ def set_rule(session: Session, schema: str, joint_k: bool) -> None:
 
 @schemas.command(name="list")
 @verb
-def list_rules(session: Session) -> None:
+def list_rules(session: CommandSession) -> None:
     """List the rules of the schemas that you administer."""
     rules = session.client.list_schema_rules()
     if session.output.as_json:

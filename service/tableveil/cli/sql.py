@@ -18,7 +18,7 @@ from tableveil.cli.grants import in_words
 from tableveil.cli.policies import REQUEST_ID, show_result_of
 from tableveil.cli.releases import listed
 from tableveil.cli.schemas import rule_in_words
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.errors import TableveilError
 from tableveil.v1.release_service_pb2 import ReleaseState
 
@@ -36,7 +36,7 @@ A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops w
 @ON_UNPUBLISHED
 @verb
 def sql(
-    session: Session,
+    session: CommandSession,
     bare: tuple[str, ...],
     text: str | None,
     file: TextIO | None,
@@ -73,7 +73,7 @@ def sql(
         _execute(session, statement, on_unpublished, request_id)
 
 
-def _execute(session: Session, statement: str, on_unpublished: str, request_id: str = "") -> None:
+def _execute(session: CommandSession, statement: str, on_unpublished: str, request_id: str = "") -> None:
     answer, output = session.client.execute(statement, request_id), session.output
     result = answer.WhichOneof("result") or ""
     if result == "job":
@@ -103,7 +103,7 @@ def _execute(session: Session, statement: str, on_unpublished: str, request_id: 
         output.show(f"{answer.removed_grant.name} is removed.")
 
 
-def _shell(session: Session, on_unpublished: str = "fail") -> None:
+def _shell(session: CommandSession, on_unpublished: str = "fail") -> None:
     """Asks for statements until there are no more; a failed one ends nothing."""
     from tableveil.statements.split import split
     from tableveil.statements.tokens import UnfinishedError

@@ -17,7 +17,7 @@ from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import CommandSession, verb
 from tableveil.errors import InvalidError
 from tableveil.pages.payouts import amount, as_html, as_svg, curves, maximum, percent
 from tableveil.v1 import payout_service_pb2
@@ -64,7 +64,12 @@ _FORMATS: dict[str, Callable[[payout_service_pb2.PayoutSweep], str]] = {HTML: as
 @OVERWRITE_CHART
 @verb
 def sweep(
-    session: Session, policy: PolicyFile, gains: list[str], if_method_known: bool, chart: Path | None, overwrite: bool
+    session: CommandSession,
+    policy: PolicyFile,
+    gains: list[str],
+    if_method_known: bool,
+    chart: Path | None,
+    overwrite: bool,
 ) -> None:
     """Show what releases would pay, for several gains of the adversary.
 
@@ -86,7 +91,7 @@ def sweep(
             session.output.tell(f"warning: {wording.printable(warning)}")
 
 
-def show_result(session: Session, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
     result = session.client.get_result(payout_service_pb2.PayoutSweep, name)
     if chart is not None:

@@ -12,7 +12,7 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 
@@ -41,7 +41,7 @@ def tokens() -> None:
 )
 @verb
 def create(
-    session: Session, principal: str, label: str, role: tuple[str, ...], days: int, database: Path | None
+    session: CommandSession, principal: str, label: str, role: tuple[str, ...], days: int, database: Path | None
 ) -> None:
     """Make a token for PRINCIPAL, a person or a program, and write it to stdout.
 
@@ -64,7 +64,7 @@ def create(
 @tokens.command(name="list")
 @LIMIT
 @verb
-def list_tokens(session: Session, limit: int) -> None:
+def list_tokens(session: CommandSession, limit: int) -> None:
     """List tokens, newest first."""
     entries = list(islice(session.client.list_tokens(), limit))
     if session.output.as_json:
@@ -77,7 +77,7 @@ def list_tokens(session: Session, limit: int) -> None:
 @tokens.command()
 @click.argument("token", nargs=-1, required=True)
 @verb
-def revoke(session: Session, token: Sequence[str]) -> None:
+def revoke(session: CommandSession, token: Sequence[str]) -> None:
     """Refuse calls with these tokens from now on; their open streams end within seconds."""
     for name in token:
         revoked = session.client.revoke_token(name)
@@ -90,7 +90,7 @@ def revoke(session: Session, token: Sequence[str]) -> None:
 @tokens.command()
 @click.argument("token", nargs=-1, required=True)
 @verb
-def confirm(session: Session, token: Sequence[str]) -> None:
+def confirm(session: CommandSession, token: Sequence[str]) -> None:
     """Accept tokens again that a restore suspended; look first whether one was revoked since the backup."""
     for name in token:
         confirmed = session.client.confirm_token(name)

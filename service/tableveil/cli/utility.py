@@ -14,7 +14,7 @@ from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, Session, verb
+from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.pages.utility import as_html, changes, number
 from tableveil.usefulness import QUANTILES
@@ -36,7 +36,7 @@ _CHANGE = ("columns", "measure", "before", "after", "change")
 @click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
 @DATABASE
 @verb
-def utility(session: Session, release: str, html: Path | None, overwrite: bool) -> None:
+def utility(session: CommandSession, release: str, html: Path | None, overwrite: bool) -> None:
     """Compare a release with its source: distributions, statistics, and how columns go together.
 
     The report is for the owner of the source, whose values it shows. With --json, one JSON object per line: the job at
@@ -49,7 +49,7 @@ def utility(session: Session, release: str, html: Path | None, overwrite: bool) 
     show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
 
 
-def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
     result = session.client.get_result(utility_service_pb2.UtilityReport, name)
     if html is not None:

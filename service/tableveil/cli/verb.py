@@ -35,7 +35,7 @@ def state_option(states: Any) -> Callable[[Callable[..., None]], Callable[..., N
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class CommandSession:
     """The tools of a command; the server is `alone` with it if it ends with it."""
 
     client: Client
@@ -108,6 +108,6 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
                     client_key=client_key,
                 )
                 client = opened.enter_context(connection)
-            function(Session(client, output, alone=on_file is not None), **options)
+            function(CommandSession(client, output, alone=on_file is not None), **options)
 
     return run

@@ -8,7 +8,7 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.document import to_yaml
 from tableveil.v1 import worksheet_service_pb2 as v1
 
@@ -21,7 +21,7 @@ def worksheets() -> None:
 @worksheets.command(name="list")
 @LIMIT
 @verb
-def list_worksheets(session: Session, limit: int) -> None:
+def list_worksheets(session: CommandSession, limit: int) -> None:
     """List the worksheets of your tables, newest first."""
     kept = list(islice(session.client.list_worksheets(), limit))
     if session.output.as_json:
@@ -44,7 +44,7 @@ def list_worksheets(session: Session, limit: int) -> None:
 @worksheets.command()
 @click.argument("worksheet")
 @verb
-def policy(session: Session, worksheet: str) -> None:
+def policy(session: CommandSession, worksheet: str) -> None:
     """Write the policy of WORKSHEET as a document to submit."""
     kept = session.client.get_worksheet(worksheet)
     if session.output.as_json:
@@ -58,7 +58,7 @@ def policy(session: Session, worksheet: str) -> None:
 @worksheets.command()
 @click.argument("worksheet")
 @verb
-def delete(session: Session, worksheet: str) -> None:
+def delete(session: CommandSession, worksheet: str) -> None:
     """Delete WORKSHEET, whatever it has by now."""
     session.client.delete_worksheet(worksheet)
     if session.output.as_json:

@@ -62,10 +62,10 @@ def _errors(address: str) -> Iterator[None]:
         yield
     except (flight.FlightError, pa.ArrowException, KeyError) as error:
         text = str(error.args[0]) if error.args else str(error)
-        told = _CODE.match(text.removeprefix("Flight error: "))
-        if told is None:
+        match = _CODE.match(text.removeprefix("Flight error: "))
+        if match is None:
             raise UnreachableError(
                 "UNREACHABLE", f"the endpoint at {address} does not answer ({type(error).__name__})"
             ) from None
         kind = next((of for base, of in _ERRORS.items() if isinstance(error, base)), TableveilError)
-        raise kind(told[2], told[1]) from None
+        raise kind(match[2], match[1]) from None

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tableveil.console.render import rendered, stylesheet
 from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings
-from tableveil.console.sign_in import SignIn
+from tableveil.console.sign_in import SignInPages
 from tableveil.console.views import jobs, releases, server, tables, uploads, worksheets
 from tableveil.console.visit import Visit, visited
 
@@ -87,7 +87,7 @@ _POST: dict[str, View] = {
 
 def make_app(settings: ConsoleSettings, sessions: Sessions) -> Starlette:
     """The console of a service, with the sessions that its lifespan ends."""
-    signing = SignIn(settings, sessions)
+    signing = SignInPages(settings, sessions)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

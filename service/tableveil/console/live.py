@@ -9,20 +9,20 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from tableveil.console.sessions import Session, Sessions
+from tableveil.console.sessions import Sessions, VisitorSession
 from tableveil.console.visit import COOKIE, Endpoint
 from tableveil.errors import TableveilError
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PagePart:
     """A part of a page that takes the place of the one before; after the last one, the page is loaded anew."""
 
     text: str
     last: bool = False
 
 
-Source = Callable[[Session, str], "tuple[Iterator[Event], Callable[[], None]]"]
+Source = Callable[[VisitorSession, str], "tuple[Iterator[PagePart], Callable[[], None]]"]
 
 
 def live(sessions: Sessions, source: Source) -> Endpoint:
@@ -38,7 +38,7 @@ def live(sessions: Sessions, source: Source) -> Endpoint:
     return endpoint
 
 
-async def _sent(events: Iterator[Event], end: Callable[[], None]) -> AsyncIterator[str]:
+async def _sent(events: Iterator[PagePart], end: Callable[[], None]) -> AsyncIterator[str]:
     try:
         while True:
             # A browser that leaves must not wait for a job that is quiet.
@@ -54,12 +54,12 @@ async def _sent(events: Iterator[Event], end: Callable[[], None]) -> AsyncIterat
         end()
 
 
-def _next(events: Iterator[Event]) -> Event | None:
+def _next(events: Iterator[PagePart]) -> PagePart | None:
     try:
         return next(events, None)
     except TableveilError:
         # The page that is loaded anew shows the error.
-        return Event("", True)
+        return PagePart("", True)
     except ValueError:
         # The connection was closed while it waited.
         return None

@@ -20,7 +20,7 @@ _SECONDS = 10.0
 _ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 
 
-class Provider:
+class SignInProvider:
     """Sends visitors to the provider, and turns its codes into tokens."""
 
     def __init__(self, settings: OpenIdSettings) -> None:

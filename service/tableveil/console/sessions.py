@@ -37,7 +37,7 @@ class Upload:
 
 
 @dataclass
-class Session:
+class VisitorSession:
     """A visitor who is signed in; `csrf` proves that a form came from this console."""
 
     client: Client
@@ -70,10 +70,10 @@ class Sessions:
     def __init__(self) -> None:
         # Only this user reads it: files hold raw values.
         self.directory = Path(tempfile.mkdtemp(prefix="tableveil-console-"))
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, VisitorSession] = {}
         self._changing = threading.Lock()
 
-    def begin(self, connect: Callable[[], Client], seconds: float) -> tuple[str, Session]:
+    def begin(self, connect: Callable[[], Client], seconds: float) -> tuple[str, VisitorSession]:
         """A new session of the principal whom the service takes the client for, and its name.
 
         Raises:
@@ -89,14 +89,14 @@ class Sessions:
                 if len(self._sessions) >= MOST:
                     raise BusyError("SESSIONS_TOO_MANY", f"{MOST} visitors are signed in: try again later")
                 files = Path(tempfile.mkdtemp(dir=self.directory))
-                session = Session(client, connect, principal, now + min(seconds, LONGEST_SECONDS), files)
+                session = VisitorSession(client, connect, principal, now + min(seconds, LONGEST_SECONDS), files)
                 self._sessions[name] = session
         except BaseException:
             client.close()
             raise
         return name, session
 
-    def find(self, name: str | None) -> Session | None:
+    def find(self, name: str | None) -> VisitorSession | None:
         """The session of that name, if it is not over."""
         now = time.monotonic()
         with self._changing:

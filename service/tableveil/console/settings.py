@@ -51,8 +51,8 @@ class ConsoleSettings:
         if _is_loopback(self.host):
             return
         if not self.allow_remote:
-            found, expected = shortened(self.host), "a loopback address, such as 127.0.0.1"
-            raise InvalidError.of("ADDRESS_REMOTE", "address", found, expected, "Or say --allow-remote, with TLS.")
+            actual, expected = shortened(self.host), "a loopback address, such as 127.0.0.1"
+            raise InvalidError.of("ADDRESS_REMOTE", "address", actual, expected, "Or say --allow-remote, with TLS.")
         if not self.secure:
             raise InvalidError.of(
                 "TLS_MISSING", "tls_certificate", "none, for an address that other machines reach", "a certificate"

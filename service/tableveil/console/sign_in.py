@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tableveil.client import Client
-from tableveil.console.open_id import LOGIN_SECONDS, Provider
+from tableveil.console.open_id import LOGIN_SECONDS, SignInProvider
 from tableveil.console.render import rendered
 from tableveil.console.sessions import LONGEST_SECONDS, Sessions
 from tableveil.console.settings import ConsoleSettings
@@ -24,13 +24,13 @@ _LOGIN = "tableveil-login"
 _LONGEST_TOKEN = 16_384
 
 
-class SignIn:
+class SignInPages:
     """The pages before a session begins, and after it ends."""
 
     def __init__(self, settings: ConsoleSettings, sessions: Sessions) -> None:
         self._settings = settings
         self._sessions = sessions
-        self._provider = Provider(settings.open_id) if settings.open_id is not None else None
+        self._provider = SignInProvider(settings.open_id) if settings.open_id is not None else None
 
     async def form(self, request: Request) -> Response:
         """Asks for a token, or for the provider."""

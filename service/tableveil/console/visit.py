@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tableveil.client import Client
 from tableveil.console.render import rendered
-from tableveil.console.sessions import Session, Sessions
+from tableveil.console.sessions import Sessions, VisitorSession
 from tableveil.errors import (
     BusyError,
     ConflictError,
@@ -61,7 +61,7 @@ class Visit:
     """One request of a session; the form is empty unless it is posted."""
 
     request: Request
-    session: Session
+    session: VisitorSession
     form: FormData = field(default_factory=FormData)
 
     @property

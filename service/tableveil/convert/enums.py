@@ -10,7 +10,7 @@ from tableveil import access, hierarchy, policy
 from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
 from tableveil.requests.classification import Classifier
-from tableveil.requests.proposal import Readers
+from tableveil.requests.proposal import ReleaseReaders
 from tableveil.runtime import model
 from tableveil.source.doubtful import DoubtKind
 from tableveil.state import jobs as job_state
@@ -71,7 +71,7 @@ class EnumMap(Generic[E]):
         return ", ".join(member.name for member in self._numbers)
 
 
-ACCESS_ROLES = EnumMap(access_pb2.AccessRole, access.Role)
+ACCESS_ROLES = EnumMap(access_pb2.AccessRole, access.AccessRole)
 ABSENT_VALUES = EnumMap(policy_pb2.AbsentValues, policy.AbsentValues)
 AGGREGATE_FUNCTIONS = EnumMap(policy_pb2.AggregateFunction, policy.AggregateFunction)
 AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
@@ -100,9 +100,9 @@ OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, ObjectKind)
 ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, hierarchy.OrderLabels)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)
-PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
+PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.SweepMethod)
 PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
-READERS = EnumMap(proposal_service_pb2.Readers, Readers)
+READERS = EnumMap(proposal_service_pb2.Readers, ReleaseReaders)
 RELEASE_CONTEXTS = EnumMap(policy_pb2.ReleaseContext, policy.ReleaseContext)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.access import Grant, Role, Scope, Wanted
+from tableveil.access import AccessRole, Grant, Scope, WantedGrant
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.names import release_name, release_number
 from tableveil.convert.times import timestamp
@@ -11,7 +11,7 @@ from tableveil.state.schema_rules import SchemaRule
 from tableveil.v1 import access_service_pb2 as v1
 
 
-def wanted_from_proto(rule: v1.GrantRule) -> Wanted:
+def wanted_from_proto(rule: v1.GrantRule) -> WantedGrant:
     """The grant that a rule asks for.
 
     Raises:
@@ -26,13 +26,15 @@ def wanted_from_proto(rule: v1.GrantRule) -> Wanted:
         raise InvalidError.about("GRANT_INVALID", "the grant is invalid", faults)
     release = release_number(rule.release, "release") if rule.release else None
     is_group = rule.WhichOneof("grantee") == "group"
-    return Wanted(rule.group if is_group else rule.principal, is_group, role, Scope(rule.schema, rule.table, release))
+    return WantedGrant(
+        rule.group if is_group else rule.principal, is_group, role, Scope(rule.schema, rule.table, release)
+    )
 
 
 def grant_to_proto(grant: Grant) -> v1.Grant:
     """The message of a grant."""
     rule = v1.GrantRule(
-        role=ACCESS_ROLES.to_proto(Role(grant.role)),
+        role=ACCESS_ROLES.to_proto(AccessRole(grant.role)),
         schema=grant.scope.schema,
         table=grant.scope.table,
         release=release_name(grant.scope.release) if grant.scope.release is not None else "",

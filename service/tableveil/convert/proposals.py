@@ -20,7 +20,7 @@ from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant
 from tableveil.pipelines.propose import Wanted
 from tableveil.policy import Policy
-from tableveil.requests.proposal import KeptColumn, ProposalRequest, Readers, check_proposal_request
+from tableveil.requests.proposal import KeptColumn, ProposalRequest, ReleaseReaders, check_proposal_request
 from tableveil.state.kinds import JobKind
 from tableveil.state.proposals import Proposal, TriedPolicy
 from tableveil.v1 import policy_pb2
@@ -42,7 +42,7 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
     request = ProposalRequest(
         table=table_from_proto(message.table) if message.HasField("table") else None,
         source_query=message.source_query,
-        readers=faults.enum(message.readers, READERS, "readers", Readers.CONTRACT),
+        readers=faults.enum(message.readers, READERS, "readers", ReleaseReaders.CONTRACT),
         recurs=message.recurs,
         keep=tuple(
             KeptColumn(kept.column, kept.maximum_level if kept.HasField("maximum_level") else None)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from google.protobuf.duration_pb2 import Duration
 
-from tableveil.access import Role
+from tableveil.access import AccessRole
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.times import timestamp
 from tableveil.errors import InvalidError
@@ -21,7 +21,7 @@ def token_to_proto(token: Token, secret: str = "") -> v1.Token:
         name=f"tokens/{token.number}",
         principal=token.principal,
         label=token.label,
-        roles=[ACCESS_ROLES.to_proto(Role(role)) for role in token.roles],
+        roles=[ACCESS_ROLES.to_proto(AccessRole(role)) for role in token.roles],
         create_time=timestamp(token.created_at),
         expire_time=timestamp(token.expires_at),
         last_use_time=timestamp(token.last_used_at),
@@ -31,7 +31,7 @@ def token_to_proto(token: Token, secret: str = "") -> v1.Token:
     )
 
 
-def roles_from_proto(numbers: Iterable[int]) -> list[Role]:
+def roles_from_proto(numbers: Iterable[int]) -> list[AccessRole]:
     """The roles; `InvalidError` if a number is none."""
     roles = [ACCESS_ROLES.from_proto(number) for number in numbers]
     if None in roles:

@@ -9,7 +9,7 @@ from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.names import release_name, release_number
 from tableveil.state.kinds import JobKind
 from tableveil.state.seen import Audience
-from tableveil.state.utility_reports import Stored
+from tableveil.state.utility_reports import StoredUtility
 from tableveil.v1 import utility_service_pb2
 
 
@@ -22,7 +22,7 @@ def utility_request_from_proto(message: utility_service_pb2.UtilityRequest) -> t
     return release_number(message.release, "utility.release"), canonical_json(message)
 
 
-def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport:
+def utility_report_to_proto(stored: StoredUtility) -> utility_service_pb2.UtilityReport:
     """The message for a utility report; reviewers are not told how the source spreads over its values."""
     message = result_to_proto(
         JobKind.UTILITY_REPORT,

@@ -19,7 +19,7 @@ from tableveil.backend import table
 from tableveil.cli.account import account
 from tableveil.cli.follow import follow
 from tableveil.cli.output import Output
-from tableveil.cli.verb import Session
+from tableveil.cli.verb import CommandSession
 from tableveil.client import Client
 from tableveil.client.formats import ExportFormat
 from tableveil.client.token import DEMO
@@ -74,7 +74,7 @@ def demo(rows: int, seed: int, directory: Path, in_browser: bool) -> None:
             _server(database, directory / LOG) as address,
             Client(address, token_file=token_file(database)) as client,
         ):
-            release = _release(Session(client, output), policy)
+            release = _release(CommandSession(client, output), policy)
             console.print()
             console.print(account(release))
             given_away = directory / RELEASED
@@ -136,7 +136,7 @@ def _server(database: Path, log: Path) -> Iterator[str]:
             process.wait(SECONDS_TO_START)
 
 
-def _release(session: Session, policy: policy_pb2.Policy) -> release_service_pb2.Release:
+def _release(session: CommandSession, policy: policy_pb2.Policy) -> release_service_pb2.Release:
     session.client.wait_until_ready(SECONDS_TO_START)
     job = session.client.submit(policy)
     return session.client.get_release(follow(session, job.name, session.output.err).result)

@@ -310,13 +310,13 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         if not wanted:
             return {}
         key = tuple((table.release, table.schema, table.name) for table in tables)
-        known = self._informed.get(key)
-        if known is None:
-            known = {name: encoded(view) for name, view in information(tables).items()}
+        entry = self._informed.get(key)
+        if entry is None:
+            entry = {name: encoded(view) for name, view in information(tables).items()}
             while len(self._informed) >= _MOST_INFORMED:
                 self._informed.pop(next(iter(self._informed)), None)
-            self._informed[key] = known
-        return {name: view for name, view in known.items() if name in wanted}
+            self._informed[key] = entry
+        return {name: view for name, view in entry.items() if name in wanted}
 
     def _rows(
         self, asked: _Asked, reader: pa.RecordBatchReader, call: EndpointCall, opened: ExitStack

@@ -29,7 +29,7 @@ from tableveil.state.releases import (
 )
 from tableveil.state.reports import MadeReport
 from tableveil.state.seen import Audience, Seen, results, waiting
-from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
+from tableveil.state.utility_reports import UTILITY_REPORTS, StoredUtility
 
 MOST_OTHERS = 20
 """Other releases of the same people that a report shows."""
@@ -57,7 +57,7 @@ class OtherRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BesideLedger:
     """The facts about a release that are not in its ledger entry.
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
@@ -72,7 +72,7 @@ class Told:
     sizes_after: tuple[tuple[int, int], ...]
     sizes_before: tuple[tuple[int, int], ...] = ()
     measured: bool = True
-    utility: Stored | None = None
+    utility: StoredUtility | None = None
     classification: Classification | None = None
     earlier: Release | None = None
     joint: JointFigures | None = None
@@ -88,7 +88,7 @@ class Reports:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def told(self, release: Release, control: Control) -> Told:
+    def told(self, release: Release, control: Control) -> BesideLedger:
         """The facts for a report, with the evidence that the caller may see.
 
         Raises:
@@ -102,13 +102,13 @@ class Reports:
                     columns = tuple(_columns(session, release)) if stand else ()
                     if release.state is ReleaseState.PENDING and not _is_seen(session.ledger, release, waiting):
                         columns = tuple(replace(one, labels=()) for one in columns)
-                    found = written_checksum(session, release)
+                    checksum = written_checksum(session, release)
                     sizes = release_risks.sizes_of(session.ledger, release.number)
-                    told = Told(columns, found, tuple(sizes[release_risks.AFTER]))
+                    facts = BesideLedger(columns, checksum, tuple(sizes[release_risks.AFTER]))
                     if release.audience is Audience.PUBLIC:
-                        return told
-                    told = replace(told, sizes_before=tuple(sizes[release_risks.BEFORE]))
-                    return _with_evidence(session, release, told)
+                        return facts
+                    facts = replace(facts, sizes_before=tuple(sizes[release_risks.BEFORE]))
+                    return _with_evidence(session, release, facts)
             except Stopped:
                 raise CancelledError("CANCELLED", "nobody waits for the report any more") from None
 
@@ -118,7 +118,7 @@ class Reports:
             reports.remember(session.ledger, made)
 
 
-def _with_evidence(session: Session, release: Release, told: Told) -> Told:
+def _with_evidence(session: Session, release: Release, told: BesideLedger) -> BesideLedger:
     ledger, newest = session.ledger, "ORDER BY number DESC LIMIT 1"
     utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
     classifications = CLASSIFICATIONS.seen_where(ledger, "release = ?", [release.number], newest)

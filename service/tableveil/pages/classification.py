@@ -9,7 +9,7 @@ from markupsafe import Markup
 from tableveil import wording
 from tableveil.pages.charts import Line, lines, share_bars
 from tableveil.pages.environment import environment
-from tableveil.pages.table import Table
+from tableveil.pages.table import PageTable
 from tableveil.v1 import classification_service_pb2 as v1
 
 MOST_CURVES = 6
@@ -83,7 +83,7 @@ def _accuracies(assessment: v1.ClassAssessment) -> Markup:
     )
 
 
-def _figures(assessment: v1.ClassAssessment) -> Table:
+def _figures(assessment: v1.ClassAssessment) -> PageTable:
     columns = ("classifier", "baseline", "original", "anonymized", "relative", "Brier original", "Brier anonymized")
     rows = [
         (
@@ -97,7 +97,7 @@ def _figures(assessment: v1.ClassAssessment) -> Table:
         )
         for comparison in assessment.comparisons
     ]
-    return Table(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
+    return PageTable(f"{assessment.class_column}: accuracy, and Brier score", columns, rows)
 
 
 def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
@@ -133,7 +133,7 @@ def _curve(found: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures
     return Line(label, points, _GROUPS[found.classifier], int(side == "anonymized"))
 
 
-def _by_class(assessment: v1.ClassAssessment) -> Table:
+def _by_class(assessment: v1.ClassAssessment) -> PageTable:
     rows = [
         (
             *(label, classifier_name(comparison.classifier), side),
@@ -147,16 +147,16 @@ def _by_class(assessment: v1.ClassAssessment) -> Table:
         for one in [measures.classes[position]]
     ]
     columns = ("class", "classifier", "trained on", "precision", "recall", "AUC")
-    return Table(f"{assessment.class_column}: by class", columns, rows, texts=3)
+    return PageTable(f"{assessment.class_column}: by class", columns, rows, texts=3)
 
 
-def _confusions(assessment: v1.ClassAssessment) -> Iterator[Table]:
+def _confusions(assessment: v1.ClassAssessment) -> Iterator[PageTable]:
     """A table of true and predicted classes for each classifier and side."""
     columns = ("records of", *(f"told {label}" for label in assessment.labels))
     for comparison in assessment.comparisons:
         for side, measures in _sides(comparison):
             rows = [(one.label, *map(wording.count, one.predicted)) for one in measures.classes]
-            yield Table(
+            yield PageTable(
                 f"{assessment.class_column}: classes that {classifier_name(comparison.classifier)} tells, {side}",
                 columns,
                 rows,

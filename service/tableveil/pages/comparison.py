@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from tableveil import wording
 from tableveil.convert import privacy_in_words
 from tableveil.pages.environment import environment
-from tableveil.pages.table import Table
+from tableveil.pages.table import PageTable
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
 from tableveil.v1.release_service_pb2 import AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
@@ -39,7 +39,7 @@ class Comparison:
 
     title: str
     notes: Sequence[str]
-    tables: Sequence[Table]
+    tables: Sequence[PageTable]
 
 
 def compared(first: Side, second: Side) -> Comparison:
@@ -48,18 +48,18 @@ def compared(first: Side, second: Side) -> Comparison:
     names = tuple(release.name for release in sides)
     owned = all(map(wording.has_evidence, sides))
     overview = [*_overview(*sides), *(_of_owners(*sides) if owned else ())]
-    tables = [Table("In short", ("", *names, "change"), overview, texts=4)]
+    tables = [PageTable("In short", ("", *names, "change"), overview, texts=4)]
     if owned:
-        told = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
-        tables.append(Table("Quasi-identifiers", (*told, "change"), list(_levels(*sides)), texts=6))
-    tables.append(Table("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4))
+        heads = ("quasi-identifier", *(f"level, {name}" for name in names), *(f"loss, {name}" for name in names))
+        tables.append(PageTable("Quasi-identifiers", (*heads, "change"), list(_levels(*sides)), texts=6))
+    tables.append(PageTable("Risk after release", ("", *names, "change"), list(_risks(*sides)), texts=4))
     if owned:
-        tables.append(Table("Privacy that is reached", ("model", *names), list(_reached(*sides))))
+        tables.append(PageTable("Privacy that is reached", ("model", *names), list(_reached(*sides))))
     if first.utility is not None and second.utility is not None:
         rows = list(_usefulness(first.utility, second.utility))
-        tables.append(Table("Usefulness", ("", *names), rows))
+        tables.append(PageTable("Usefulness", ("", *names), rows))
     if owned:
-        tables.append(Table("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
+        tables.append(PageTable("Policies: what differs", ("field", *names), list(_policies(*sides)), texts=3))
     return Comparison(f"{names[0]} and {names[1]} compared", list(_notes(first, second)), tables)
 
 
@@ -204,8 +204,8 @@ def _usefulness(first: UtilityReport, second: UtilityReport) -> Iterator[tuple[s
     yield "associations that are left", *(_associations_left(report) for report in (first, second))
     sides = [{column.column: column for column in report.columns} for report in (first, second)]
     for column in dict.fromkeys([*sides[0], *sides[1]]):
-        told = [wording.count(side[column].after.distinct) if column in side else _NONE for side in sides]
-        yield f"{column}: different values", *told
+        counts = [wording.count(side[column].after.distinct) if column in side else _NONE for side in sides]
+        yield f"{column}: different values", *counts
 
 
 def _associations_left(report: UtilityReport) -> str:

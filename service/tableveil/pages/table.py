@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Rows below the names of their columns; the first `texts` columns hold no numbers."""
 
     caption: str

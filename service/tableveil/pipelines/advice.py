@@ -31,7 +31,7 @@ MOST_REMEDIES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class AdviceSearch:
     """The result of a search for another policy; empty if there is no `best`."""
 
     problem: Problem
@@ -179,7 +179,7 @@ class Advice:
 
     # --- searching ---
 
-    def _tried(self, policy: Policy, checks: float) -> Tried | None:
+    def _tried(self, policy: Policy, checks: float) -> AdviceSearch | None:
         """The best for a policy, found in so many checks; None if none is left or there is nothing to search."""
         problem = self.problem_of(policy) if checks > 0 else None
         if problem is None:
@@ -187,14 +187,14 @@ class Advice:
         base, counter = self.counted.base, problem.counter
         # Bounds may depend on the number of suppressible records.
         problem = replace(problem, quality=quality_for(policy, base, counter, problem.suppressible))
-        found = search(problem, replace(policy.search, time_limit_seconds=Decimal(checks)), self.control)
-        if found.best is None:
-            return Tried(problem, found, ())
+        outcome = search(problem, replace(policy.search, time_limit_seconds=Decimal(checks)), self.control)
+        if outcome.best is None:
+            return AdviceSearch(problem, outcome, ())
         judging = judging_models(policy)
         unmet = unprotected_values(
-            policy, problem, found.best, judging, lambda model: privacy_for((model,), policy, base, counter)
+            policy, problem, outcome.best, judging, lambda model: privacy_for((model,), policy, base, counter)
         )
-        return Tried(problem, found, tuple(unmet))
+        return AdviceSearch(problem, outcome, tuple(unmet))
 
 
 def checks_for(combinations: int) -> float:

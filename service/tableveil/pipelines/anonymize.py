@@ -13,12 +13,12 @@ from tableveil.errors import InvalidError, depending_on
 from tableveil.lifecycle import Evidence, check_existing, check_guards, check_ledger, publish
 from tableveil.loading import check_bound
 from tableveil.pipelines.differential_privacy import check_private, draw, told
-from tableveil.pipelines.full_domain import FullDomain
+from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
-from tableveil.pipelines.microaggregation import Microaggregation
+from tableveil.pipelines.microaggregation import MicroaggregationMethod
 from tableveil.pipelines.read import FoundHierarchies, check_request, read_dictionaries, resolve_fully
-from tableveil.pipelines.record_level import RecordLevel
+from tableveil.pipelines.record_level import RecordLevelMethod
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import (
@@ -43,12 +43,12 @@ from tableveil.state.migrate import fingerprint_key
 from tableveil.state.trials import LASTS, Trial
 
 _METHODS: Mapping[str, Method[Any]] = {
-    FULL_DOMAIN.name: FullDomain(),
-    DIFFERENTIAL_PRIVACY.name: FullDomain(),
-    AGGREGATED_COLUMNS.name: FullDomain(),
+    FULL_DOMAIN.name: FullDomainMethod(),
+    DIFFERENTIAL_PRIVACY.name: FullDomainMethod(),
+    AGGREGATED_COLUMNS.name: FullDomainMethod(),
     LOCAL_RECODING.name: LocalRecodingMethod(),
-    RECORD_LEVEL.name: RecordLevel(),
-    MICROAGGREGATION.name: Microaggregation(),
+    RECORD_LEVEL.name: RecordLevelMethod(),
+    MICROAGGREGATION.name: MicroaggregationMethod(),
 }
 
 
@@ -136,8 +136,8 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
         return session.recorded(resolved_source.reference)
 
     if is_trial and policy.differential_privacy is not None:
-        found, hint = "a trial", "Its draw would be charged as the release's is: submit the release."
-        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", found, "a release", hint)
+        actual, hint = "a trial", "Its draw would be charged as the release's is: submit the release."
+        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", actual, "a release", hint)
     options = '{"trial": true}' if is_trial else ""
     work = policy_work(
         JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy, is_trial=is_trial), options

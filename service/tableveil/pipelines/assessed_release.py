@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tableveil.backend import Session
 from tableveil.counting import class_size_histogram
 from tableveil.dictionary import listed_levels
-from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, Nearest, shortened
+from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, NearestNames, shortened
 from tableveil.features.class_labels import check_as_written
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
@@ -175,7 +175,7 @@ def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[F
         ("classes", request.classes, as_they_are, "a sensitive or insensitive column, which is released as it is"),
         ("features", request.features, released, "a released column"),
     ):
-        hint = Nearest(fitting)
+        hint = NearestNames(fitting)
         for i, name in enumerate(names):
             if name not in fitting:
                 role = f", which is {roles[name].replace('_', ' ').lower()}" if name in roles else ""

@@ -68,8 +68,8 @@ def check_private(session: WarehouseSession, policy: Policy, source: Source) -> 
         faults.append(Fault("source.catalog", "a table of a warehouse", "a table of the server's database"))
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and (kind := source.column(attribute.column).kind) not in _KINDS:
-            found, hint = f"a column of kind {kind}", "Store the column as DECIMAL or VARCHAR."
-            faults.append(Fault(f"attributes[{i}].column", found, f"a column of kind {' or '.join(_KINDS)}", hint))
+            actual, hint = f"a column of kind {kind}", "Store the column as DECIMAL or VARCHAR."
+            faults.append(Fault(f"attributes[{i}].column", actual, f"a column of kind {' or '.join(_KINDS)}", hint))
     try:
         _drops(options)
     except ValueError as error:

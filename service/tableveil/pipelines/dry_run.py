@@ -49,8 +49,8 @@ def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText
     """
     session, report = job.rows, job.report
     report.phase(JobPhase.READING)
-    found, resolved, faults = resolve_source(session, policy)
-    source = fitting(found, faults)
+    resolved_source, resolved, faults = resolve_source(session, policy)
+    source = fitting(resolved_source, faults)
     private = replace(
         resolved.release,
         schema=STATE_SCHEMA,

@@ -48,9 +48,9 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
         try:
             _checked(job, replace(policy, repeat_reason="a check"))
         except InvalidError as others:
-            told = InvalidError(error.code, error.message, (*error.faults, *others.faults))
-            told.releases = tuple(sorted({*error.releases, *others.releases}))
-            raise told from None
+            warnings = InvalidError(error.code, error.message, (*error.faults, *others.faults))
+            warnings.releases = tuple(sorted({*error.releases, *others.releases}))
+            raise warnings from None
         raise
 
 
@@ -88,13 +88,13 @@ def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
     policy = counted.policy
     seconds = min(policy.search.time_limit_seconds or MOST_SECONDS, Decimal(MOST_SECONDS))
     limited = replace(policy, search=replace(policy.search, time_limit_seconds=Decimal(seconds)))
-    problem, found = search_of(job, replace(counted, policy=limited))
-    if found.best is None:
+    problem, outcome = search_of(job, replace(counted, policy=limited))
+    if outcome.best is None:
         return
     if counted.lattice.size == 1:
-        plan = plan_of(counted, problem, found.best)
+        plan = plan_of(counted, problem, outcome.best)
         check_disclosure(job.rows, plan)
         plan.recoding.stage(job.rows, plan)
         yield from check_effective_k(job.rows, plan).warnings
-    if found.complete:
-        yield from advice_of(job, counted, problem, found.best).blindly()
+    if outcome.complete:
+        yield from advice_of(job, counted, problem, outcome.best).blindly()

@@ -26,7 +26,7 @@ from tableveil.release import ReleasePlan
 from tableveil.release.by_value import ByValue
 from tableveil.release.plan import Aggregated
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
-from tableveil.search.explain import Explanation, explain
+from tableveil.search.explain import NeighbourhoodExplanation, explain
 from tableveil.state.releases import Proof, RunnerUp, Searched
 
 SHARE_FOR_EXPLAINING = 0.1
@@ -34,7 +34,7 @@ LEAST_SECONDS_FOR_EXPLAINING = 1.0
 """With a time limit, the explanation may take this share of it, but at least so long."""
 
 
-class FullDomain:
+class FullDomainMethod:
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
@@ -43,12 +43,12 @@ class FullDomain:
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The best transformation that the search finds."""
-        problem, found = search_of(job, counts)
-        best = found.best
+        problem, outcome = search_of(job, counts)
+        best = outcome.best
         if best is None:
-            raise _nothing_valid(job, problem, found, counts)
-        _check_judged(job, problem, found, best, counts)
-        proof = _proof(problem, found)
+            raise _nothing_valid(job, problem, outcome, counts)
+        _check_judged(job, problem, outcome, best, counts)
+        proof = _proof(problem, outcome)
         explanation = _explain(job, problem, best, counts.policy)
         advice = advice_of(job, counts, problem, best)
         advised = tuple(advice.warnings() if job.advises else advice.erased())
@@ -70,7 +70,7 @@ class FullDomain:
             warnings=by_rank(
                 (
                     *_warnings(
-                        plan, found, "A request to keep the best" if job.control.keeps_best else "The time limit"
+                        plan, outcome, "A request to keep the best" if job.control.keeps_best else "The time limit"
                     ),
                     *people_warnings(plan.policy, facts, released),
                     *advised,
@@ -88,10 +88,10 @@ def chosen_plan(job: JobContext, counted: Counted) -> ReleasePlan:
     Raises:
         InfeasibleError: nothing meets the policy; there are no relaxations in it.
     """
-    problem, found = search_of(job, counted)
-    if found.best is None:
+    problem, outcome = search_of(job, counted)
+    if outcome.best is None:
         raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
-    best = found.best
+    best = outcome.best
     if unprotected_values(counted.policy, problem, best, *_judging(problem, counted)):
         raise InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values")
     return plan_of(counted, problem, best)
@@ -134,7 +134,7 @@ def _judging(
     return judging_models(policy), lambda model: privacy_for((model,), policy, base, problem.counter)
 
 
-def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy) -> Explanation:
+def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy) -> NeighbourhoodExplanation:
     limit = policy.search.time_limit_seconds
     # A client that limits the search does not want to wait for its explanation instead.
     seconds = None if limit is None else max(float(limit) * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)

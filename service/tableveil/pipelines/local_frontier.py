@@ -14,7 +14,7 @@ from tableveil.classes import ClassCounter
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
-from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalRecoding, recode
+from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalPartition, recode
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of, seconds_of
 from tableveil.pipelines.own_levels import own_losses
@@ -67,7 +67,7 @@ class LocalSource:
 class _Reached:
     """A partition with its score as users see it, and a bound of that score, if there is one."""
 
-    local: LocalRecoding
+    local: LocalPartition
     score: float
     suppressed: int
     lower_bound: float | None
@@ -80,7 +80,7 @@ def seconds_for_alternatives(policy: Policy, combinations: int) -> float:
     return min(seconds_of(policy) * SHARE_FOR_ALTERNATIVES, MOST_SECONDS_FOR_ALTERNATIVES)
 
 
-def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding, deadline: float) -> Iterator[Alternative]:
+def alternatives(job: JobContext, source: LocalSource, found: LocalPartition, deadline: float) -> Iterator[Alternative]:
     """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
 
     There are none if some models only judge what is chosen, because nothing asks them here; none for a table so
@@ -129,7 +129,7 @@ def local_points(
         CancelledError: the job was cancelled.
     """
     source = LocalSource(counts, counter, combination_rows(job.session, counts.base))
-    partitions: dict[tuple[int, int], LocalRecoding] = {}
+    partitions: dict[tuple[int, int], LocalPartition] = {}
     points: dict[tuple[int, int], Point] = {}
     pairs = [(i, j) for i in reversed(range(len(grid.ks))) for j in range(len(grid.suppression_limits))]
     for done, (i, j) in enumerate(pairs):

@@ -14,8 +14,8 @@ from tableveil.game import Combinations
 from tableveil.lattice import Transformation
 from tableveil.local_recoding import (
     SUPPRESSED,
+    LocalPartition,
     LocalProblem,
-    LocalRecoding,
     label_costs,
     labels_of,
     released_classes,
@@ -125,7 +125,7 @@ def partition_of(
     return np.where(inside & kept[number], number, SUPPRESSED).astype(np.int64)
 
 
-def own_levels_of(combinations: Combinations, found: LocalRecoding) -> ByCombination:
+def own_levels_of(combinations: Combinations, found: LocalPartition) -> ByCombination:
     """The levels of every combination."""
     transformations, index = np.unique(found.levels, axis=0, return_inverse=True)
     inside = found.classes != SUPPRESSED
@@ -147,7 +147,7 @@ def by_sum(policy: Policy) -> Policy:
 
 
 def score_of(
-    counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalRecoding, losses: Sequence[float]
+    counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalPartition, losses: Sequence[float]
 ) -> tuple[float, str]:
     """The score by the policy's own quality model where it can be computed, and what it measures."""
     policy = counts.policy
@@ -165,7 +165,7 @@ def score_of(
 
 
 def penalties(
-    model: ClassificationModel, counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalRecoding
+    model: ClassificationModel, counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalPartition
 ) -> float:
     """The score of a partition by classification, which is no sum over records: all records of a class vote."""
     features = features_of(counts.policy, counts.base)

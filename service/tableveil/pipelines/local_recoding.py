@@ -11,9 +11,9 @@ from tableveil.counting import CombinationRows, combination_rows, open_counter
 from tableveil.errors import InfeasibleError, by_rank, note
 from tableveil.lifecycle import Solution
 from tableveil.local_recoding import (
+    LocalPartition,
     LocalProblem,
     LocalProgress,
-    LocalRecoding,
     parts,
     recode,
     released_classes,
@@ -77,30 +77,30 @@ class LocalRecodingMethod:
         deadline = started + seconds_of(counts.policy)
         reserved = seconds_for_alternatives(counts.policy, len(rows.combinations.records))
         with job.control.searching(deadline - reserved):
-            found = _found(job, counts, whole, rows, problem)
+            partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
-        released = released_classes(problem, found)
+        released = released_classes(problem, partition)
         of_people = tuple(people_warnings(counts.policy, facts, released))
         before = classes_before(counts.base, counter)
         risk_before, risk_after = people_risks(counts.policy, facts, before, released)
-        ended = _ended(job, counts.policy, found)
+        ended = _ended(job, counts.policy, partition)
         pool = None
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
-        _check_judged(job, counts, whole, found, released, pool)
+        _check_judged(job, counts, whole, partition, released, pool)
         if pool is not None:
             released = with_pool(released, pool)
-        own = own_levels_of(rows.combinations, found)
+        own = own_levels_of(rows.combinations, partition)
         plan = plan_of(counts, own)
         losses = own_losses(own, plan.records)
-        score, scored = score_of(counts, counter, problem, found, losses)
+        score, scored = score_of(counts, counter, problem, partition, losses)
         return Solution(
             plan=plan,
             score=score,
             parts=(),
             proof=_proof(
                 problem,
-                replace(found, account=found.account + ended),
+                replace(partition, account=partition.account + ended),
                 score,
                 job.control.now() - started,
                 len(rows.combinations.records),
@@ -111,17 +111,17 @@ class LocalRecodingMethod:
             explanation=None,
             sizes_before=counts.sizes_before,
             guarantees=guarantees(facts, counts.policy.privacy_models, before, released),
-            warnings=by_rank((*_warnings(plan, own, problem, found, ended), *of_people)),
+            warnings=by_rank((*_warnings(plan, own, problem, partition, ended), *of_people)),
             risk_before=risk_before,
             risk_after=risk_after,
-            costs=tuple(_costs(plan, problem, found)),
-            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), found, deadline)),
+            costs=tuple(_costs(plan, problem, partition)),
+            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), partition, deadline)),
         )
 
 
 def _found(
     job: JobContext, counts: Counted, whole: Problem, rows: CombinationRows, problem: LocalProblem
-) -> LocalRecoding:
+) -> LocalPartition:
     """The partition to release: of the classes of an earlier release, or the best that is found.
 
     Raises:
@@ -131,9 +131,9 @@ def _found(
     number = policy.classes_of
     if number is None:
         return _recoded(job, counts, whole, rows, problem)
-    known, known_in_all = known_classes(job.session, policy, counts.dictionaries, counts.lattice, number)
+    classes_used, known_in_all = known_classes(job.session, policy, counts.dictionaries, counts.lattice, number)
     try:
-        reused = reuse(problem, known, job.control)
+        reused = reuse(problem, classes_used, job.control)
     except InfeasibleError:
         raise _infeasible(job, counts, whole, proven=False) from None
     account = (
@@ -147,21 +147,21 @@ def _found(
 
 def _recoded(
     job: JobContext, counts: Counted, whole: Problem, rows: CombinationRows, problem: LocalProblem
-) -> LocalRecoding:
+) -> LocalPartition:
     """The best partition, at least as good as the best transformation that is found first.
 
     Raises:
         InfeasibleError: nothing meets the policy; the hints are those of full-domain generalization.
     """
-    found = _full_domain(job, counts.policy, whole)
+    read_incumbent = _full_domain(job, counts.policy, whole)
     incumbent = None
-    if found.best is not None:
-        incumbent = partition_of(whole.privacy, whole.counter, found.best.transformation, rows.combinations)
+    if read_incumbent.best is not None:
+        incumbent = partition_of(whole.privacy, whole.counter, read_incumbent.best.transformation, rows.combinations)
     size = counts.lattice.size
 
     def progress(progress: LocalProgress) -> None:
         bound = progress.lower_bound if problem.costs.surrogate is None else None
-        job.report.on_progress(Progress(found.checked, size, progress.best_score, bound, None))
+        job.report.on_progress(Progress(read_incumbent.checked, size, progress.best_score, bound, None))
 
     try:
         if problem.suppressible < 0:
@@ -169,12 +169,14 @@ def _recoded(
         best = recode(problem, job.control, incumbent, progress)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
-        raise _infeasible(job, counts, whole, proven=found.complete) from None
+        raise _infeasible(job, counts, whole, proven=read_incumbent.complete) from None
     model = counts.policy.quality_model
     if isinstance(model, ClassificationModel) and incumbent is not None:
-        known = settle(problem, job.control, incumbent)
-        known = replace(known, account="the classes of the best transformation, which score better than others found")
-        best = min(best, known, key=lambda one: penalties(model, counts, whole.counter, problem, one))
+        settled = settle(problem, job.control, incumbent)
+        settled = replace(
+            settled, account="the classes of the best transformation, which score better than others found"
+        )
+        best = min(best, settled, key=lambda one: penalties(model, counts, whole.counter, problem, one))
     return best
 
 
@@ -212,7 +214,7 @@ def _check_judged(
     job: JobContext,
     counts: Counted,
     whole: Problem,
-    found: LocalRecoding,
+    found: LocalPartition,
     released: EquivalenceClasses,
     pool: EquivalenceClasses | None,
 ) -> None:
@@ -229,7 +231,7 @@ def _check_judged(
         raise values_unprotected(policy, unmet, by_all, found.complete)
 
 
-def _proof(problem: LocalProblem, found: LocalRecoding, score: float, seconds: float, combinations: int) -> Proof:
+def _proof(problem: LocalProblem, found: LocalPartition, score: float, seconds: float, combinations: int) -> Proof:
     """A bound holds for the minimized sum; for another aggregate nothing is proven."""
     bound = 0.0 if found.lower_bound is None or problem.costs.surrogate is not None else found.lower_bound
     return Proof(
@@ -243,7 +245,7 @@ def _proof(problem: LocalProblem, found: LocalRecoding, score: float, seconds: f
     )
 
 
-def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalRecoding) -> Iterator[CostPart]:
+def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalPartition) -> Iterator[CostPart]:
     columns = [dictionary.attribute.column for dictionary in plan.dictionaries]
     for part in parts(problem, found):
         label = None
@@ -254,7 +256,7 @@ def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalRecoding) -> It
             yield CostPart("" if part.column is None else columns[part.column], label, part.records, part.share)
 
 
-def _ended(job: JobContext, policy: Policy, found: LocalRecoding) -> str:
+def _ended(job: JobContext, policy: Policy, found: LocalPartition) -> str:
     """How the search ended before nothing improved its result, as the end of a sentence; empty if it did not."""
     if found.complete:
         return ""
@@ -265,7 +267,7 @@ def _ended(job: JobContext, policy: Policy, found: LocalRecoding) -> str:
 
 
 def _warnings(
-    plan: ReleasePlan, own: ByCombination, problem: LocalProblem, found: LocalRecoding, ended: str
+    plan: ReleasePlan, own: ByCombination, problem: LocalProblem, found: LocalPartition, ended: str
 ) -> Iterator[str]:
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)

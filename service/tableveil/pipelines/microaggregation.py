@@ -96,7 +96,7 @@ class _Solved:
     seconds: float = 0.0
 
 
-class Microaggregation:
+class MicroaggregationMethod:
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Clusterable:

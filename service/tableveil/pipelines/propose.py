@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.drafting import PolicyDraft, combined_marks, numbers_people_by_name, unique
-from tableveil.errors import InvalidError, Nearest, shortened
+from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.alternatives import Tried, Variant, tried, with_roles
 from tableveil.pipelines.combined_person import same_in, with_person
@@ -16,7 +16,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role, TableReference
-from tableveil.requests.proposal import ProposalRequest, Readers
+from tableveil.requests.proposal import ProposalRequest, ReleaseReaders
 from tableveil.source import Source, find_source
 from tableveil.source.doubtful import Doubts, doubts, largest_shares
 from tableveil.source.missing import invalid, missing_column
@@ -30,9 +30,9 @@ from tableveil.state.table_privacy import TablePrivacy
 _MOST_NAMED = 8
 
 _FOR = {
-    Readers.PUBLIC: "the public",
-    Readers.CONTRACT: "readers under contract",
-    Readers.INSIDE: "readers inside",
+    ReleaseReaders.PUBLIC: "the public",
+    ReleaseReaders.CONTRACT: "readers under contract",
+    ReleaseReaders.INSIDE: "readers inside",
 }
 
 
@@ -108,7 +108,7 @@ def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
             source_column[0] if isinstance(source_column, tuple) else source_column.name for source_column in columns
         ]
         folded_names = {name.casefold() for name in names}
-        hint = Nearest(names)
+        hint = NearestNames(names)
         faults = [
             missing_column(field, name, hint)
             for field, name in request.columns.items()

@@ -67,7 +67,7 @@ class _Solved:
     seconds: float
 
 
-class RecordLevel:
+class RecordLevelMethod:
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:

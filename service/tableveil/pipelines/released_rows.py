@@ -60,11 +60,11 @@ def source_of(session: WarehouseSession, release: Release, policy: Policy) -> So
         NotFoundError: it is gone.
     """
     if policy.differential_privacy is not None:
-        found, hint = (
+        actual, hint = (
             f"releases/{release.number}, which is differentially private",
             "Nothing compares it with its source.",
         )
-        raise ConflictError.of("DIFFERENTIALLY_PRIVATE", "release", found, "a release without that promise", hint)
+        raise ConflictError.of("DIFFERENTIALLY_PRIVATE", "release", actual, "a release without that promise", hint)
     named = release.source
     if release.warehouse:
         # The ledger's name of a schema begins with the warehouse.

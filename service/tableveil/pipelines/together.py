@@ -50,21 +50,22 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     policy, earlier = counted.policy, plan.earlier
     if earlier is None:
         return
-    known, k = earlier.known, policy.k or 1
-    counted_as = "people" if known.owners is None else "records"
+    theirs, k = earlier.known, policy.k or 1
+    counted_as = "people" if theirs.owners is None else "records"
     listed = policy.release.together_with
     which = "" if listed else ", which are all of these people that you could see when you submitted the job"
     yield note(
-        f"Judged together with {named(known.releases)}: {known.present:,} of {int(known.records.sum()):,} {counted_as} "
-        f"with a row there are in the source. Every joint class has at least k = {k} people. {_unjudged(policy)} "
+        f"Judged together with {named(theirs.releases)}: {theirs.present:,} of {int(theirs.records.sum()):,} "
+        f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
+        f"{_unjudged(policy)} "
         f"The promise is of these releases{which}."
     )
-    yield from _other_values(job, counted, problem, known)
+    yield from _other_values(job, counted, problem, theirs)
     if earlier.met:
         yield note(f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.")
     if earlier.unjudged:
         yield f"Nobody judged of joint classes what the earlier policies also ask for: {', '.join(earlier.unjudged)}."
-    rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), known)
+    rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), theirs)
     combinations, people = rule.too_few(plan.classes.selected(plan.kept))
     if combinations:
         fewer = f"fewer than k = {k}" if rule.share == 1 else f"fewer than k = {k}, or by more than their share"
@@ -72,7 +73,7 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
             f"Left behind are {people:,} people, in {combinations:,} combinations of earlier classes, "
             f"by {fewer}: fewer than k people could be each of their earlier rows."
         )
-    gone = _told_apart(known, k)
+    gone = _told_apart(theirs, k)
     if gone:
         yield must_decide(
             f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."
@@ -88,19 +89,25 @@ def _other_values(job: JobContext, counted: Counted, problem: Problem, known: Ea
     """
     lattice, names = problem.lattice, [attribute.column for attribute in counted.policy.quasi_identifiers]
     results = ATTRIBUTES.of(job.session.ledger, releases.seen_among(job.session.ledger, known.releases))
-    told = [{one.column for one in results[r] if one.level < one.top_level or one.levels} for r in known.releases]
-    found: list[list[float]] = [[] for _ in known.releases]
+    generalized = [
+        {one.column for one in results[r] if one.level < one.top_level or one.levels} for r in known.releases
+    ]
+    lost_columns: list[list[float]] = [[] for _ in known.releases]
     for j, name in enumerate(names):
-        for level in range(lattice.bottom[j], lattice.top[j]) if any(name in columns for columns in told) else ():
+        for level in (
+            range(lattice.bottom[j], lattice.top[j]) if any(name in columns for columns in generalized) else ()
+        ):
             classes = problem.counter.classes(tuple(level if i == j else top for i, top in enumerate(lattice.top)))
             combination, now = combinations_of(classes), classes.groups(j)
-            for r, columns in enumerate(told):
+            for r, columns in enumerate(generalized):
                 earlier = np.append(known.classes[:, r], WITHOUT_ROW)[combination]
                 labelled = (earlier > SHOWN) & (name in columns)
                 alike = agreement(earlier[labelled], now[labelled], classes.counts[labelled])
                 if alike is not None and classes.counts[labelled].sum() >= _LEAST_RECOGNIZED:
-                    found[r].append(alike)
-    strange = [release for release, alike in zip(known.releases, found, strict=True) if max(alike, default=1) < _KEPT]
+                    lost_columns[r].append(alike)
+    strange = [
+        release for release, alike in zip(known.releases, lost_columns, strict=True) if max(alike, default=1) < _KEPT
+    ]
     if strange:
         identifier = shortened(counted.policy.record_column or counted.policy.person_column or "")
         yield must_decide(
@@ -150,12 +157,14 @@ def _costs(job: JobContext, counted: Counted, problem: Problem, best: Candidate)
         reporting = replace(policy, release=replace(policy.release, left_behind=LeftBehind.REPORT))
         rule = privacy_for(choosing_models(policy), reporting, base, problem.counter)
         others.append(("with left_behind: REPORT", _searched(job, policy, replace(problem, privacy=rule))))
-    told = [
+    costs_shown = [
         f"{other.score:.4g} {name} ({other.suppressed:,} suppressed)" for name, other in others if other is not None
     ]
     cost = f"It costs a score of {best.score:.4g} ({best.suppressed:,} of {problem.counter.records:,} suppressed)"
     yield note(
-        f"{cost}, instead of {', or '.join(told)}." if told else f"{cost}; that of the release alone took too long."
+        f"{cost}, instead of {', or '.join(costs_shown)}."
+        if costs_shown
+        else f"{cost}; that of the release alone took too long."
     )
 
 

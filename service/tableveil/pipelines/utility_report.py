@@ -50,8 +50,8 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
             tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared, sampled))
         )
 
-    def result(number: int) -> utility_reports.Stored:
-        return utility_reports.Stored(
+    def result(number: int) -> utility_reports.StoredUtility:
+        return utility_reports.StoredUtility(
             number, job.number, jobs.now(), release.number, read_report, report.elapsed(), job.document
         )
 

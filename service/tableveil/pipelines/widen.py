@@ -50,7 +50,7 @@ def _wider(session: WarehouseSession, policy: Policy) -> Mapping[str, Intervals 
         for attribute in policy.attributes
         if isinstance(attribute.hierarchy, (Intervals, Dates))
     }
-    kinds = {found.name: found.kind for found in source.columns}
+    kinds = {source_column.name: source_column.kind for source_column in source.columns}
     ends = _ends(session, source, [name for name in rules if kinds.get(name) not in (None, ValueKind.TEXT)])
     wider = {name: widened(rules[name], kinds[name], *range_) for name, range_ in ends.items()}
     return {name: rule for name, rule in wider.items() if rule != rules[name]}
@@ -69,6 +69,6 @@ def _ends(session: WarehouseSession, source: Source, names: list[str]) -> dict[s
     spelled = exp.select(*(cast(column(one.alias), "VARCHAR") for one in wanted)).from_(
         collected(session, "ends_of_columns", query)
     )
-    found = session.embedded.row(spelled)
-    pairs = zip(names, found[::2], found[1::2], strict=True)
+    row = session.embedded.row(spelled)
+    pairs = zip(names, row[::2], row[1::2], strict=True)
     return {name: (least, greatest) for name, least, greatest in pairs if least is not None}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tableveil import wording
 from tableveil.report.facts import PublicColumn, PublicFacts
-from tableveil.report.model import Facts, Grid, Part, Points, Shares, Words
+from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
 from tableveil.report.public import labels, models
 from tableveil.report.reached import asked, reached
 from tableveil.report.words import NOT_STATED, ROLES, role_of, stated
@@ -55,7 +55,7 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
     if reasons:
         yield Words("Why columns have their roles:")
-        yield Facts(reasons)
+        yield Terms(reasons)
     if others := [one.column for one in policy.values() if not one.reason]:
         others_have = "the others have theirs" if reasons else "columns have their roles"
         yield Words(f"Why {others_have} is {NOT_STATED}: {', '.join(others)}.")
@@ -159,7 +159,7 @@ def utility(report: UtilityReport | None, classification: ClassificationReport |
     if report is not None:
         yield from _distributions(report)
         yield from _associations(report)
-        yield Points((f"Measured by {report.name}.", *report.notes))
+        yield Sentences((f"Measured by {report.name}.", *report.notes))
     if classification is not None:
         yield from _classifiers(classification)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tableveil import wording
-from tableveil.lookups.reports import Told, ToldColumn
+from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.report.words import HANDLINGS, method_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
@@ -51,7 +51,7 @@ class PublicFacts:
     promised: str = ""
 
 
-def public_facts(release: Release, told: Told, *, name: str, state: str) -> PublicFacts:
+def public_facts(release: Release, told: BesideLedger, *, name: str, state: str) -> PublicFacts:
     """The closed list of a release or a dry run, out of everything that the server knows of it."""
     policy = release.policy
     statements = policy_pb2.Documentation(
@@ -90,7 +90,7 @@ def _promised(policy: policy_pb2.Policy) -> str:
     )
 
 
-def _columns(release: Release, told: Told) -> Iterator[PublicColumn]:
+def _columns(release: Release, told: BesideLedger) -> Iterator[PublicColumn]:
     results = {result.column: result for result in release.attributes}
     for listed_table in told.columns or _listed(release.policy):
         result = results.get(listed_table.name)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
 from tableveil.report.made_up import made_up_rows
-from tableveil.report.model import Blanks, Facts, Grid, Pair, Section, Words
+from tableveil.report.model import Blanks, Grid, Section, SideBySide, Terms, Words
 from tableveil.report.standing import accepted, is_above, standings
 from tableveil.report.threats import Situation
 from tableveil.report.words import CONTEXTS, stated
@@ -33,7 +33,7 @@ LITTLE_USE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class OtherRelease:
+class ReleaseBeside:
     """Another release of the same people, known by digests of them or else by its table."""
 
     release: Release
@@ -47,19 +47,19 @@ def first_page(
     *,
     joint: JointClasses | None,
     people: int | None,
-    others: Sequence[OtherRelease],
+    others: Sequence[ReleaseBeside],
     refusals: Sequence[str],
 ) -> tuple[Section, ...]:
     """The sections of the page, in the order in which they are read."""
     return (
-        Section("purpose", "The release: for whom, and why", (Facts(tuple(_purpose(facts, release, people))),)),
+        Section("purpose", "The release: for whom, and why", (Terms(tuple(_purpose(facts, release, people))),)),
         Section("risks", "Singling out, linkability, inference", (standings(situation, release, joint),)),
         Section("decide", "To be decided", tuple(_decisions(release, refusals))),
         Section(
             "rows",
             "The rows that readers get",
             (
-                Pair(
+                SideBySide(
                     (made_up_rows(facts, release.policy),),
                     (Words(_left(release)), *_others(release, others)),
                 ),
@@ -103,10 +103,10 @@ def _part(part: int, whole: int) -> str:
 
 def _decisions(release: Release, refusals: Sequence[str]) -> Iterator[Grid | Words]:
     whom = "approver" if release.state == RELEASE_STATE_PENDING else "controller"
-    found = [(_shortened(text), whom) for text in _must_decide(release, refusals)]
-    if found:
-        more = len(found) - MOST_DECISIONS
-        shown = found if more <= 0 else [*found[: MOST_DECISIONS - 1], (f"{more + 1} more: see Warnings.", whom)]
+    gathered = [(_shortened(text), whom) for text in _must_decide(release, refusals)]
+    if gathered:
+        more = len(gathered) - MOST_DECISIONS
+        shown = gathered if more <= 0 else [*gathered[: MOST_DECISIONS - 1], (f"{more + 1} more: see Warnings.", whom)]
         yield Grid("Besides the release itself", ("what", "by whom"), tuple(shown))
     else:
         yield Words(f"Nothing besides the release itself, by the {whom}: no warning asks for a decision.")
@@ -156,7 +156,7 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _others(release: Release, others: Sequence[OtherRelease]) -> Iterator[Words | Grid]:
+def _others(release: Release, others: Sequence[ReleaseBeside]) -> Iterator[Words | Grid]:
     if not others:
         yield Words("You can see no other release of these people, nor of this table.")
         return

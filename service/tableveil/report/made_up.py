@@ -50,10 +50,10 @@ def _value(label: str, hierarchy: Hierarchy | None) -> str:
         for row in hierarchy.inline.rows:
             if label in row.labels:
                 return wording.short(row.labels[0])
-    if found := _RANGE.fullmatch(label):
-        return _between(*found.groups())
-    if hierarchy is not None and hierarchy.HasField("dates") and (found := _PERIOD.fullmatch(label)):
-        year, quarter, month = found.groups()
+    if match := _RANGE.fullmatch(label):
+        return _between(*match.groups())
+    if hierarchy is not None and hierarchy.HasField("dates") and (match := _PERIOD.fullmatch(label)):
+        year, quarter, month = match.groups()
         return f"{year}-{month or f'{3 * int(quarter or 2) - 1:02}'}-17"
     if label == "*":
         return "…"

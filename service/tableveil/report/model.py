@@ -13,14 +13,14 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class Sentences:
     """A list of sentences."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Terms:
     """Terms, each with its text."""
 
     rows: tuple[tuple[str, str], ...]
@@ -54,14 +54,14 @@ class Blanks:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SideBySide:
     """Two parts, beside each other where there is room."""
 
-    left: tuple[Words | Points | Facts | Grid, ...]
-    right: tuple[Words | Points | Facts | Grid, ...]
+    left: tuple[Words | Sentences | Terms | Grid, ...]
+    right: tuple[Words | Sentences | Terms | Grid, ...]
 
 
-Part = Words | Points | Facts | Grid | Shares | Blanks | Pair
+Part = Words | Sentences | Terms | Grid | Shares | Blanks | SideBySide
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from tableveil.report import proof, public
 from tableveil.report.changes import changes
 from tableveil.report.evidence import columns, guarantees, suppressed, utility
 from tableveil.report.facts import PublicFacts
-from tableveil.report.first_page import OtherRelease, first_page
-from tableveil.report.model import Facts, Grid, Part, Points, Report, Section, Words
+from tableveil.report.first_page import ReleaseBeside, first_page
+from tableveil.report.model import Grid, Part, Report, Section, Sentences, Terms, Words
 from tableveil.report.policy import in_words, source_text
 from tableveil.report.reached import reached
 from tableveil.report.standing import counts_people
@@ -35,7 +35,7 @@ Sizes = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class OwnerEvidence:
     """Everything that the owner's edition tells beyond the public facts.
 
     `refusals` are the reasons why the release of a dry run would be refused. `measured` is False for readers who may
@@ -52,10 +52,10 @@ class Evidence:
     refusals: tuple[str, ...] = ()
     is_dry_run: bool = False
     people: int | None = None
-    others: tuple[OtherRelease, ...] = ()
+    others: tuple[ReleaseBeside, ...] = ()
 
 
-def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report:
+def owner_report(facts: PublicFacts, evidence: OwnerEvidence, version: str) -> Report:
     """The report of a release or a dry run, made by a version of Tableveil."""
     release = evidence.release
     blindly = release.policy.search.choose == CHOOSE_QUASI_IDENTIFIERS_ONLY
@@ -96,7 +96,7 @@ def owner_report(facts: PublicFacts, evidence: Evidence, version: str) -> Report
     )
 
 
-def _risk(facts: PublicFacts, evidence: Evidence) -> Iterator[Part]:
+def _risk(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[Part]:
     before, after = evidence.release.risk_before, evidence.release.risk_after
     rows = [
         ("lowest risk of a record", wording.share(before.lowest), wording.share(after.lowest)),
@@ -138,7 +138,7 @@ def _suppression(release: Release) -> Iterator[Section]:
         yield Section("suppression", "Suppression", tuple(suppressed(release)))
 
 
-def _utility(evidence: Evidence) -> Iterator[Section]:
+def _utility(evidence: OwnerEvidence) -> Iterator[Section]:
     if not evidence.measured:
         told = "Utility and classifiers are for stewards and approvers: they show values of the source."
         yield Section("utility", "Utility", (Words(told),))
@@ -147,7 +147,7 @@ def _utility(evidence: Evidence) -> Iterator[Section]:
 
 
 def _policy(facts: PublicFacts, release: Release) -> Iterator[Part]:
-    yield Points(tuple(in_words(release.policy)))
+    yield Sentences(tuple(in_words(release.policy)))
     found = release.policy.documentation
     statements = (
         ("necessity", found.necessity),
@@ -159,19 +159,19 @@ def _policy(facts: PublicFacts, release: Release) -> Iterator[Part]:
         ("residual risk", found.residual_risk),
         ("accepted by", found.accepted_by),
     )
-    yield Facts(tuple((name, stated(text)) for name, text in statements if text))
+    yield Terms(tuple((name, stated(text)) for name, text in statements if text))
     if missing := [name for name, text in statements if not text]:
         yield Words(f"The policy does not state: {', '.join(missing)}.")
 
 
 def _proof(release: Release) -> Iterator[Part]:
-    found = release.proof
+    read_proof = release.proof
     rows = [
         ("score", f"{wording.score(release.score)} ({release.quality_model}); less is better"),
         ("verdict", proof.verdict(release)),
-        ("strategy", found.strategy),
+        ("strategy", read_proof.strategy),
     ]
-    yield Facts(tuple(row for row in rows if row[1]))
+    yield Terms(tuple(row for row in rows if row[1]))
     yield Words(
         "Before the release was committed, code that shares nothing with the writer counted the classes of the written "
         "rows anew. From this it checked every privacy model by its definition, the numbers of rows and suppressed "
@@ -179,7 +179,7 @@ def _proof(release: Release) -> Iterator[Part]:
     )
 
 
-def _earlier(evidence: Evidence) -> Iterator[Section]:
+def _earlier(evidence: OwnerEvidence) -> Iterator[Section]:
     parts: list[Part] = [] if evidence.earlier is None else [changes(evidence.earlier, evidence.release)]
     if reason := evidence.release.policy.repeat_reason:
         parts.append(Words(f"Reason to release these people again: {' '.join(reason.split())}"))
@@ -187,7 +187,7 @@ def _earlier(evidence: Evidence) -> Iterator[Section]:
         yield Section("earlier", "Difference from the earlier release", tuple(parts))
 
 
-def _together(evidence: Evidence) -> Iterator[Section]:
+def _together(evidence: OwnerEvidence) -> Iterator[Section]:
     """How many people earlier releases tell apart beside it: those judged together with it, or repeated by a reason."""
     release = evidence.release
     repeated = [one for one in release.guarantees if one.model.startswith("joint_k")]
@@ -209,8 +209,8 @@ def _together(evidence: Evidence) -> Iterator[Section]:
         )
     if not release.policy.release.left_behind:
         return
-    found = evidence.joint
-    if found is None:
+    joint = evidence.joint
+    if joint is None:
         parts: tuple[Part, ...] = (
             Words(
                 "The figures are not shown: there was no earlier release, its people are erased, or it is not yours."
@@ -218,19 +218,19 @@ def _together(evidence: Evidence) -> Iterator[Section]:
         )
     else:
         parts = (
-            Facts(
+            Terms(
                 (
-                    ("releases", ", ".join(found.releases)),
-                    ("people with a row in any", wording.count(found.people)),
-                    ("smallest joint class", _people(found.smallest)),
-                    ("people left behind", wording.count(found.left_behind)),
-                    ("smallest group left behind", _people(found.smallest_left_behind)),
+                    ("releases", ", ".join(joint.releases)),
+                    ("people with a row in any", wording.count(joint.people)),
+                    ("smallest joint class", _people(joint.smallest)),
+                    ("people left behind", wording.count(joint.left_behind)),
+                    ("smallest group left behind", _people(joint.smallest_left_behind)),
                 )
             ),
             Grid(
                 "Small groups of people with the same classes in all of these releases",
                 ("people in the group", "joint classes", "groups left behind"),
-                tuple(tuple(map(wording.count, (one.size, one.joint_classes, one.left_behind))) for one in found.sizes),
+                tuple(tuple(map(wording.count, (one.size, one.joint_classes, one.left_behind))) for one in joint.sizes),
                 frozenset({0, 1, 2}),
             ),
             Words(
@@ -251,7 +251,7 @@ def _people(number: int) -> str:
     return wording.count(number) if number else "none"
 
 
-def _warnings(evidence: Evidence) -> Iterator[Part]:
+def _warnings(evidence: OwnerEvidence) -> Iterator[Part]:
     release = evidence.release
     rows = tuple((word, text) for _, word, text in wording.ranked(release.warnings, release.warning_ranks))
     if rows:
@@ -271,19 +271,19 @@ def _decision(release: Release) -> Iterator[Section]:
     for one in release.publications:
         rows.append((f"published to {one.target}", f"asked by {one.requested_by}; {_standing(one)}"))
     if rows:
-        yield Section("decision", "Decisions so far", (Facts(tuple(rows)),))
+        yield Section("decision", "Decisions so far", (Terms(tuple(rows)),))
 
 
 def _standing(one: Publication) -> str:
     return wording.enum_word(PublicationState.Name(one.state), "PUBLICATION_STATE_")
 
 
-def _reproduce(facts: PublicFacts, evidence: Evidence) -> Iterator[Part]:
+def _reproduce(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[Part]:
     release = evidence.release
     versions = ", ".join(f"{part} {release.versions[part]}" for part in sorted(release.versions))
     tables = ", ".join(f"{name} ({wording.count(rows)} rows)" for name, rows in facts.objects)
     rows = (("versions", versions), ("tables", tables), ("source's fingerprint", release.source_fingerprint))
-    yield Facts(tuple(row for row in rows if row[1]))
+    yield Terms(tuple(row for row in rows if row[1]))
     if not evidence.is_dry_run:
         yield from public.checksum(facts)
     yield Words("Equal policies, versions and rows give equal releases, unless a time limit stops the search.")

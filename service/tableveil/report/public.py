@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
-from tableveil.report.model import Facts, Grid, Part, Report, Section, Shares, Words
+from tableveil.report.model import Grid, Part, Report, Section, Shares, Terms, Words
 from tableveil.report.threats import Situation, threats
 from tableveil.report.words import (
     AGAINST,
@@ -48,13 +48,13 @@ def public_report(facts: PublicFacts, version: str) -> Report:
         verdict=(*verdict(facts, chance(facts)), NO_LAW),
         first=(risks(situation),),
         sections=(
-            Section("purpose", "The release: for whom, and why", (Facts(tuple(purpose(facts))),)),
+            Section("purpose", "The release: for whom, and why", (Terms(tuple(purpose(facts))),)),
             Section("columns", "Columns", (columns(facts),)),
             Section("risk", "Risk of being recognized", tuple(_risk(facts))),
             Section("models", "Privacy models", (models(facts.models),)),
             Section("suppression", "Suppression", (Words(suppression(facts)),)),
             Section("limits", "Limits", limits(situation)),
-            Section("checksum", "Versions and checksum", (Facts(tuple(versions(facts))), *checksum(facts))),
+            Section("checksum", "Versions and checksum", (Terms(tuple(versions(facts))), *checksum(facts))),
         ),
         made_by=f"Made by Tableveil {version}.",
     )
@@ -64,9 +64,9 @@ def verdict(facts: PublicFacts, of_chance: str) -> Iterator[str]:
     """The result in sentences, for everybody, but for the chance of picking somebody's record."""
     yield facts.state
     yield f"It has {wording.count(facts.records)} records, made on {facts.day} by {facts.method}."
-    found = facts.statements
-    context = CONTEXTS.get(found.context, NOT_STATED)
-    recipient, purpose = stated(found.recipient).rstrip("."), stated(found.purpose).rstrip(".")
+    statements = facts.statements
+    context = CONTEXTS.get(statements.context, NOT_STATED)
+    recipient, purpose = stated(statements.recipient).rstrip("."), stated(statements.purpose).rstrip(".")
     if facts.promised:
         yield facts.promised
     yield f"Recipient: {recipient}. Purpose: {purpose}. Release context: {context}."
@@ -185,15 +185,15 @@ def labels(found: tuple[str, ...]) -> str:
 
 
 def _risk(facts: PublicFacts) -> Iterator[Part]:
-    found = facts.risk
+    risk = facts.risk
     rows = [
-        ("prosecutor: highest risk of a record", wording.share(found.highest)),
-        ("marketer: average risk of the records", wording.share(found.average)),
-        ("lowest risk", wording.share(found.lowest)),
-        ("unique records", wording.count(found.unique_records)),
+        ("prosecutor: highest risk of a record", wording.share(risk.highest)),
+        ("marketer: average risk of the records", wording.share(risk.average)),
+        ("lowest risk", wording.share(risk.lowest)),
+        ("unique records", wording.count(risk.unique_records)),
         *(
             (f"records with a risk above {item.threshold}", wording.count(item.records))
-            for item in found.records_at_risk
+            for item in risk.records_at_risk
         ),
     ]
     caption = "Risks of the released records, if everybody has one"
@@ -236,7 +236,7 @@ def suppression(facts: PublicFacts) -> str:
 
 def limits(situation: Situation) -> tuple[Part, ...]:
     """The parts of docs/threats.md that apply."""
-    return (Facts(tuple(threats(situation))),)
+    return (Terms(tuple(threats(situation))),)
 
 
 def versions(facts: PublicFacts) -> Iterator[tuple[str, str]]:
@@ -249,7 +249,7 @@ def checksum(facts: PublicFacts) -> Iterator[Part]:
     if not facts.checksum:
         yield Words("The checksum of the rows is not known: they are gone, changed, or in a warehouse.")
         return
-    yield Facts((("checksum of the rows", facts.checksum),))
+    yield Terms((("checksum of the rows", facts.checksum),))
     yield Words(
         "SHA-256 over the canonical rows, in any order. It is no signature: it tells whether a copy has these rows. "
         "tableveil report --check FILE computes it from a copy in CSV or Parquet."

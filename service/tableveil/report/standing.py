@@ -65,12 +65,12 @@ def _singling_out(situation: Situation, release: Release) -> Standing:
 
 def _left_by_columns(situation: Situation, release: Release) -> str:
     """The column without a model that leaves fewer of a class than the class has; empty if none does."""
-    found = [
+    gathered = [
         one
         for one in release.guarantees
         if one.model.startswith("effective_k") and one.HasField("after") and one.column not in situation.protected
     ]
-    least = min(found, key=lambda one: one.after, default=None)
+    least = min(gathered, key=lambda one: one.after, default=None)
     of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
     fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
     if least is None or least.after >= fewest:
@@ -115,18 +115,18 @@ def _inference(situation: Situation, release: Release) -> Standing:
         for one in release.guarantees
         if one.column in situation.protected and one.HasField("after") and one.model in kinds
     ]
-    told = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
+    stated = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
     if not situation.unprotected:
-        return INFERENCE, WITHIN, " ".join(told)
+        return INFERENCE, WITHIN, " ".join(stated)
     left = ", ".join(situation.unprotected)
-    told.append(f"No model looks at {left}.")
+    stated.append(f"No model looks at {left}.")
     alike = [
         one.column
         for one in release.guarantees
         if one.model == "distinct_l_diversity" and one.column in situation.unprotected and one.after == 1
     ]
     if alike:
-        told.append(f"Everybody in some class has one value of {', '.join(alike)}.")
-        return INFERENCE, ABOVE, " ".join(told)
+        stated.append(f"Everybody in some class has one value of {', '.join(alike)}.")
+        return INFERENCE, ABOVE, " ".join(stated)
     first = f"{WITHIN} for {', '.join(situation.protected)}; " if situation.protected else ""
-    return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(told)
+    return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(stated)

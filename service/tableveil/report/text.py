@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from tableveil import wording
-from tableveil.report.model import Blanks, Facts, Grid, Pair, Part, Points, Report, Shares, Words
+from tableveil.report.model import Blanks, Grid, Part, Report, Sentences, Shares, SideBySide, Terms, Words
 
 WIDTH = 80
 
@@ -27,15 +27,15 @@ def _lines(part: Part) -> Iterator[str]:
     match part:
         case Words(text):
             yield from _wrapped(text)
-        case Points(texts):
+        case Sentences(texts):
             for text in texts:
                 yield from _wrapped(text)
-        case Facts(rows):
+        case Terms(rows):
             for name, text in rows:
                 yield from _wrapped(f"{name}: {text}")
         case Grid(_, columns, rows):
             yield from _table(columns, rows)
-        case Pair(left, right):
+        case SideBySide(left, right):
             for one in (*left, *right):
                 yield from _lines(one)
         case Shares() | Blanks():

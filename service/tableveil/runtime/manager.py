@@ -61,7 +61,7 @@ from tableveil.runtime.expiry import Expiry
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
-from tableveil.runtime.observer import Load, Nobody, Observer
+from tableveil.runtime.observer import Nobody, Observer, ServerLoad
 from tableveil.runtime.outcomes import from_store, interrupted, told_jobs
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue, QueueLimits
@@ -180,10 +180,10 @@ class JobManager:
             Stopped: `control` said so before the job was queued.
         """
         check_request_id(request_id)
-        digest, look = _digest(work.document), present_look()
+        digest, looker = _digest(work.document), present_look()
         with self._database.session() as session:
-            if not again and (known := self._known(session.ledger, work, request_id, digest)) is not None:
-                return known
+            if not again and (earlier_job := self._known(session.ledger, work, request_id, digest)) is not None:
+                return earlier_job
             self._queue.check_room(session.sight.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
@@ -195,11 +195,11 @@ class JobManager:
                 source, target = work.admit(elsewhere), work.target
             reads = tables_read(session, work, source)
             owned = tables_owned(session, work, reads)
-            check_permitted(look, owned, target)
+            check_permitted(looker, owned, target)
             session.control = None
         with self._submitting, self._database.session() as session:
-            if not again and (known := self._known(session.ledger, work, request_id, digest)) is not None:
-                return known
+            if not again and (earlier_job := self._known(session.ledger, work, request_id, digest)) is not None:
+                return earlier_job
             self._queue.check_room(session.sight.principal)
             check_room(self._database, session, work, source)
             if work.written is not None:
@@ -223,7 +223,7 @@ class JobManager:
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
             job = Job(request, JobState.QUEUED, warnings=by_rank(work.warnings))
-            self._queue.add(Active(job, work, reads, owned, need, lambda: replace(look(), admitted=rights)))
+            self._queue.add(Active(job, work, reads, owned, need, lambda: replace(looker(), admitted=rights)))
         return self.get(request.number)
 
     def _warehouse_of(self, session: Session, work: Work) -> str:
@@ -249,18 +249,18 @@ class JobManager:
         if active is not None and is_seen and not active.state.ended:
             return _seen(sight, active)
         with self._database.ledger() as ledger:
-            found = self._find(ledger, [number] if store.exists(ledger, number) else [])
-        if number not in found:
+            jobs = self._find(ledger, [number] if store.exists(ledger, number) else [])
+        if number not in jobs:
             raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
-        return found[number]
+        return jobs[number]
 
     def page(self, before: int | None, size: int, states: Collection[JobState] = ()) -> list[Job]:
         """The next `size` jobs with numbers below `before` in one of these states, or in any; newest first."""
         with self._database.ledger() as ledger:
             numbers = store.page(ledger, before, size, states)
-            found = self._find(ledger, numbers)
+            jobs = self._find(ledger, numbers)
         # A job that is not found was deleted meanwhile.
-        return [found[number] for number in numbers if number in found]
+        return [jobs[number] for number in numbers if number in jobs]
 
     def cancel(self, number: int) -> Job:
         """Asks a job to stop. A job that has ended, or whose release is being committed, stays as it is."""
@@ -298,8 +298,8 @@ class JobManager:
         with self._submitting:
             job = self.get(number)
             if not job.state.ended:
-                found = f"jobs/{number}, which is {job.state.lower()}"
-                raise ConflictError.of("JOB_ACTIVE", "name", found, "a job that has ended", "Cancel it first.")
+                actual = f"jobs/{number}, which is {job.state.lower()}"
+                raise ConflictError.of("JOB_ACTIVE", "name", actual, "a job that has ended", "Cancel it first.")
             if job.request.kind is JobKind.RELEASE and job.result is not None:
                 raise ConflictError.of(
                     "JOB_OF_RELEASE",
@@ -399,7 +399,7 @@ class JobManager:
                 return
             self._queue.wait(job, SECONDS_BETWEEN_LOOKS)
 
-    def load(self) -> Load:
+    def load(self) -> ServerLoad:
         """How busy the server is."""
         return self._queue.load()
 
@@ -438,8 +438,8 @@ class JobManager:
         self._followers.append(look)
 
     def _after_release(self) -> None:
-        for look in self._followers:
-            look()
+        for follower in self._followers:
+            follower()
 
     @contextmanager
     def _unused(self, number: int) -> Iterator[None]:
@@ -455,26 +455,26 @@ class JobManager:
 
     def _find(self, ledger: Ledger, numbers: Sequence[int]) -> dict[int, Job]:
         """The present state of stored jobs: from the queue, from memory, or else from the store."""
-        found = self._ended.known(numbers) | self._queue.views(numbers)
-        others = [number for number in numbers if number not in found]
+        jobs = self._ended.known(numbers) | self._queue.views(numbers)
+        others = [number for number in numbers if number not in jobs]
         if others:
             stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
             self._ended.keep(stored.values())
-            found |= stored
-        return {job.number: _seen(ledger.sight, job) for job in told_jobs(ledger, found.values())}
+            jobs |= stored
+        return {job.number: _seen(ledger.sight, job) for job in told_jobs(ledger, jobs.values())}
 
     def _known(self, ledger: Ledger, work: Work, request_id: str, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""
-        if not request_id or not (known := store.find_request(ledger, request_id, work.kind)):
+        if not request_id or not (request := store.find_request(ledger, request_id, work.kind)):
             return None
-        if (known.digest, known.options) != (digest, work.options):
+        if (request.digest, request.options) != (digest, work.options):
             raise ConflictError.of(
                 "REQUEST_ID_REUSED",
                 "request_id",
-                f"{shortened(request_id)}, which named another request as jobs/{known.number}",
+                f"{shortened(request_id)}, which named another request as jobs/{request.number}",
                 "a request id of its own for every request",
             )
-        job = self.get(known.number)
+        job = self.get(request.number)
         return None if job.failure is not None and job.failure.may_pass else job
 
 

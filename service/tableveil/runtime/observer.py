@@ -25,7 +25,7 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ServerLoad:
     """How busy the server is; `oldest_seconds` is how long some job waits, and memory is in bytes."""
 
     queued: int

@@ -13,7 +13,7 @@ from tableveil.pipelines.work import Work
 from tableveil.runtime.active import Active
 from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Job
-from tableveil.runtime.observer import Load
+from tableveil.runtime.observer import ServerLoad
 from tableveil.state.jobs import JobPhase, JobState, now
 from tableveil.state.kinds import KINDS, JobKind
 
@@ -72,12 +72,12 @@ class JobQueue:
         with self._changed:
             return list(self._active.values())
 
-    def load(self) -> Load:
+    def load(self) -> ServerLoad:
         """How busy it is."""
         with self._changed:
             waiting = [a.job.request.submitted_at for a in self._active.values() if a.job.number in self._queued]
             oldest = max(0.0, (now() - min(waiting)).total_seconds()) if waiting else 0.0
-            return Load(len(self._queued), self._memory.holders, oldest, self._memory.granted, self._memory.total)
+            return ServerLoad(len(self._queued), self._memory.holders, oldest, self._memory.granted, self._memory.total)
 
     def views(self, numbers: Iterable[int]) -> dict[int, Job]:
         """The jobs among these that are in the queue, in their state at one moment."""

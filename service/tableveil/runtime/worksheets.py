@@ -61,11 +61,11 @@ class Worksheets:
     def get(self, number: int) -> Worksheet:
         """The worksheet with that number; `NotFoundError` if there is none."""
         with self._database.ledger() as ledger:
-            found = WORKSHEETS.find(ledger, number)
-        if found is None:
+            match = WORKSHEETS.find(ledger, number)
+        if match is None:
             expected = "an existing worksheet of a table of yours"
             raise NotFoundError.of("WORKSHEET_NOT_FOUND", "name", f"worksheets/{number}", expected)
-        return found
+        return match
 
     def page(self, before: int | None, size: int) -> list[Worksheet]:
         """The next `size` worksheets with numbers below `before`, newest first."""
@@ -114,6 +114,6 @@ class Worksheets:
 
 def _check_length(contents: str) -> None:
     if len(contents) > LONGEST_CONTENTS:
-        found = f"{len(contents):,} characters as JSON"
+        actual = f"{len(contents):,} characters as JSON"
         hint = "Store large hierarchies on the server: tableveil hierarchies."
-        raise InvalidError.of("WORKSHEET_INVALID", "worksheet", found, f"at most {LONGEST_CONTENTS:,}", hint)
+        raise InvalidError.of("WORKSHEET_INVALID", "worksheet", actual, f"at most {LONGEST_CONTENTS:,}", hint)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tableveil.access import Wanted
+from tableveil.access import WantedGrant
 from tableveil.convert.grants import wanted_from_proto
 from tableveil.document.read import read_message
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.v1 import access_service_pb2 as v1
 
 
-def read_grants(path: Path) -> list[Wanted]:
+def read_grants(path: Path) -> list[WantedGrant]:
     """The grants in a YAML file.
 
     Raises:

@@ -47,14 +47,16 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         control = control_of(context)
         # A policy with all its hierarchies takes many times the memory of its message.
         with self._checks.taken():
-            told = completed(request.policy, self._privacies)
+            completed_policy = completed(request.policy, self._privacies)
             policy, faults = policy_from_proto(request.policy)
             checked = Checked()
             if policy is not None:
                 checked = self._jobs.check(policy, control, rows=not faults)
-        found = map(told, (*faults, *checked.faults))
+        read_faults = map(completed_policy, (*faults, *checked.faults))
         return v1.CheckPolicyResponse(
-            faults=map(fault_to_proto, found), warnings=checked.warnings, warning_ranks=ranks_to_proto(checked.warnings)
+            faults=map(fault_to_proto, read_faults),
+            warnings=checked.warnings,
+            warning_ranks=ranks_to_proto(checked.warnings),
         )
 
     def SubmitJob(  # noqa: N802

@@ -9,7 +9,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
-from tableveil.access import Role
+from tableveil.access import AccessRole
 from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.v1 import access_pb2
 
@@ -21,7 +21,7 @@ class MethodAccess:
     It has to hold on the `whole_server` if the method is about more than what its caller sees.
     """
 
-    roles: frozenset[Role]
+    roles: frozenset[AccessRole]
     resources: tuple[str, ...] = ()
     is_stream: bool = False
     whole_server: bool = False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tableveil.access import Access, Role, sight
+from tableveil.access import Access, AccessRole, sight
 from tableveil.backend import Database, looking
 from tableveil.identity import Authenticator, Credentials, Principal
 from tableveil.state.release_objects import PublicRelease, public_releases
 
-READING_ROLES = frozenset({Role.STEWARD, Role.APPROVER, Role.ANALYST})
+READING_ROLES = frozenset({AccessRole.STEWARD, AccessRole.APPROVER, AccessRole.ANALYST})
 """The roles that let a caller read the public objects of releases, as those of ReleaseService.ReadObject do."""
 
 

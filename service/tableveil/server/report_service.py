@@ -18,13 +18,13 @@ from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lifecycle.row_checksum import stands
 from tableveil.lookups import Releases, Reports, Results
-from tableveil.lookups.reports import Told
+from tableveil.lookups.reports import BesideLedger
 from tableveil.pages import as_pdf
 from tableveil.report.facts import public_facts
-from tableveil.report.first_page import OtherRelease
+from tableveil.report.first_page import ReleaseBeside
 from tableveil.report.html import as_html
 from tableveil.report.model import Report
-from tableveil.report.owner import Evidence, owner_report
+from tableveil.report.owner import OwnerEvidence, owner_report
 from tableveil.report.public import public_report
 from tableveil.report.text import first_page_text
 from tableveil.server.caller import caller, control_of
@@ -40,7 +40,7 @@ from tableveil.v1 import report_service_pb2 as v1
 from tableveil.v1 import report_service_pb2_grpc
 
 _DRY_RUNS = f"{KINDS[JobKind.DRY_RUN].collection}/"
-_NOTHING = Told(columns=(), checksum="", sizes_after=())
+_NOTHING = BesideLedger(columns=(), checksum="", sizes_after=())
 _MEDIA_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.PDF: "application/pdf", ReportFormat.TEXT: "text/plain"}
 
 _CONTENTS: Mapping[ReportFormat, Callable[[Report], bytes]] = {
@@ -75,7 +75,7 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
     def _made(self, request: v1.GetReportRequest, control: Control) -> v1.Report:
         asked = REPORT_AUDIENCES.from_proto(request.audience) or ReportAudience.OWNER
         form = REPORT_FORMATS.from_proto(request.format) or ReportFormat.HTML
-        told, notes = _NOTHING, list[str]()
+        facts, notes = _NOTHING, list[str]()
         if request.name.startswith(_DRY_RUNS):
             if asked is ReportAudience.PUBLIC:
                 expected = "a release, or the owner's edition"
@@ -85,8 +85,8 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
             release = self._releases.get(release_number(request.name))
             if release.audience is Audience.PUBLIC:
                 asked = ReportAudience.PUBLIC
-            told = self._reports.told(release, control)
-            report, notes = _of_release(release, told, asked), list(_notes(release, told, asked))
+            facts = self._reports.told(release, control)
+            report, notes = _of_release(release, facts, asked), list(_notes(release, facts, asked))
         content = _CONTENTS[form](report)
         digest = hashlib.sha256(content).hexdigest()
         self._reports.keep(MadeReport(request.name, asked, form, digest, caller().name, now()))
@@ -95,21 +95,21 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
             media_type=_MEDIA_TYPES[form],
             audience=REPORT_AUDIENCES.to_proto(asked),
             sha256=digest,
-            row_checksum=told.checksum,
+            row_checksum=facts.checksum,
             notes=notes,
         )
 
 
-def _of_release(release: Release, told: Told, audience: ReportAudience) -> Report:
-    known = release_to_proto(replace(release, audience=Audience.OWNER))
+def _of_release(release: Release, told: BesideLedger, audience: ReportAudience) -> Report:
+    message = release_to_proto(replace(release, audience=Audience.OWNER))
     state = _STATES.get(release.state)
     if state is None:
-        replaced = f"{known.name} was public, until a later release replaced it."
-        state = f"{known.name} is public: analysts can read it." if release.current else replaced
-    facts = public_facts(known, told, name=known.name, state=state)
+        replaced = f"{message.name} was public, until a later release replaced it."
+        state = f"{message.name} is public: analysts can read it." if release.current else replaced
+    facts = public_facts(message, told, name=message.name, state=state)
     if audience is ReportAudience.PUBLIC:
         return public_report(facts, installed_version())
-    evidence = Evidence(
+    evidence = OwnerEvidence(
         release=release_to_proto(release),
         sizes_before=told.sizes_before,
         measured=told.measured,
@@ -119,7 +119,7 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
         earlier=None if told.earlier is None else release_to_proto(told.earlier),
         people=told.people,
         others=tuple(
-            OtherRelease(release_to_proto(one.release, with_policy=False), one.by_digests) for one in told.others
+            ReleaseBeside(release_to_proto(one.release, with_policy=False), one.by_digests) for one in told.others
         ),
     )
     return owner_report(facts, evidence, installed_version())
@@ -128,11 +128,11 @@ def _of_release(release: Release, told: Told, audience: ReportAudience) -> Repor
 def _of_dry_run(found: DryRun) -> Report:
     message = dry_run_to_proto(found)
     facts = public_facts(message.release, _NOTHING, name=message.name, state="Nothing was released.")
-    evidence = Evidence(release=message.release, refusals=tuple(message.refusals), is_dry_run=True)
+    evidence = OwnerEvidence(release=message.release, refusals=tuple(message.refusals), is_dry_run=True)
     return owner_report(facts, evidence, installed_version())
 
 
-def _notes(release: Release, told: Told, audience: ReportAudience) -> Iterator[str]:
+def _notes(release: Release, told: BesideLedger, audience: ReportAudience) -> Iterator[str]:
     """The parts of a report that can no longer be computed, and why."""
     name = f"releases/{release.number}"
     if release.warehouse:

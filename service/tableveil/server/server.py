@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil import backend
-from tableveil.access import Access, PrivacyBudgets, Role, SchemaRules
+from tableveil.access import Access, AccessRole, PrivacyBudgets, SchemaRules
 from tableveil.audit import Audit, audit_file
 from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
@@ -60,7 +60,7 @@ from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
-_OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.FILE, frozenset(Role))
+_OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.FILE, frozenset(AccessRole))
 """The caller of a server that its own process started."""
 
 
@@ -113,7 +113,7 @@ class TableveilServer:
             opened.callback(tokens.close)
             identities = Identities(settings, tokens if own_token is None else OwnToken(own_token, _OWN))
             opened.callback(identities.close)
-            if own_token is None and (path := make_first_token(tokens, database.path, list(Role))) is not None:
+            if own_token is None and (path := make_first_token(tokens, database.path, list(AccessRole))) is not None:
                 logger.info("%s has the first token, which has all roles", path)
             if suspended := tokens.suspended():
                 logger.warning("%d tokens are suspended, since this is a restored database: see doctor", suspended)

@@ -27,11 +27,11 @@ def check_closed(session: Session, dictionaries: list[Dictionary]) -> Iterator[F
             listed = [text(row[0]) for row in dictionary.attribute.hierarchy.rows]
             beyond = exp.and_(beyond, exp.Not(this=exp.In(this=cast(column("value"), "VARCHAR"), expressions=listed)))
         count = exp.select(exp.Count(this=exp.Star())).from_(table(dictionary.table_name)).where(beyond)
-        if found := session.value(count):
+        if value := session.value(count):
             name = shortened(dictionary.column.name)
             yield Fault(
                 CLOSED,
-                f"true, although {name} has {found:,} different values beyond {rule.minimum} to {rule.maximum}",
+                f"true, although {name} has {value:,} different values beyond {rule.minimum} to {rule.maximum}",
                 "values between",
                 "Declare a wider range, or leave the ends open.",
             )

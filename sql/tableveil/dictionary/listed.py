@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, cast, column, table
-from tableveil.errors import Fault, Nearest, NotFoundError, nearest, shortened
+from tableveil.errors import Fault, NearestNames, NotFoundError, nearest, shortened
 from tableveil.hierarchy import (
     InlineLevels,
     ListedHierarchy,
@@ -108,7 +108,7 @@ def _table_levels(
         source_column.name if isinstance(source_column, Column) else source_column[0]
         for source_column in columns_of(session, reference)
     ]
-    hint = Nearest(names)
+    hint = NearestNames(names)
     unknown = [
         Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", hint(name))
         for i, name in enumerate(definition.columns)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, table
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.values import EXAMPLES, check_fit, readable
-from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shortened
+from tableveil.errors import Fault, InvalidError, NearestNames, NotFoundError, shortened
 from tableveil.hierarchy import (
     HierarchyDefinition,
     InlineLevels,
@@ -184,7 +184,7 @@ def _values(session: WarehouseSession, wanted: TableReference, name: str) -> tup
             shown = f"{shortened(name)} of type {shown_type(other[1])}"
             return None, [Fault("column", shown, "a column of a type that can be released")]
         names = [each_column.name if isinstance(each_column, Column) else each_column[0] for each_column in columns]
-        return None, [missing_column("column", name, Nearest(names))]
+        return None, [missing_column("column", name, NearestNames(names))]
     source = table(reference.table, reference.schema, reference.catalog)
     counted = (
         exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "row_count"))

@@ -89,15 +89,17 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     k = plan.policy.k
     # Without a k, a column must not lower the least class size.
     least = k or measured.people or int(min(plan.classes.counts[plan.kept], default=0))
-    low = [found for found in singly if found.least < least and not found.columns[0].acknowledged]
-    for found in low:
-        (attribute,) = found.columns
-        leaves = f"leaves {_left(plan, found.least)} by {found.shown_by}"
+    low = [
+        measurement for measurement in singly if measurement.least < least and not measurement.columns[0].acknowledged
+    ]
+    for measurement in low:
+        (attribute,) = measurement.columns
+        leaves = f"leaves {_left(plan, measurement.least)} by {measurement.shown_by}"
         if k is not None and attribute.role is Role.INSENSITIVE:
-            told = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
-            faults.append(_refused(plan, attribute, told))
+            text = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
+            faults.append(_refused(plan, attribute, text))
         else:
-            warnings.append(_lowers(plan, found, least))
+            warnings.append(_lowers(plan, measurement, least))
     if (
         together is not None
         and together.least < least
@@ -106,13 +108,15 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
         names = ", ".join(shortened(attribute.column) for attribute in together.columns)
         leaves = f"together leave {_left(plan, together.least)} by {together.shown_by}"
         if k is not None:
-            told = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
-            faults.append(_refused(plan, together.columns[0], told))
+            text = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
+            faults.append(_refused(plan, together.columns[0], text))
         else:
             warnings.append(Warned(f"{names} have an effective k below {least}: they {leaves}."))
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
-    guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
+    guarantees = [
+        Guarantee(EFFECTIVE_K, measurement.columns[0].column, "k", None, measurement.least) for measurement in singly
+    ]
     if together is not None:
         guarantees.append(Guarantee(f"{EFFECTIVE_K} (insensitive columns together)", "", "k", None, together.least))
     return Measured(tuple(guarantees), tuple(warnings))

@@ -46,15 +46,15 @@ def read_values(
     session: Session, source: Source, name: str, hierarchy: InlineLevels | RuleHierarchy, position: int
 ) -> ColumnValues:
     """The different values of a column with their labels; call it in a transaction."""
-    found = source.column(name)
+    expression = source.column(name)
     different = exp.select(alias(column(name), "value"), alias(cast(column(name), "VARCHAR"), "text"))
     different = different.from_(source.table()).distinct()
-    read = exp.select(readable(found), column("text")).from_(different.subquery("different"))
+    read = exp.select(readable(expression), column("text")).from_(different.subquery("different"))
     rows = session.rows(read.where(column("text").is_(exp.null()).not_()).order_by("text"))
-    covered = _label(hierarchy, found.kind, rows).covered
-    known = [row for row, covers in zip(rows, covered, strict=True) if covers]
-    levels = attribute_levels(_label(hierarchy, found.kind, known), has_null=True)
-    texts = tuple(text for _, text in known)
+    covered = _label(hierarchy, expression.kind, rows).covered
+    declared = [row for row, covers in zip(rows, covered, strict=True) if covers]
+    levels = attribute_levels(_label(hierarchy, expression.kind, declared), has_null=True)
+    texts = tuple(text for _, text in declared)
     codes = {text: code for code, text in enumerate(texts)}
     table_name, outside = f"drawing_values_{position}", len(texts)
     data = {
@@ -83,8 +83,8 @@ def combinations(
         query = query.select(alias(exp.Coalesce(this=column("code", f"d{j}"), expressions=[outside]), f"c{j}"))
     query = query.select(alias(cast(exp.Sum(this=column("n", "counted")), "BIGINT"), "n"))
     query = query.group_by(*(number(j + 1) for j in range(len(columns))))
-    found = session.arrays(query)
-    return tuple(found[f"c{j}"].astype(np.int32) for j in range(len(columns))), found["n"].astype(np.int64)
+    arrays = session.arrays(query)
+    return tuple(arrays[f"c{j}"].astype(np.int32) for j in range(len(columns))), arrays["n"].astype(np.int64)
 
 
 def check_people(session: Session, source: Source, person: str) -> None:

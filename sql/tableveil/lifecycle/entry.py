@@ -24,7 +24,7 @@ from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Figures, Release
+from tableveil.state.releases import MethodFigures, Release
 
 
 def release_of(
@@ -39,7 +39,7 @@ def release_of(
     """The ledger's entry of a written plan."""
     target, solution = plan.policy.release, evidence.solution
     return Release(
-        **{figure.name: getattr(solution, figure.name) for figure in fields(Figures)},
+        **{figure.name: getattr(solution, figure.name) for figure in fields(MethodFigures)},
         number=number,
         job=evidence.job,
         created_at=jobs.now(),
@@ -104,7 +104,7 @@ def attributes_of(
 
 
 def named_explanation(
-    policy: Policy, explanation: explain.Explanation | None, chosen_by: tuple[PrivacyModel, ...]
+    policy: Policy, explanation: explain.NeighbourhoodExplanation | None, chosen_by: tuple[PrivacyModel, ...]
 ) -> Explanation | None:
     """The explanation with the names of columns and of privacy models."""
     if explanation is None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, drop, table, try_cast
-from tableveil.errors import InvalidError, Nearest, shortened
+from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.lifecycle.withdraw import take_back_trial
 from tableveil.loading import empty
 from tableveil.policy import TableReference
@@ -67,7 +67,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     columns = [each for each in columns_of(session, target) if isinstance(each, Column)]
     key = fingerprint_key(session.ledger)
     digests_known = digests.known_of(session.ledger, releases)
-    erasure, holding = digests.Erasure(session.ledger), set[int]()
+    erasure, holding = digests.PersonEraser(session.ledger), set[int]()
     for release, name, of_table in policies:
         # Others may identify people by another column than this time. Columns of a query may have any name.
         own = name if of_table and name is not None else person
@@ -101,7 +101,8 @@ def _found_column(wanted: str, known: Sequence[str], names: Sequence[str]) -> st
         if match := next((name for name in names if name.casefold() == wanted.casefold()), None):
             return match
         raise InvalidError.of(
-            *("COLUMN_NOT_FOUND", "person_column", shortened(wanted), "a column of the table"), Nearest(names)(wanted)
+            *("COLUMN_NOT_FOUND", "person_column", shortened(wanted), "a column of the table"),
+            NearestNames(names)(wanted),
         )
     if len(known) == 1 and known[0] in names:
         return known[0]

@@ -10,14 +10,14 @@ from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.search.explain import Explanation
+from tableveil.search.explain import NeighbourhoodExplanation
 from tableveil.source import Fingerprint
 from tableveil.state.joint_texts import JointText
-from tableveil.state.releases import Figures
+from tableveil.state.releases import MethodFigures
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Solution(Figures):
+class Solution(MethodFigures):
     """A plan that meets the policy, with the method's figures.
 
     Attributes:
@@ -35,7 +35,7 @@ class Solution(Figures):
     parts: tuple[float, ...]
     losses: tuple[float, ...]
     chosen_by: tuple[PrivacyModel, ...]
-    explanation: Explanation | None
+    explanation: NeighbourhoodExplanation | None
     sizes_before: ClassSizes
     risk_before: ProsecutorRisk | None = None
     risk_after: ProsecutorRisk | None = None

@@ -77,8 +77,8 @@ def _check_untold(session: WarehouseSession, known: Collection[int]) -> None:
         release = releases.RELEASES.find(session.ledger, number)
         if release is not None and json.loads(release.policy).get("release", {}).get(_TOLD):
             with depending_on([number]):
-                found = f"suppressed_by, of people of whom releases/{number} told it"
-                raise InvalidError.of("RELEASED_BEFORE", "release.suppressed_by", found, "none", "Leave it out.")
+                actual = f"suppressed_by, of people of whom releases/{number} told it"
+                raise InvalidError.of("RELEASED_BEFORE", "release.suppressed_by", actual, "none", "Leave it out.")
 
 
 def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fingerprint) -> set[int]:

@@ -81,7 +81,9 @@ def _copy(session: WarehouseSession, release: Release, copies: ReleaseTarget) ->
         name = copies.name + item.name[len(release.target_name) :]
         copy = table(name, copies.schema, session.catalog)
         if item.kind is ObjectKind.ROWS:
-            session.write(copy, in_order(whole, [column(found) for found, _ in session.described(whole)]))
+            session.write(
+                copy, in_order(whole, [column(source_column) for source_column, _ in session.described(whole)])
+            )
         else:
             session.collect("waiting_object", whole)
             session.create(copy, exp.select("*").from_(table("waiting_object")))

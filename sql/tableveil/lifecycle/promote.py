@@ -13,7 +13,7 @@ from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.moving import Steps, check_newest, move_elsewhere, move_in
 from tableveil.lifecycle.publish import writing
-from tableveil.lifecycle.repeated import Repeating, joint_findings, stage_repeated, standing
+from tableveil.lifecycle.repeated import RepeatingRelease, joint_findings, stage_repeated, standing
 from tableveil.lifecycle.target import check_existing, check_target
 from tableveil.loading import check_bound
 from tableveil.policy import Policy
@@ -132,7 +132,7 @@ class _Admission:
         if shown is None:
             raise _changed(f"the rows of releases/{trial.number}, which are gone")
         kept = trial.records - trial.suppressed_records
-        new = Repeating(asked.policy, source, together, kept, shown)
+        new = RepeatingRelease(asked.policy, source, together, kept, shown)
         repeated = stage_repeated(session, new, mark, asked.policy_of)
         joint = joint_findings(session, new, repeated, trial.number)
         waits = asked.needs_approval or (asked.unless_safe and not joint.safe)
@@ -188,12 +188,12 @@ def check_trial(release: Release) -> None:
     """Raises `ConflictError` unless the release is a trial that has not expired."""
     if release.state is not ReleaseState.TRIAL:
         expected = "a trial: a release of submit --trial that nobody has promoted or withdrawn"
-        found = f"releases/{release.number}, which is {release.state.lower()}"
-        raise ConflictError.of("NOT_A_TRIAL", "name", found, expected)
+        actual = f"releases/{release.number}, which is {release.state.lower()}"
+        raise ConflictError.of("NOT_A_TRIAL", "name", actual, expected)
     assert release.trial is not None, "it is one"
     if release.trial.expires_at <= now():
-        found = f"releases/{release.number}, expired at {release.trial.expires_at:%Y-%m-%d %H:%M} UTC"
-        raise ConflictError.of("TRIAL_EXPIRED", "name", found, "a trial that has not expired", _AGAIN)
+        actual = f"releases/{release.number}, expired at {release.trial.expires_at:%Y-%m-%d %H:%M} UTC"
+        raise ConflictError.of("TRIAL_EXPIRED", "name", actual, "a trial that has not expired", _AGAIN)
 
 
 def _look(ledger: Ledger, number: int) -> None:

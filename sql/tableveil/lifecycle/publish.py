@@ -17,7 +17,7 @@ from tableveil.lifecycle.entry import release_of
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger
-from tableveil.lifecycle.repeated import Repeated, Repeating, joint_findings, repeated_by_reason, stage_repeated
+from tableveil.lifecycle.repeated import Repeated, RepeatingRelease, joint_findings, repeated_by_reason, stage_repeated
 from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
 from tableveil.lifecycle.target import check_existing
@@ -70,16 +70,16 @@ def publish(
     """
     check_spreads_collectible(session, plan)
     plan.recoding.stage(session, plan)
-    told = check_effective_k(session, plan)
+    measured = check_effective_k(session, plan)
     if unless_safe and not needs_approval and trial is None:
         with suppress(_Unsafe):
-            return _publish(database, session, plan, evidence, told, verifying, safely=True)
+            return _publish(database, session, plan, evidence, measured, verifying, safely=True)
         waits = note(
             "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
             "readers of all the releases are told the figures."
         )
         evidence, needs_approval = evidence.with_more(first=(waits,)), True
-    return _publish(database, session, plan, evidence, told, verifying, needs_approval=needs_approval, trial=trial)
+    return _publish(database, session, plan, evidence, measured, verifying, needs_approval=needs_approval, trial=trial)
 
 
 def _publish(
@@ -200,7 +200,7 @@ def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evide
 
 
 def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:
-    return stage_repeated(session, Repeating.planned(plan), evidence.fingerprint, evidence.policy_of)
+    return stage_repeated(session, RepeatingRelease.planned(plan), evidence.fingerprint, evidence.policy_of)
 
 
 def _recorded(
@@ -246,15 +246,15 @@ def rehearse(
     """
     check_spreads_collectible(session, plan)
     plan.recoding.stage(session, plan)
-    told = check_effective_k(session, plan)
+    measured = check_effective_k(session, plan)
     if not session.traits.transactional:
         _check_unchanged(session, plan, evidence)
         others = repeated_by_reason(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
-        return _foreseen(session, plan, evidence, told), tuple(others)
+        return _foreseen(session, plan, evidence, measured), tuple(others)
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
         repeated = _stage_repeated(session, plan, evidence)
-        release, _, safe = _written(session, plan, evidence, 0, told, verifying, plan.policy.release, repeated)
+        release, _, safe = _written(session, plan, evidence, 0, measured, verifying, plan.policy.release, repeated)
         raise _Rehearsed
     return release, () if safe else repeated.releases
 
@@ -302,7 +302,7 @@ def _written(
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
-    joint = joint_findings(session, Repeating.planned(plan), repeated, number)
+    joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = evidence.with_more(
         first=joint.warnings,
         warnings=(*told.warnings, *single),
@@ -337,9 +337,9 @@ def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evi
         # The rows were drawn from one state of the table: whether it changed since is nobody's to know.
         return
     # The fingerprint covers known columns: a missing one would fail, a new one would not show.
-    found, _, _ = resolve_source(session, plan.policy)
+    source, _, _ = resolve_source(session, plan.policy)
     key = fingerprint_key(session.ledger)
-    if found != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
+    if source != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             plan.policy.source_field,
@@ -360,10 +360,10 @@ def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evi
 def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:
     """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
     with database.session() as fresh:
-        found = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        rows = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, plan.policy.release.name))
         looking = fresh if session.traits.keeps_ledger else session
-        count = looking.value(query) if found else -1
+        count = looking.value(query) if rows else -1
         remember(database.path, fresh.ledger)
     if count != (plan.records if plan.marker else plan.kept_records):
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

@@ -52,7 +52,7 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeating:
+class RepeatingRelease:
     """The release that repeats others: its policy and source, its released `records`, and its rows as readers see them.
 
     It was judged `together_with` some of the others.
@@ -65,7 +65,7 @@ class Repeating:
     shown: Shown
 
     @classmethod
-    def planned(cls, plan: ReleasePlan) -> Repeating:
+    def planned(cls, plan: ReleasePlan) -> RepeatingRelease:
         """The release of a plan."""
         return cls(plan.policy, plan.source, plan.together_with, plan.kept_records, _new(plan))
 
@@ -84,7 +84,10 @@ class JointFindings:
 
 
 def stage_repeated(
-    session: WarehouseSession, new: Repeating, fingerprint: Fingerprint, policy_of: Callable[[str], Policy] | None
+    session: WarehouseSession,
+    new: RepeatingRelease,
+    fingerprint: Fingerprint,
+    policy_of: Callable[[str], Policy] | None,
 ) -> Repeated:
     """The releases that a new one repeats by a reason; call it before it replaces one of them.
 
@@ -122,22 +125,25 @@ def repeated_by_reason(
     return sorted(repeated_releases(session, source, fingerprint).difference(together_with))
 
 
-def joint_findings(session: WarehouseSession, new: Repeating, repeated: Repeated, number: int) -> JointFindings:
+def joint_findings(session: WarehouseSession, new: RepeatingRelease, repeated: Repeated, number: int) -> JointFindings:
     """The joint figures of the release of that number, whose rows and classes are written, with those it repeats."""
     if not repeated.releases:
         return JointFindings()
     k = new.policy.k or 2
-    found = [*_by_labels(session, new, repeated.releases, number, k), *_by_columns(session, new.shown, repeated, k)]
+    joint_classes = [
+        *_by_labels(session, new, repeated.releases, number, k),
+        *_by_columns(session, new.shown, repeated, k),
+    ]
     return JointFindings(
-        guarantees=tuple(one for each in found for one in each.guarantees),
-        warnings=tuple(text for each in found for text in each.warnings),
-        safe=all(each.safe for each in found),
-        joint=tuple(text for each in found for text in each.joint),
+        guarantees=tuple(one for each in joint_classes for one in each.guarantees),
+        warnings=tuple(text for each in joint_classes for text in each.warnings),
+        safe=all(each.safe for each in joint_classes),
+        joint=tuple(text for each in joint_classes for text in each.joint),
     )
 
 
 def _by_labels(
-    session: WarehouseSession, new: Repeating, releases: Sequence[int], number: int, k: int
+    session: WarehouseSession, new: RepeatingRelease, releases: Sequence[int], number: int, k: int
 ) -> Iterator[JointFindings]:
     ledger, several = session.ledger, [*releases, *new.together_with]
     with_classes = persons.with_classes(ledger, [*several, number])
@@ -185,9 +191,9 @@ def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: in
     for release, by in repeated.staged:
         stage_rows(session, _NEW, new, by)
         names = [new.alike[key][0] for key, _ in by]
-        found = joined(session.embedded, _staged(release), _NEW, names, k)
-        if found is not None:
-            yield _of_join(release, found, k)
+        joint = joined(session.embedded, _staged(release), _NEW, names, k)
+        if joint is not None:
+            yield _of_join(release, joint, k)
 
 
 def _of_join(release: int, found: Joined, k: int) -> JointFindings:

@@ -8,15 +8,15 @@ from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
 from tableveil.release.checksum import checksum
 from tableveil.state import reports
-from tableveil.state.releases import Release, Standing
+from tableveil.state.releases import Release, StandingRelease
 
 
-def stands(release: Release | Standing) -> bool:
+def stands(release: Release | StandingRelease) -> bool:
     """Whether the rows of a release are in the embedded database: neither gone nor in a warehouse."""
     return not release.warehouse and (release.current or release.waits)
 
 
-def written_checksum(session: Session, release: Release | Standing) -> str:
+def written_checksum(session: Session, release: Release | StandingRelease) -> str:
     """The checksum, which the ledger keeps from now on; call it in a transaction.
 
     Empty: the ledger has none, and the rows are gone, in a warehouse, or changed since they were written.

@@ -10,7 +10,7 @@ from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import Release, ReleaseState, Standing
+from tableveil.state.releases import Release, ReleaseState, StandingRelease
 
 
 def own_prefix(ledger: Ledger) -> str:
@@ -28,7 +28,7 @@ def private(session: WarehouseSession, target: ReleaseTarget, number: int, job: 
     return replace(target, schema=STATE_SCHEMA, name=name)
 
 
-def place_of(session: WarehouseSession, release: Release | Standing, name: str) -> tuple[str, str]:
+def place_of(session: WarehouseSession, release: Release | StandingRelease, name: str) -> tuple[str, str]:
     """The schema and the name under which an object of a release stands, by the name that the ledger has of it."""
     if not release.waits:
         return release.place, name

@@ -22,7 +22,7 @@ from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.release_swaps import SWAPS
-from tableveil.state.releases import Release, ReleaseState, Standing
+from tableveil.state.releases import Release, ReleaseState, StandingRelease
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
@@ -90,7 +90,7 @@ def drop_written(session: WarehouseSession, release: Release) -> list[str]:
 
 
 def is_as_written(
-    session: WarehouseSession, release: Release | Standing, item: ReleaseObject, there: Mapping[str, str]
+    session: WarehouseSession, release: Release | StandingRelease, item: ReleaseObject, there: Mapping[str, str]
 ) -> bool:
     """Whether an object is what the ledger says was written; `there` has the kinds of existing objects."""
     is_view = release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS

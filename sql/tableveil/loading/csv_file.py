@@ -13,7 +13,7 @@ import duckdb
 from sqlglot import exp
 
 from tableveil.backend import Session, number, text
-from tableveil.errors import Fault, InternalError, InvalidError, Nearest, shortened
+from tableveil.errors import Fault, InternalError, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
 from tableveil.loading.csv_lines import check_longest_line
@@ -171,7 +171,7 @@ def scan(
 
 def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
     """Digits behind the point that stated whole numbers and decimals hold, by column."""
-    hint = Nearest(names)
+    hint = NearestNames(names)
     faults = [
         Fault("types", shortened(name), "a column of the file", hint(name)) for name in types if name not in names
     ]

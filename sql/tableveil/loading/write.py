@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, create_table, drop, table, try_cast
-from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
+from tableveil.errors import (
+    ConflictError,
+    DeniedError,
+    Fault,
+    InvalidError,
+    NearestNames,
+    NotFoundError,
+    nearest,
+    shortened,
+)
 from tableveil.policy import TableReference
 from tableveil.source.tables import described_table, listed, without_values
 from tableveil.state.releases import seen_among
@@ -48,7 +57,7 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
 
 def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
     table_columns, given = {name.casefold() for name in there}, {name.casefold() for name in names}
-    hint = Nearest(there)
+    hint = NearestNames(there)
     faults = [
         Fault("columns", shortened(name), "a column of the table", hint(name))
         for name in names

@@ -78,8 +78,8 @@ class ByCombination:
 
     def levels(self, attribute: int) -> NDArray[np.int32]:
         """Per combination, the level of a quasi-identifier; 0 if it is suppressed."""
-        known = np.array([transformation[attribute] for transformation in self.transformations] or [0], np.int32)
-        return np.where(self.kept, known[self.chosen], 0).astype(np.int32)
+        levels_of = np.array([transformation[attribute] for transformation in self.transformations] or [0], np.int32)
+        return np.where(self.kept, levels_of[self.chosen], 0).astype(np.int32)
 
     @cached_property
     def _records_at(self) -> tuple[tuple[tuple[int, int], ...], ...]:

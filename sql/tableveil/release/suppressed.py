@@ -43,7 +43,7 @@ def suppressed_labels(session: Session, plan: ReleasePlan) -> Iterator[Suppresse
 def told_suppressed(session: Session, plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     """The facts about suppressed records that `release.suppressed_by` asks for: names, and numbers or words."""
     for name in plan.policy.release.suppressed_by:
-        j = next(j for j, found in enumerate(plan.dictionaries) if found.column.name == name)
+        j = next(j for j, dictionary in enumerate(plan.dictionaries) if dictionary.column.name == name)
         groups = plan.classes.groups(j)
         suppressed = np.bincount(groups, plan.classes.counts * ~plan.kept).astype(np.int64)
         released = np.bincount(groups, plan.classes.counts * plan.kept).astype(np.int64)

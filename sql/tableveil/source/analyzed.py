@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
 from tableveil.source.missing import missing_column
@@ -63,7 +63,7 @@ def resolve_analyzed(
         source_column.name if isinstance(source_column, Column) else source_column[0]: source_column
         for source_column in columns
     }
-    nearest_of = Nearest(names)
+    nearest_of = NearestNames(names)
     scalar = []
     for i, name in enumerate(quasi_identifiers):
         source_column = by_name.get(name)
@@ -91,7 +91,7 @@ def _person(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Co
         return None, []
     person_column = by_name.get(name)
     if person_column is None:
-        return None, [missing_column("person_column", name, Nearest(by_name))]
+        return None, [missing_column("person_column", name, NearestNames(by_name))]
     if isinstance(person_column, Column):
         return person_column, []
     shown = f"{shortened(name)} of type {shown_type(person_column[1])}"
@@ -103,7 +103,7 @@ def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Co
         return None, []
     weight_column = by_name.get(name)
     if weight_column is None:
-        return None, [missing_column("weight_column", name, Nearest(by_name))]
+        return None, [missing_column("weight_column", name, NearestNames(by_name))]
     if isinstance(weight_column, Column) and weight_column.kind in _NUMERIC:
         return weight_column, []
     type_ = weight_column.type if isinstance(weight_column, Column) else weight_column[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shortened
+from tableveil.errors import Fault, InvalidError, NearestNames, NotFoundError, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class MissingColumn(Fault):
     """A name that no column of the table has."""
 
 
-def missing_column(field: str, name: str, hint: Nearest) -> MissingColumn:
+def missing_column(field: str, name: str, hint: NearestNames) -> MissingColumn:
     """The fault of a name that no column of the table has; `hint` knows all columns."""
     return MissingColumn(field, shortened(name), "a column of the table", hint(name))
 

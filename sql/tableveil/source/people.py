@@ -36,19 +36,19 @@ def check_rows_are_people(
         agreeing = ", ".join(map(shortened, one.agreeing[:MOST_NAMED]))
         more = len(one.agreeing) - MOST_NAMED
         agreeing += f" and {more} more" if more > 0 else ""
-        found = f"{about}{one.different:,} values of {name} in {records:,} rows, equal ones with the same {agreeing}"
+        actual = f"{about}{one.different:,} values of {name} in {records:,} rows, equal ones with the same {agreeing}"
         if one.column in acknowledged:
             warnings.append(
                 must_decide(
-                    f"k counts rows, although {name} seems to number people of whom some have several: {found}. If so, "
-                    f"people are recognized in smaller classes than k says: set person_column: {one.column}."
+                    f"k counts rows, although {name} seems to number people of whom some have several: {actual}. If "
+                    f"so, people are recognized in smaller classes than k says: set person_column: {one.column}."
                 )
             )
         else:
             faults.append(
                 Fault(
                     "rows_are_people",
-                    f"true, although {name} seems to number people of whom some have several rows: {found}",
+                    f"true, although {name} seems to number people of whom some have several rows: {actual}",
                     "another person in every row",
                     f"Name {name} as person_column. If its equal values are of different people, list it with "
                     "acknowledged: true.",
@@ -69,19 +69,19 @@ def check_links(
         if attribute.role not in (Role.SENSITIVE, Role.INSENSITIVE):
             continue
         linked = _linked(session, source, policy.person_column or "", attribute, k)
-        found = f"values of fewer than {k} people that tie rows of {linked:,} of {people:,} people together"
+        actual = f"values of fewer than {k} people that tie rows of {linked:,} of {people:,} people together"
         if linked > LINKED * people and not attribute.acknowledged:
             faults.append(
                 Fault(
                     policy.role_field(i),
-                    f"{attribute.role} for {shortened(attribute.column)}, which has {found}",
+                    f"{attribute.role} for {shortened(attribute.column)}, which has {actual}",
                     "columns whose values do not tell which rows belong together",
                     "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
                 )
             )
         elif linked:
             warnings.append(
-                f"{shortened(attribute.column)} has {found}: what is promised of one row is not of several."
+                f"{shortened(attribute.column)} has {actual}: what is promised of one row is not of several."
             )
     return faults, warnings
 
@@ -124,8 +124,8 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
         .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     )
     vary = [exp.CountIf(this=exp.NEQ(this=column(f"l{i}"), expression=column(f"h{i}"))) for i in range(len(names))]
-    people, *found = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(several.subquery("several")))
-    for name, differing in zip(names, found, strict=True):
+    people, *row = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(several.subquery("several")))
+    for name, differing in zip(names, row, strict=True):
         if 0 < differing <= NEARLY_CONSTANT * people:
             yield (
                 f"{shortened(name)} differs between the rows of {differing:,} of {people:,} people with several, "
@@ -141,8 +141,8 @@ def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterato
     same = exp.EQ(this=column("person", "k"), expression=column("person", "e"))
     fewer = exp.LT(this=column("n", "k"), expression=column("n", "e"))
     lost = (exp.CountIf(this=column("n", "k").is_(exp.null())), exp.CountIf(this=fewer))
-    found = exp.select(*lost).from_(every.subquery("e")).join(kept.subquery("k"), on=same, join_type="LEFT")
-    of_all, of_some = session.row(found)
+    lost_rows = exp.select(*lost).from_(every.subquery("e")).join(kept.subquery("k"), on=same, join_type="LEFT")
+    of_all, of_some = session.row(lost_rows)
     if of_all or of_some:
         people = "1 person" if of_all == 1 else f"{of_all:,} people"
         yield note(f"Records set aside because of NULLs are all records of {people}, and some records of {of_some:,}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
 from tableveil.source.missing import missing_column
@@ -25,7 +25,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
     name = population.subset_column
     field = "population.subset_column"
     if name not in names:
-        return [missing_column(field, name, Nearest(names))]
+        return [missing_column(field, name, NearestNames(names))]
     types = [column.type for column in source.columns if column.name == name]
     if types == ["BOOLEAN"]:
         return []
@@ -52,7 +52,7 @@ def resolve_population(
     read_by_name = {
         column.name if isinstance(column, Column) else column[0]: column for column in columns_of(session, reference)
     }
-    hint = Nearest(read_by_name)
+    hint = NearestNames(read_by_name)
     columns = []
     for column in wanted:
         theirs = read_by_name.get(column.name)

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, folded, identifier, render, table
 from tableveil.backend.render import DIALECT
-from tableveil.errors import Fault, Nearest, shortened
+from tableveil.errors import Fault, NearestNames, shortened
 from tableveil.policy import TableReference
 from tableveil.source.missing import MissingTable
 from tableveil.source.query_statement import FIELD, Node, QueryStatement, TableMention, described
@@ -33,7 +33,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
     )
     references: list[TableReference] = []
     faults: list[Fault] = []
-    hints: dict[str, Nearest] = {}
+    hints: dict[str, NearestNames] = {}
     for mention in mentions:
         *database, schema, name = ("main", *mention.path) if len(mention.path) == 1 else mention.path
         shown = f"{shortened('.'.join(mention.path))}{mention.where}"
@@ -50,7 +50,9 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
             faults.append(MissingTable(FIELD, f"the view {shown}", "a table", hint))
         else:
             if key[0] not in hints:
-                hints[key[0]] = Nearest(reference.table for (where, _), reference in tables.items() if where == key[0])
+                hints[key[0]] = NearestNames(
+                    reference.table for (where, _), reference in tables.items() if where == key[0]
+                )
             faults.append(MissingTable(FIELD, f"{shown}, which is not there", _EXPECTED, hints[key[0]](name)))
     return references, faults
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.errors import Fault, Nearest, nearest, shortened
+from tableveil.errors import Fault, NearestNames, nearest, shortened
 from tableveil.policy import AttributePolicy, Policy, Role, TableReference, check_classified_columns
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
@@ -89,7 +89,7 @@ def _releasable(columns: list[Column | tuple[str, str]]) -> tuple[Column, ...]:
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     expected = "a column of the source"
-    hint = Nearest(names)
+    hint = NearestNames(names)
     faults = [
         Fault(f"attributes[{i}].column", shortened(attribute.column), expected, hint(attribute.column))
         for i, attribute in enumerate(policy.attributes)

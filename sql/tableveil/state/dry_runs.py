@@ -71,15 +71,17 @@ class _DryRuns(NumberedTable[DryRun]):
     def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[DryRun]]) -> None:
         """With their risks."""
         super().insert_all(ledger, rows)
-        for found in (one for of_key in rows.values() for one in of_key):
-            stages = {BEFORE: found.risk_before, AFTER: found.risk_after, BY_SIZE: found.risk_by_size}
-            _RISKS.insert_all(ledger, {(found.number, stage): risk_measures(risk) for stage, risk in stages.items()})
-            joint_texts.insert(ledger, found.job, found.joint)
+        for held_value in (one for of_key in rows.values() for one in of_key):
+            stages = {BEFORE: held_value.risk_before, AFTER: held_value.risk_after, BY_SIZE: held_value.risk_by_size}
+            _RISKS.insert_all(
+                ledger, {(held_value.number, stage): risk_measures(risk) for stage, risk in stages.items()}
+            )
+            joint_texts.insert(ledger, held_value.job, held_value.joint)
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[DryRun]:
         """The dry runs with a condition."""
-        found = super().where(ledger, condition, parameters, order)
-        risks = _RISKS.of(ledger, [one.number for one in found])
+        dry_runs = super().where(ledger, condition, parameters, order)
+        risks = _RISKS.of(ledger, [one.number for one in dry_runs])
         return [
             replace(
                 one,
@@ -87,7 +89,7 @@ class _DryRuns(NumberedTable[DryRun]):
                 risk_after=risk_of(risks[one.number, AFTER]),
                 risk_by_size=risk_of(risks[one.number, BY_SIZE] or risks[one.number, AFTER]),
             )
-            for one in found
+            for one in dry_runs
         ]
 
     def _for_reader(self, ledger: Ledger, rows: list[DryRun]) -> list[DryRun]:

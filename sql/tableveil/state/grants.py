@@ -11,7 +11,7 @@ from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     """A right of principals; `proto/tableveil/v1/access.proto` says what each allows, and which one a method needs."""
 
     ADMIN = "ADMIN"
@@ -47,7 +47,7 @@ class Grant:
     number: int
     grantee: str
     is_group: bool
-    role: Role
+    role: AccessRole
     scope: Scope
     from_file: bool
     granted_by: str

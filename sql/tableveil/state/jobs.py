@@ -152,8 +152,8 @@ def find_request(ledger: Ledger, request_id: str, kind: JobKind) -> Request | No
     """The principal's latest request of a kind with that id."""
     condition = "request_id = ? AND request_id <> '' AND kind = ? AND owner = ?"
     parameters = [request_id, kind.value, ledger.sight.principal]
-    found = _REQUESTS.where(ledger, condition, parameters, "ORDER BY number DESC LIMIT 1")
-    return found[0] if found else None
+    requests = _REQUESTS.where(ledger, condition, parameters, "ORDER BY number DESC LIMIT 1")
+    return requests[0] if requests else None
 
 
 def exists(ledger: Ledger, number: int) -> bool:

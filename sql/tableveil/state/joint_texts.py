@@ -46,18 +46,18 @@ def forget(ledger: Ledger, job: int) -> None:
 
 def hidden(ledger: Ledger, jobs: Collection[int]) -> defaultdict[int, set[str]]:
     """The texts of each job that the ledger's reader is not told."""
-    found: defaultdict[int, set[str]] = defaultdict(set)
+    by_job: defaultdict[int, set[str]] = defaultdict(set)
     seen, values = either(evidence(ledger.sight), reviewed(ledger.sight))
     if (seen, values) == UNHIDDEN:
-        return found
+        return by_job
     rows = ledger.rows(
         f"WITH {_told(seen)} SELECT job, text FROM tableveil.joint_texts, told "
         f"WHERE list_contains(?::BIGINT[], job) AND {_HIDDEN}",
         [*values, list(jobs)],
     )
     for job, text in rows:
-        found[job].add(text)
-    return found
+        by_job[job].add(text)
+    return by_job
 
 
 def judged_with_seen(sight: Sight) -> Condition:

@@ -82,12 +82,12 @@ class Table(Generic[Row]):
 
         `only` may leave out rows, by QUALIFY.
         """
-        found = defaultdict(list)
+        by_key = defaultdict(list)
         order = ", ".join(self._position) or "rowid"
         for key, row in self.keyed(ledger, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
             own = key[: len(self._key)]
-            found[own if len(own) > 1 else own[0]].append(row)
-        return found
+            by_key[own if len(own) > 1 else own[0]].append(row)
+        return by_key
 
     def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition."""
@@ -112,10 +112,10 @@ class Table(Generic[Row]):
         """The rows with a condition, each with its key and position, or its number."""
         own = (*self._key, *self._position) or ("number",)
         columns = ", ".join((*own, *self._fields.columns))
-        found = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
-        if not found:
+        read_rows = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
+        if not read_rows:
             return []
-        numbers = {values[0] for values in found}
+        numbers = {values[0] for values in read_rows}
         of_parts = {path: part.of(ledger, numbers) for path, part in self._parts.items()}
 
         def read(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Row]:
@@ -123,7 +123,7 @@ class Table(Generic[Row]):
             given = {path: tuple(rows[key if len(key) > 1 else key[0]]) for path, rows in of_parts.items()}
             return key, self._fields.read(iter(values[len(own) :]), given)
 
-        return [read(values) for values in found]
+        return [read(values) for values in read_rows]
 
 
 class NumberedTable(Table[Row]):
@@ -197,8 +197,8 @@ class NumberedTable(Table[Row]):
             return rows
         owned, values = by_reads(ledger.sight.owned)
         mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE {owned}", values)}
-        found = cast(list[Any], rows)
-        return [replace(row, audience=Audience.OWNER if row.number in mine else Audience.REVIEWER) for row in found]
+        results = cast(list[Any], rows)
+        return [replace(row, audience=Audience.OWNER if row.number in mine else Audience.REVIEWER) for row in results]
 
 
 class _Fields:
@@ -233,13 +233,13 @@ class _Fields:
 
     def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
         """The dataclass that has the values, or None if there are none; `given` are the other fields, by path."""
-        found = {field: part.read(values, given) for field, part in self._parts.items()}
-        if all(value is None for value in found.values()):
+        parts = {field: part.read(values, given) for field, part in self._parts.items()}
+        if all(value is None for value in parts.values()):
             return None
         for field, path in self._paths.items():
             if path in given or field in self._empty:
-                found[field] = given.get(path, ())
-        return self._row(**found)
+                parts[field] = given.get(path, ())
+        return self._row(**parts)
 
 
 class _Value:
@@ -264,8 +264,8 @@ def _among(column: str, numbers: Collection[int]) -> tuple[str, list[object]]:
 
 
 def _has_no_default(row: type[Any], field: str) -> bool:
-    (found,) = (one for one in fields(row) if one.name == field)
-    return found.default is MISSING and found.default_factory is MISSING
+    (declared_field,) = (one for one in fields(row) if one.name == field)
+    return declared_field.default is MISSING and declared_field.default_factory is MISSING
 
 
 def _at(row: Any, path: str) -> Any:

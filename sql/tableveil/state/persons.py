@@ -60,10 +60,10 @@ def remember_together(ledger: Ledger, release: int, others: Sequence[int]) -> No
 def judged_together(ledger: Ledger, releases: Collection[int]) -> dict[int, set[int]]:
     """Per release, the earlier ones that it was judged together with."""
     query = "SELECT release, other FROM tableveil.release_together WHERE list_contains(?::BIGINT[], release)"
-    found: dict[int, set[int]] = {release: set() for release in releases}
+    judged: dict[int, set[int]] = {release: set() for release in releases}
     for release, other in ledger.rows(query, [list(releases)]):
-        found[release].add(other)
-    return found
+        judged[release].add(other)
+    return judged
 
 
 def forget(ledger: Ledger, release: int) -> None:
@@ -99,7 +99,7 @@ def of_records(ledger: Ledger, releases: Collection[int]) -> set[int]:
     return {release for (release,) in ledger.rows(query, [list(releases), list(releases)])}
 
 
-class Erasure:
+class PersonEraser:
     """Erases people from releases, one after the other, under numbers that nobody can compute again."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -217,18 +217,18 @@ def owners(ledger: Ledger, releases: Sequence[int], people: str) -> dict[str, ND
     larger numbers.
     """
     names = _names(releases)
-    known = exp.select(alias(_digest(column("value")), "person"), column("code")).from_(table(people))
-    ledger.stage("known_people", known, [_secret(ledger)])
-    found = ledger.arrays(
+    digests = exp.select(alias(_digest(column("value")), "person"), column("code")).from_(table(people))
+    ledger.stage("known_people", digests, [_secret(ledger)])
+    arrays = ledger.arrays(
         f"WITH members AS ({_members(releases)}), {_numbered(names)} SELECT numbered.code AS code, members.person AS "
         "digest, any_value(coalesce(k.code, -1)) AS person, count(*) AS records FROM members "
         f"JOIN numbered USING ({names}) LEFT JOIN temp.known_people AS k ON k.person = members.person GROUP BY ALL"
     )
     most = ledger.value("SELECT coalesce(max(code), -1) FROM temp.known_people")
     ledger.execute("DROP TABLE temp.known_people")
-    person, strangers = found["person"].astype(np.int64), found["person"] < 0
-    person[strangers] = most + 1 + np.unique(found["digest"][strangers], return_inverse=True)[1].reshape(-1)
-    return {"code": found["code"].astype(np.int64), "person": person, "records": found["records"].astype(np.int64)}
+    person, strangers = arrays["person"].astype(np.int64), arrays["person"] < 0
+    person[strangers] = most + 1 + np.unique(arrays["digest"][strangers], return_inverse=True)[1].reshape(-1)
+    return {"code": arrays["code"].astype(np.int64), "person": person, "records": arrays["records"].astype(np.int64)}
 
 
 def of_several(ledger: Ledger, releases: Sequence[int]) -> int:

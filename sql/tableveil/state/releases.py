@@ -73,7 +73,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class MethodFigures:
     """The figures by which a method accounts for its release. They stand once, here.
 
     A method's solution has them, and so has the release in the ledger.
@@ -127,7 +127,7 @@ class _Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Figures, _Placed):
+class Release(MethodFigures, _Placed):
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
     A `source` that is a query has no name; `source_tables` are those that it reads. A release in a `warehouse` has
@@ -201,7 +201,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing(_Placed):
+class StandingRelease(_Placed):
     """The part of a release that says whether its objects stand, and where; it is read without the rest."""
 
     number: int
@@ -266,17 +266,17 @@ class _Releases(NumberedTable[Release]):
 
     def find(self, ledger: Ledger, number: int) -> Release | None:
         """The release of that number, with its explanation and its guarantees."""
-        found = self.where(ledger, "number = ?", [number], whole=True) if self.shows(ledger, number) else []
-        return next(iter(self._for_reader(ledger, found)), None)
+        releases = self.where(ledger, "number = ?", [number], whole=True) if self.shows(ledger, number) else []
+        return next(iter(self._for_reader(ledger, releases)), None)
 
     def where(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "", *, whole: bool = False
     ) -> list[Release]:
         """With what is no column of the ledger; explanation and guarantees only if they are to be `whole`."""
-        found = super().where(ledger, condition, parameters, order)
-        if not found:
+        releases = super().where(ledger, condition, parameters, order)
+        if not releases:
             return []
-        numbers = [release.number for release in found]
+        numbers = [release.number for release in releases]
         risks = release_risks.of_releases(ledger, numbers)
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
@@ -312,7 +312,7 @@ class _Releases(NumberedTable[Release]):
                 trial=next(iter(trials[number]), None),
             )
 
-        return [completed(release) for release in found]
+        return [completed(release) for release in releases]
 
     def _for_reader(self, ledger: Ledger, rows: list[Release]) -> list[Release]:
         """The releases without the texts that depend on others, of which the ledger's reader may not see all."""
@@ -351,7 +351,7 @@ ORIGINS = NumberedTable(
 
 STANDING = NumberedTable(
     "releases",
-    Standing,
+    StandingRelease,
     "release_numbers",
     names={
         "state": _STATE,
@@ -364,17 +364,17 @@ STANDING = NumberedTable(
 
 
 def _told(release: Release, hidden: Collection[str]) -> Release:
-    told = replace(
+    shown = replace(
         release,
         warnings=joint_texts.shown(release.warnings, hidden),
         guarantees=joint_texts.reached(release.guarantees, hidden),
     )
     if WHOLE not in hidden:
-        return told
+        return shown
     proof, searched = release.proof, release.proof.searched
     if searched is not None:
         proof = replace(proof, searched=replace(searched, pruned={}, runners_up=()))
-    return replace(told, proof=proof, explanation=None, costs=(), alternatives=())
+    return replace(shown, proof=proof, explanation=None, costs=(), alternatives=())
 
 
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:

@@ -42,8 +42,8 @@ REPORTS = Table("reports", MadeReport)
 
 def remember(ledger: Ledger, made: MadeReport) -> None:
     """Keeps a report, unless the same document is known; call it in a transaction."""
-    known = "SELECT 1 FROM tableveil.reports WHERE subject = ? AND sha256 = ?"
-    if not ledger.rows(known, [made.subject, made.sha256]):
+    query = "SELECT 1 FROM tableveil.reports WHERE subject = ? AND sha256 = ?"
+    if not ledger.rows(query, [made.subject, made.sha256]):
         REPORTS.insert(ledger, [made])
 
 

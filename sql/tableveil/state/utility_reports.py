@@ -15,7 +15,7 @@ from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, 
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredUtility:
     """A utility report; `request` is the request as JSON, `seconds` are those from the job's start."""
 
     number: int
@@ -51,10 +51,10 @@ _ASSOCIATIONS = Table(
 )
 
 
-class _Reports(NumberedTable[Stored]):
+class _Reports(NumberedTable[StoredUtility]):
     """Reports with how each column spreads."""
 
-    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Stored]]) -> None:
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[StoredUtility]]) -> None:
         """The spreads have the position of their column in their key."""
         super().insert_all(ledger, rows)
         for stored in itertools.chain.from_iterable(rows.values()):
@@ -65,12 +65,14 @@ class _Reports(NumberedTable[Stored]):
             }
             _SPREADS.insert_all(ledger, spreads)
 
-    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Stored]:
+    def where(
+        self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
+    ) -> list[StoredUtility]:
         """The reports with a condition."""
         reports = super().where(ledger, condition, parameters, order)
         spreads = _SPREADS.of(ledger, [one.number for one in reports])
 
-        def complete(one: Stored) -> Stored:
+        def complete(one: StoredUtility) -> StoredUtility:
             columns = tuple(
                 replace(
                     column,
@@ -86,7 +88,7 @@ class _Reports(NumberedTable[Stored]):
 
 UTILITY_REPORTS = _Reports(
     "utility_reports",
-    Stored,
+    StoredUtility,
     "utility_report_numbers",
     parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS},
     beside=[_SPREADS],

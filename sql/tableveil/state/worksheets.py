@@ -38,8 +38,8 @@ WORKSHEETS = NumberedTable(
 def count_of(ledger: Ledger, table: TableReference) -> int:
     """The number of the table's worksheets."""
     condition, values = into(table.schema, table.table)
-    found: int = ledger.value(f"SELECT count(*) FROM tableveil.worksheets WHERE {condition}", values)
-    return found
+    value: int = ledger.value(f"SELECT count(*) FROM tableveil.worksheets WHERE {condition}", values)
+    return value
 
 
 def change(ledger: Ledger, changed: Worksheet) -> None:

@@ -21,8 +21,8 @@ def check_told(session: WarehouseSession, policy: Policy, marker: str, written: 
     )
     problems = []
     for name in policy.release.suppressed_by:
-        told = {fact: facts.pop(fact) for fact in [*facts] if _is_of(fact, name)}
-        if fault := _fault(_suppressed(session, marker, written, name), told, name, policy.k or 0):
+        stated = {fact: facts.pop(fact) for fact in [*facts] if _is_of(fact, name)}
+        if fault := _fault(_suppressed(session, marker, written, name), stated, name, policy.k or 0):
             problems.append(f"suppressed records by {name}: {fault}")
     return [*problems, *(["the facts tell of suppressed records by other columns"] if facts else [])]
 
@@ -41,9 +41,9 @@ def _suppressed(session: WarehouseSession, marker: str, written: Written, name: 
     rows = f"SELECT {quoted(name)}, -1 FROM {quoted(*written.rows)} {kept}"
     counted = f"SELECT label, sum(one)::BIGINT FROM (SELECT *, 1 FROM ({source}) UNION ALL {rows}) AS b(label, one)"
     session.collect("counted_labels", f"SELECT * FROM ({counted} GROUP BY label) AS c(label, suppressed)")
-    found = session.embedded.rows("SELECT label::VARCHAR, suppressed FROM counted_labels")
+    read_rows = session.embedded.rows("SELECT label::VARCHAR, suppressed FROM counted_labels")
     session.embedded.execute("DROP TABLE counted_labels")
-    return dict(found)
+    return dict(read_rows)
 
 
 def _fault(suppressed: Mapping[str | None, int], told: Mapping[str, str], name: str, k: int) -> str:

@@ -16,7 +16,7 @@ from tableveil.errors import (
     Fault,
     InfeasibleError,
     InvalidError,
-    Nearest,
+    NearestNames,
     NotFoundError,
     TableveilError,
     nearest,
@@ -91,7 +91,7 @@ def test_many_unknown_names_are_compared_with_few_others(monkeypatch: pytest.Mon
         return matching(name, choices, n, cutoff)
 
     monkeypatch.setattr(difflib, "get_close_matches", counted)
-    hint = Nearest(f"a_rather_long_name_of_a_column_{i:04}" for i in range(4000))
+    hint = NearestNames(f"a_rather_long_name_of_a_column_{i:04}" for i in range(4000))
     hints = [hint(f"a_rather_long_name_of_a_colunm_{i:04}") for i in range(400)]
     assert hints[7] == "Did you mean 'a_rather_long_name_of_a_column_0007'?"
     assert sum(map(bool, hints)) == len(compared) == MOST_HINTS

@@ -22,7 +22,7 @@ from tableveil.errors import CancelledError
 from tableveil.game import Combinations
 from tableveil.game import sweep as sweep_module
 from tableveil.game.counting import counted_at_all
-from tableveil.game.sweep import Among, Method, Sweep, SweepPoint, payout_sweep
+from tableveil.game.sweep import Among, Sweep, SweepMethod, SweepPoint, payout_sweep
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game, Profitability, PublisherPayoutModel, Success
@@ -187,7 +187,7 @@ def test_every_point_is_what_trying_all_transformations_finds(case: Case) -> Non
     sweep = case.sweep()
     amongs = list(Among) if case.has_population else [Among.SOURCE]
     found = [(point.method, point.among, point.gain) for point in sweep.points]
-    assert found == list(itertools.product(Method, amongs, case.gains))
+    assert found == list(itertools.product(SweepMethod, amongs, case.gains))
     records = case.records.total() + 3
     assert (sweep.records, sweep.counted, sweep.lattice_size) == (records, case.lattice.size, case.lattice.size)
     for point in sweep.points:
@@ -195,10 +195,10 @@ def test_every_point_is_what_trying_all_transformations_finds(case: Case) -> Non
         no_attack = point.method.name.endswith("NO_ATTACK")
         at: Transformation | None
         match point.method:
-            case Method.SAFE_HARBOR:
+            case SweepMethod.SAFE_HARBOR:
                 payout, released, attacked = brute.released_whole(case.lattice.top)
                 at = case.lattice.top
-            case Method.RECORD_LEVEL | Method.RECORD_LEVEL_NO_ATTACK:
+            case SweepMethod.RECORD_LEVEL | SweepMethod.RECORD_LEVEL_NO_ATTACK:
                 payout, released, attacked = brute.record_level(no_attack)
                 at = None
             case _:
@@ -214,7 +214,7 @@ def test_a_point_is_the_optimum_of_a_search_for_its_gain(case: Case) -> None:
     success = Success.JOURNALIST if case.has_population else Success.PROSECUTOR
     among = Among.POPULATION if case.has_population else Among.SOURCE
     for point in case.sweep().points:
-        if point.method is not Method.FULL_DOMAIN or point.among is not among:
+        if point.method is not SweepMethod.FULL_DOMAIN or point.among is not among:
             continue
         counter = NumpyCounter(
             combinations.levels,
@@ -246,7 +246,7 @@ def test_a_point_is_the_optimum_of_a_search_for_its_gain(case: Case) -> None:
 def test_an_adversary_who_knows_the_method_never_makes_a_release_pay_more(case: Case) -> None:
     plain, known = case.sweep(), case.sweep(if_method_known=True)
     for before, after in zip(plain.points, known.points, strict=True):
-        if before.method in (Method.RECORD_LEVEL, Method.RECORD_LEVEL_NO_ATTACK):
+        if before.method in (SweepMethod.RECORD_LEVEL, SweepMethod.RECORD_LEVEL_NO_ATTACK):
             assert after.payout_if_method_known is not None
             assert after.payout_if_method_known <= after.payout + EQUAL
         assert replace(after, payout_if_method_known=None) == before
@@ -291,7 +291,7 @@ def by_hand(gains: Sequence[str], break_even: BreakEven = BreakEven.KEEP, bottom
     return payout_sweep(combinations, True, 0, lattice, (1,), game, [*map(Decimal, gains)], break_even, Control())
 
 
-def points(sweep: Sweep, method: Method, among: Among) -> list[SweepPoint]:
+def points(sweep: Sweep, method: SweepMethod, among: Among) -> list[SweepPoint]:
     return [point for point in sweep.points if (point.method, point.among) == (method, among)]
 
 
@@ -300,25 +300,25 @@ def test_nobody_attacks_for_nothing_or_for_what_it_costs() -> None:
     for point in sweep.points:
         assert point.attacked == 0
         assert point.suppressed == 0
-        if point.method is not Method.SAFE_HARBOR:
+        if point.method is not SweepMethod.SAFE_HARBOR:
             assert point.payout == 30.0
             assert point.transformation in (None, (0,))
 
 
 def test_attacks_begin_strictly_above_their_cost() -> None:
     """1/4 of 16 is 4, what an attack costs; 1/4 of 17 is more."""
-    before, after = points(by_hand(["16", "17"]), Method.FULL_DOMAIN, Among.POPULATION)
+    before, after = points(by_hand(["16", "17"]), SweepMethod.FULL_DOMAIN, Among.POPULATION)
     assert (before.payout, before.attacked, before.transformation) == (30.0, 0, (0,))
     assert (after.payout, after.attacked, after.transformation) == (30 - 3 * 17 / 4, 3, (0,))
 
 
 def test_record_level_generalizes_only_whom_it_pays_for() -> None:
     """At 32, attacks on a class of eight just do not pay: a and b are released as x, c is attacked or all is lost."""
-    record_level = points(by_hand(["32"]), Method.RECORD_LEVEL, Among.POPULATION)[0]
+    record_level = points(by_hand(["32"]), SweepMethod.RECORD_LEVEL, Among.POPULATION)[0]
     worth = 10 * (1 - math.log(2) / math.log(3))
     assert record_level.payout == pytest.approx(2 * worth + (10 - 32 / 4))
     assert (record_level.suppressed, record_level.attacked) == (0, 1)
-    unattacked = points(by_hand(["32"]), Method.RECORD_LEVEL_NO_ATTACK, Among.POPULATION)[0]
+    unattacked = points(by_hand(["32"]), SweepMethod.RECORD_LEVEL_NO_ATTACK, Among.POPULATION)[0]
     # c is safe at the top, where it is worth nothing and costs nothing.
     assert unattacked.payout == pytest.approx(2 * worth)
     assert (unattacked.suppressed, unattacked.attacked) == (0, 0)
@@ -327,18 +327,18 @@ def test_record_level_generalizes_only_whom_it_pays_for() -> None:
 @pytest.mark.parametrize(("break_even", "suppressed"), [(BreakEven.KEEP, 0), (BreakEven.SUPPRESS, 3)])
 def test_what_pays_nothing_goes_as_asked(break_even: BreakEven, suppressed: int) -> None:
     """All twelve people together are safe: released as `*`, a record pays exactly nothing."""
-    found = points(by_hand(["48"], break_even, bottom=2), Method.FULL_DOMAIN_NO_ATTACK, Among.POPULATION)[0]
+    found = points(by_hand(["48"], break_even, bottom=2), SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.POPULATION)[0]
     assert (found.payout, found.suppressed) == (0.0, suppressed)
 
 
 def test_of_equal_payouts_the_least_levels_are_taken() -> None:
     """At 400 nothing pays at any level: all is suppressed at the bottom, as good as at any other."""
-    found = points(by_hand(["400"]), Method.FULL_DOMAIN, Among.SOURCE)[0]
+    found = points(by_hand(["400"]), SweepMethod.FULL_DOMAIN, Among.SOURCE)[0]
     assert (found.payout, found.suppressed, found.transformation) == (0.0, 3, (0,))
 
 
 def test_safe_harbor_releases_what_does_not_pay_too() -> None:
-    found = points(by_hand(["400"]), Method.SAFE_HARBOR, Among.POPULATION)[0]
+    found = points(by_hand(["400"]), SweepMethod.SAFE_HARBOR, Among.POPULATION)[0]
     worth = 10 * (1 - math.log(2) / math.log(3))
     assert found.payout == pytest.approx(2 * (worth - 400 / 8) + (10 - 400 / 4))
     assert (found.suppressed, found.attacked, found.transformation) == (0, 3, (1,))

@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
-from tableveil.local_recoding import SUPPRESSED, LocalProblem, LocalRecoding, recode
+from tableveil.local_recoding import SUPPRESSED, LocalPartition, LocalProblem, recode
 from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import sets_of
 from tableveil.policy import EntropyLDiversity, KAnonymity
@@ -45,7 +45,7 @@ def test_the_optimum_lies_between_bound_and_score(name: str) -> None:
     assert recoded >= TABLES // 3
 
 
-def holds(problem: LocalProblem, found: LocalRecoding) -> None:
+def holds(problem: LocalProblem, found: LocalPartition) -> None:
     """Classes are valid, their labels differ, the levels are those of their labels, and the score is what they cost."""
     inside = np.flatnonzero(found.classes != SUPPRESSED)
     assert problem.counts[found.classes == SUPPRESSED].sum() <= problem.suppressible

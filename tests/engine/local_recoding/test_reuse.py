@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tableveil.classes import EquivalenceClasses
 from tableveil.control import Control
 from tableveil.errors import CancelledError, InfeasibleError
-from tableveil.local_recoding import SUPPRESSED, KnownClasses, LocalProblem, LocalRecoding, Reused, recode, reuse
+from tableveil.local_recoding import SUPPRESSED, KnownClasses, LocalPartition, LocalProblem, Reused, recode, reuse
 from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import sets_of
 from tests.engine.local_recoding.small_tables import MODELS, SmallTable
@@ -21,7 +21,7 @@ PAIRS = 16
 """Pairs of small tables per model."""
 
 
-def known_of(problem: LocalProblem, found: LocalRecoding) -> KnownClasses:
+def known_of(problem: LocalProblem, found: LocalPartition) -> KnownClasses:
     firsts = np.array([np.flatnonzero(found.classes == number)[0] for number in range(len(found.levels))], int)
     groups = np.empty_like(found.levels)
     for j, attribute in enumerate(problem.levels):
@@ -45,7 +45,7 @@ def fitting(problem: LocalProblem, known: KnownClasses) -> NDArray[np.int64]:
     return np.array(chosen, np.int64)
 
 
-def valid(problem: LocalProblem, found: LocalRecoding) -> None:
+def valid(problem: LocalProblem, found: LocalPartition) -> None:
     """Every class may be released, has labels that all of its members have, and no other class has them."""
     assert problem.counts[found.classes == SUPPRESSED].sum() <= problem.suppressible
     labels = set()

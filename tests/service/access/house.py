@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil import backend
-from tableveil.access import Access, Role, Scope, Wanted
+from tableveil.access import Access, AccessRole, Scope, WantedGrant
 from tableveil.client import Client
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.tokens import Tokens
@@ -29,17 +29,17 @@ from tableveil.v1 import job_service_pb2
 Fields = dict[str, Any]
 """A message as JSON has it."""
 
-ADMIN = Principal("admin", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+ADMIN = Principal("admin", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
 
 GRANTS = {
-    "ann": [(Role.STEWARD, Scope("ward_a"))],
-    "bob": [(Role.STEWARD, Scope("WARD_b"))],
-    "tab": [(Role.STEWARD, Scope("ward_a", "PATIENTS"))],
-    "eve": [(Role.ANALYST, Scope("ward_a"))],
-    "rel": [(Role.ANALYST, Scope(release=1))],
-    "aud": [(Role.AUDITOR, Scope("ward_b"))],
-    "app": [(Role.APPROVER, Scope("ward_b"))],
-    "ops": [(Role.OPERATOR, Scope())],
+    "ann": [(AccessRole.STEWARD, Scope("ward_a"))],
+    "bob": [(AccessRole.STEWARD, Scope("WARD_b"))],
+    "tab": [(AccessRole.STEWARD, Scope("ward_a", "PATIENTS"))],
+    "eve": [(AccessRole.ANALYST, Scope("ward_a"))],
+    "rel": [(AccessRole.ANALYST, Scope(release=1))],
+    "aud": [(AccessRole.AUDITOR, Scope("ward_b"))],
+    "app": [(AccessRole.APPROVER, Scope("ward_b"))],
+    "ops": [(AccessRole.OPERATOR, Scope())],
     "non": [],
     "pat": [],
 }
@@ -99,7 +99,7 @@ def prepare(place: Path) -> None:
         migrate(ledger)
     tokens = Tokens(database)
     secrets = {name: tokens.create(name, "test", (), None)[1] for name in GRANTS}
-    secrets["admin"] = tokens.create("admin", "test", list(Role), None)[1]
+    secrets["admin"] = tokens.create("admin", "test", list(AccessRole), None)[1]
     tokens.close()
     database.close()
     for name, secret in secrets.items():
@@ -123,7 +123,7 @@ def served(place: Path, **settings: Any) -> Iterator[House]:
         for name, grants in GRANTS.items():
             for role, scope in grants:
                 if scope.release is None:
-                    house.access.add(ADMIN, Wanted(name, False, role, scope))
+                    house.access.add(ADMIN, WantedGrant(name, False, role, scope))
         yield house
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tableveil import backend
-from tableveil.access import Access, Role, Scope, Wanted
+from tableveil.access import Access, AccessRole, Scope, WantedGrant
 from tableveil.access.access import faults_of
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.state.audit_entries import pending
@@ -26,7 +26,7 @@ class Someone:
 
 ADMIN = Someone("admin", roles=frozenset({"ADMIN"}))
 ANN = Someone("ann")
-STEWARD_OF_A = Wanted("ann", False, Role.STEWARD, Scope("a"))
+STEWARD_OF_A = WantedGrant("ann", False, AccessRole.STEWARD, Scope("a"))
 
 
 @pytest.fixture
@@ -46,25 +46,25 @@ def access(database: backend.Database) -> Access:
 def test_a_grant_counts_at_once_and_after_a_restart_until_it_is_removed(
     database: backend.Database, access: Access
 ) -> None:
-    assert not access.allows(ANN, Role.STEWARD, Scope("a"))
+    assert not access.allows(ANN, AccessRole.STEWARD, Scope("a"))
     grant = access.add(ADMIN, STEWARD_OF_A)
-    assert access.allows(ANN, Role.STEWARD, Scope("A"))
+    assert access.allows(ANN, AccessRole.STEWARD, Scope("A"))
     assert access.add(ADMIN, STEWARD_OF_A) == grant, "the same grant twice is one"
     again = Access(database)
     assert again.visible(ADMIN) == [grant]
     assert (grant.granted_by, grant.from_file, grant.suspended) == ("admin", False, False)
     access.remove(ADMIN, grant.number)
-    assert not access.allows(ANN, Role.STEWARD, Scope("a"))
+    assert not access.allows(ANN, AccessRole.STEWARD, Scope("a"))
     assert Access(database).visible(ADMIN) == []
 
 
 def test_an_admin_of_a_schema_grants_there_and_nowhere_else(access: Access) -> None:
-    access.add(ADMIN, Wanted("ann", False, Role.ADMIN, Scope("a")))
-    theirs = access.add(ANN, Wanted("bob", False, Role.STEWARD, Scope("a", "patients")))
-    other = access.add(ADMIN, Wanted("bob", False, Role.STEWARD, Scope("b")))
+    access.add(ADMIN, WantedGrant("ann", False, AccessRole.ADMIN, Scope("a")))
+    theirs = access.add(ANN, WantedGrant("bob", False, AccessRole.STEWARD, Scope("a", "patients")))
+    other = access.add(ADMIN, WantedGrant("bob", False, AccessRole.STEWARD, Scope("b")))
     for scope in (Scope(), Scope("b"), Scope(release=1)):
         with pytest.raises(DeniedError):
-            access.add(ANN, Wanted("ann", False, Role.STEWARD, scope))
+            access.add(ANN, WantedGrant("ann", False, AccessRole.STEWARD, scope))
     assert other not in access.visible(ANN)
     with pytest.raises(NotFoundError) as hidden:
         access.remove(ANN, other.number)
@@ -77,15 +77,15 @@ def test_an_admin_of_a_schema_grants_there_and_nowhere_else(access: Access) -> N
 @pytest.mark.parametrize(
     ("wanted", "field"),
     [
-        (Wanted("", False, Role.STEWARD, Scope("a")), "principal"),
-        (Wanted("two\nlines", True, Role.STEWARD, Scope("a")), "group"),
-        (Wanted("ann", False, Role.STEWARD, Scope("", "patients")), "schema"),
-        (Wanted("ann", False, Role.STEWARD, Scope("TableVeil")), "schema"),
-        (Wanted("ann", False, Role.STEWARD, Scope("a", release=1)), "release"),
-        (Wanted("ann", False, Role.OPERATOR, Scope("a")), "role"),
+        (WantedGrant("", False, AccessRole.STEWARD, Scope("a")), "principal"),
+        (WantedGrant("two\nlines", True, AccessRole.STEWARD, Scope("a")), "group"),
+        (WantedGrant("ann", False, AccessRole.STEWARD, Scope("", "patients")), "schema"),
+        (WantedGrant("ann", False, AccessRole.STEWARD, Scope("TableVeil")), "schema"),
+        (WantedGrant("ann", False, AccessRole.STEWARD, Scope("a", release=1)), "release"),
+        (WantedGrant("ann", False, AccessRole.OPERATOR, Scope("a")), "role"),
     ],
 )
-def test_a_grant_that_means_nothing_is_refused(access: Access, wanted: Wanted, field: str) -> None:
+def test_a_grant_that_means_nothing_is_refused(access: Access, wanted: WantedGrant, field: str) -> None:
     with pytest.raises(InvalidError) as refused:
         access.add(ADMIN, wanted)
     assert [fault.field for fault in refused.value.faults] == [field]
@@ -94,12 +94,12 @@ def test_a_grant_that_means_nothing_is_refused(access: Access, wanted: Wanted, f
 
 def test_a_release_that_is_not_there_cannot_be_granted(access: Access) -> None:
     with pytest.raises(NotFoundError):
-        access.add(ADMIN, Wanted("ann", False, Role.ANALYST, Scope(release=1)))
+        access.add(ADMIN, WantedGrant("ann", False, AccessRole.ANALYST, Scope(release=1)))
 
 
 def test_the_audit_tells_what_a_file_gave_and_took_back(database: backend.Database, access: Access) -> None:
-    nurses = Wanted("nurses", True, Role.ANALYST, Scope(release=1))
-    tables = Wanted("bob", False, Role.AUDITOR, Scope("a", "patients"))
+    nurses = WantedGrant("nurses", True, AccessRole.ANALYST, Scope(release=1))
+    tables = WantedGrant("bob", False, AccessRole.AUDITOR, Scope("a", "patients"))
     access.follow([STEWARD_OF_A, nurses, tables], "grants.yaml")
     access.follow([STEWARD_OF_A, nurses], "grants.yaml")
     access.follow([STEWARD_OF_A, nurses], "grants.yaml")
@@ -113,17 +113,17 @@ def test_the_audit_tells_what_a_file_gave_and_took_back(database: backend.Databa
 
 
 def test_grants_of_a_file_follow_it_and_no_command_changes_them(database: backend.Database, access: Access) -> None:
-    by_command = access.add(ADMIN, Wanted("bob", False, Role.STEWARD, Scope("b")))
-    auditors = Wanted("auditors", True, Role.AUDITOR, Scope())
+    by_command = access.add(ADMIN, WantedGrant("bob", False, AccessRole.STEWARD, Scope("b")))
+    auditors = WantedGrant("auditors", True, AccessRole.AUDITOR, Scope())
     access.follow([STEWARD_OF_A, auditors], "grants.yaml")
     (of_file, _) = [grant for grant in access.visible(ADMIN) if grant.from_file]
     with pytest.raises(ConflictError):
         access.remove(ADMIN, of_file.number)
     access.follow([auditors, auditors], "grants.yaml")
-    assert not access.allows(ANN, Role.STEWARD, Scope("a"))
-    assert access.allows(Someone("eve", frozenset({"auditors"})), Role.AUDITOR, Scope())
+    assert not access.allows(ANN, AccessRole.STEWARD, Scope("a"))
+    assert access.allows(Someone("eve", frozenset({"auditors"})), AccessRole.AUDITOR, Scope())
     with pytest.raises(InvalidError) as refused:
-        access.follow([auditors, Wanted("", False, Role.STEWARD, Scope("a"))], "grants.yaml")
+        access.follow([auditors, WantedGrant("", False, AccessRole.STEWARD, Scope("a"))], "grants.yaml")
     assert [fault.field for fault in refused.value.faults] == ["grants[1].principal"]
     assert len(access.visible(ADMIN)) == 2, "a file with a fault changes nothing"
     access.follow([], "grants.yaml")
@@ -141,21 +141,21 @@ def test_suspended_grants_count_once_they_are_confirmed_or_stand_in_the_file(
 ) -> None:
     kept = access.add(ADMIN, STEWARD_OF_A)
     again = access.add(ADMIN, replace(STEWARD_OF_A, grantee="bob"))
-    auditors = Wanted("auditors", True, Role.AUDITOR, Scope())
+    auditors = WantedGrant("auditors", True, AccessRole.AUDITOR, Scope())
     access.follow([auditors], "grants.yaml")
     with database.ledger() as ledger:
         suspend(ledger)
         ledger.execute("INSERT INTO tableveil.suspended_releases VALUES (7)")
     restored = Access(database)
-    assert not restored.allows(ANN, Role.STEWARD, Scope("a"))
+    assert not restored.allows(ANN, AccessRole.STEWARD, Scope("a"))
     restored.follow([auditors], "grants.yaml")
-    assert restored.allows(Someone("eve", frozenset({"auditors"})), Role.AUDITOR, Scope())
+    assert restored.allows(Someone("eve", frozenset({"auditors"})), AccessRole.AUDITOR, Scope())
     grants, releases = restored.suspended()
     assert ({grant.number for grant in grants}, releases) == ({kept.number, again.number}, [7])
     with pytest.raises(DeniedError):
         restored.confirm(ANN, [kept.number], [])
     restored.confirm(ADMIN, [kept.number], [7])
-    assert restored.allows(ANN, Role.STEWARD, Scope("a"))
-    assert not restored.allows(Someone("bob"), Role.STEWARD, Scope("a"))
+    assert restored.allows(ANN, AccessRole.STEWARD, Scope("a"))
+    assert not restored.allows(Someone("bob"), AccessRole.STEWARD, Scope("a"))
     assert not restored.add(ADMIN, replace(STEWARD_OF_A, grantee="bob")).suspended, "granting anew confirms"
     assert restored.suspended() == ([], [])

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.state.joint_texts import LEFT_OUT
 from tableveil.v1 import job_service_pb2
 from tests.service.access.house import ADMIN, Fields, House, prepare, served, submitted
@@ -75,10 +75,10 @@ def house(made: Path, tmp_path: Path) -> Iterator[House]:
 
 def grant(house: House) -> None:
     for who, role, schema in (
-        *((BOTH, Role.STEWARD, ward) for ward in ("ward_a", "ward_b")),
-        ("pat", Role.APPROVER, "ward_a"),
+        *((BOTH, AccessRole.STEWARD, ward) for ward in ("ward_a", "ward_b")),
+        ("pat", AccessRole.APPROVER, "ward_a"),
     ):
-        house.access.add(ADMIN, Wanted(who, False, role, Scope(schema)))
+        house.access.add(ADMIN, WantedGrant(who, False, role, Scope(schema)))
 
 
 def read(house: House, who: str, name: str) -> Iterator[str]:
@@ -156,7 +156,7 @@ def test_jobs_tell_their_owner_what_the_owner_may_see(house: House) -> None:
     for job in (refused, *succeeded):
         assert OTHERS not in str(job)
         assert "joint" not in str(job).replace(LEFT_OUT, "")
-    house.access.add(ADMIN, Wanted(BOTH, False, Role.STEWARD, Scope("ward_b")))
+    house.access.add(ADMIN, WantedGrant(BOTH, False, AccessRole.STEWARD, Scope("ward_b")))
     assert jobs_of(house, BOTH) == before
 
 
@@ -180,9 +180,9 @@ def test_admins_and_auditors_of_the_server_are_told_of_matches(tmp_path: Path) -
         for who, schema in (("bob", "ward_b"), ("ann", "ward_a")):
             submitted(house, who, "JobService/SubmitJob", policy=of_people(schema, "people"))
         settle(house)
-        for role in (Role.AUDITOR, Role.ADMIN):
+        for role in (AccessRole.AUDITOR, AccessRole.ADMIN):
             assert not any(release.matches for release in house.clients["ann"].list_releases())
-            given = house.access.add(ADMIN, Wanted("ann", False, role, Scope()))
+            given = house.access.add(ADMIN, WantedGrant("ann", False, role, Scope()))
             own = house.clients["ann"].get_release("releases/2")
             assert [match.other for match in own.matches] == [OTHERS]
             listed = {found.name: len(found.matches) for found in house.clients["ann"].list_releases()}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tableveil import backend
-from tableveil.access import Access, Role, Scope, Wanted
+from tableveil.access import Access, AccessRole, Scope, WantedGrant
 from tableveil.cli.main import cli
 from tableveil.client import Client
 from tableveil.errors import NotFoundError, UnauthenticatedError
@@ -23,15 +23,17 @@ from tableveil.state.migrate import migrate
 from tests.service.access.house import ADMIN, opened, policy, submitted
 
 DAY = timedelta(days=1)
-STEWARD = Wanted("ann", False, Role.STEWARD, Scope("ward_a"))
+STEWARD = WantedGrant("ann", False, AccessRole.STEWARD, Scope("ward_a"))
 
 CHANGES: list[Callable[[Tokens, Access], object]] = [
     lambda tokens, access: tokens.create("etl", "b", [], DAY),
     lambda tokens, access: tokens.revoke(1),
     lambda tokens, access: tokens.confirm(1),
-    lambda tokens, access: access.add(ADMIN, Wanted("bob", False, Role.STEWARD, Scope("ward_b"))),
+    lambda tokens, access: access.add(ADMIN, WantedGrant("bob", False, AccessRole.STEWARD, Scope("ward_b"))),
     lambda tokens, access: access.remove(ADMIN, 1),
-    lambda tokens, access: access.follow([Wanted("etl", False, Role.STEWARD, Scope("ward_c"))], "grants.yaml"),
+    lambda tokens, access: access.follow(
+        [WantedGrant("etl", False, AccessRole.STEWARD, Scope("ward_c"))], "grants.yaml"
+    ),
 ]
 
 

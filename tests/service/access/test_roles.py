@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, NotFoundError
 from tableveil.pipelines import anonymize
@@ -36,7 +36,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             house.clients[who].create_hierarchy(f"{ward}/zips", [("0", "*"), ("1", "*")])
             submitted(house, who, "JobService/SubmitJob", policy=policy(ward))
         house.clients["bob"].load_file(house.files / "rows.csv", policy_pb2.TableReference(**table("ward_b", "loaded")))
-        house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
+        house.access.add(ADMIN, WantedGrant("rel", False, AccessRole.ANALYST, Scope(release=2)))
         yield house
 
 
@@ -116,7 +116,7 @@ def test_analysts_see_public_objects_alone(house: House) -> None:
 def test_an_analyst_gets_nothing_else(house: House, method: str) -> None:
     service, name = method.removeprefix("/tableveil.v1.").split("/")
     code, _ = house.ask("eve", f"{service}/{name}")
-    if Role.ANALYST in METHODS[method].roles:
+    if AccessRole.ANALYST in METHODS[method].roles:
         # A statement is asked again of the methods that it stands for, each with its own roles.
         assert service in ("ReleaseService", "ReportService") or name in ("GetServerInfo", "ExecuteStatement")
     else:
@@ -142,10 +142,10 @@ def test_reviewers_see_the_evidence_without_values(house: House, who: str) -> No
 @pytest.mark.parametrize("method", [method for method, access in METHODS.items() if access.whole_server])
 def test_a_role_on_a_part_gives_nothing_on_the_whole_server(house: House, method: str) -> None:
     made = [
-        house.access.add(ADMIN, Wanted("pat", False, role, scope))
-        for role in Role
+        house.access.add(ADMIN, WantedGrant("pat", False, role, scope))
+        for role in AccessRole
         for scope in (Scope("ward_a"), Scope("ward_a", "patients"), Scope(release=1))
-        if role not in (Role.OPERATOR, Role.ENDPOINT)
+        if role not in (AccessRole.OPERATOR, AccessRole.ENDPOINT)
     ]
     assert house.ask("pat", method.removeprefix("/tableveil.v1."))[0] == "PERMISSION_DENIED"
     for grant in made:
@@ -209,7 +209,7 @@ def test_two_principals_use_one_request_id(house: House) -> None:
 @pytest.mark.parametrize("when", ["READING", "WRITING", "VERIFYING"])
 def test_a_right_that_is_taken_away_ends_the_job(house: House, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     """Whether it waits, is about to write, or has written and not committed."""
-    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope("ward_a")))
+    grant = house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.STEWARD, Scope("ward_a")))
     target, checked = f"lost_{when}".lower(), []
 
     def check(look: Any, owned: Any, wanted: Any) -> None:
@@ -240,7 +240,7 @@ def test_a_revoked_token_takes_its_roles_from_the_jobs_that_wait(house: House, m
 
 def test_a_steward_of_a_release_alone_finds_no_tables_of_it(house: House) -> None:
     """As if they were gone; it read as if their rows had changed, and as if a retry would help."""
-    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope(release=1)))
+    grant = house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.STEWARD, Scope(release=1)))
     asked = {"release": "releases/1", "classes": ["illness"]}
     code, told = house.ask("pat", "ClassificationService/AssessClassifiers", classification=asked)
     house.access.remove(ADMIN, grant.number)
@@ -248,7 +248,7 @@ def test_a_steward_of_a_release_alone_finds_no_tables_of_it(house: House) -> Non
 
 
 def test_admins_of_a_schema_make_its_rule(house: House) -> None:
-    grant = house.access.add(ADMIN, Wanted("pat", False, Role.ADMIN, Scope("ward_a")))
+    grant = house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.ADMIN, Scope("ward_a")))
     pat = house.clients["pat"]
     try:
         assert pat.set_schema_rule("Ward_A", joint_k=True).set_by == "pat"
@@ -308,8 +308,8 @@ def test_a_job_compares_by_the_rights_at_its_admission(
 
     Nor is a principal told of releases by a right that is gone.
     """
-    own = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope("ward_a")))
-    other = Wanted("pat", False, Role.STEWARD, Scope("ward_b"))
+    own = house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.STEWARD, Scope("ward_a")))
+    other = WantedGrant("pat", False, AccessRole.STEWARD, Scope("ward_b"))
     given = house.access.add(ADMIN, other) if had else None
     asked = message_of(f"compared_{had}", source=table("ward_a", "copied"), repeat_reason="")
     with held_up(monkeypatch):
@@ -326,7 +326,7 @@ def test_a_job_compares_by_the_rights_at_its_admission(
 
 
 def test_whoever_is_in_the_way_is_not_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope("ward_a")))
+    grant = house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.STEWARD, Scope("ward_a")))
     with held_up(monkeypatch):
         job = house.clients["pat"].submit(message_of("taken")).name
         with pytest.raises(ConflictError, match="a job of another principal"):

@@ -9,7 +9,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.access import Grant, Role, Scope
+from tableveil.access import AccessRole, Grant, Scope
 from tableveil.access.rules import allows, scopes, sight
 from tableveil.backend import ALL, Scopes
 
@@ -28,7 +28,7 @@ SCOPES = st.one_of(
     st.builds(Scope, NAMES, NAMES),
     st.builds(Scope, release=st.integers(1, 3)),
 )
-ROLES = st.sampled_from([Role.STEWARD, Role.ANALYST, Role.OPERATOR])
+ROLES = st.sampled_from([AccessRole.STEWARD, AccessRole.ANALYST, AccessRole.OPERATOR])
 GRANTS = st.builds(
     Grant,
     number=st.just(1),
@@ -54,7 +54,7 @@ def same(left: str, right: str) -> bool:
     return left.translate(str.maketrans("AB", "ab")) == right.translate(str.maketrans("AB", "ab"))
 
 
-def reference(grants: Sequence[Grant], caller: Someone, role: Role, scope: Scope) -> bool:
+def reference(grants: Sequence[Grant], caller: Someone, role: AccessRole, scope: Scope) -> bool:
     if role in caller.roles:
         return True
     for grant in grants:
@@ -73,7 +73,9 @@ def reference(grants: Sequence[Grant], caller: Someone, role: Role, scope: Scope
 
 
 @given(st.lists(GRANTS, max_size=4), CALLERS, ROLES, SCOPES)
-def test_a_role_holds_where_a_grant_says_so(grants: list[Grant], caller: Someone, role: Role, scope: Scope) -> None:
+def test_a_role_holds_where_a_grant_says_so(
+    grants: list[Grant], caller: Someone, role: AccessRole, scope: Scope
+) -> None:
     assert allows(grants, caller, role, scope) == reference(grants, caller, role, scope)
 
 
@@ -81,26 +83,28 @@ def test_a_role_holds_where_a_grant_says_so(grants: list[Grant], caller: Someone
 def test_a_steward_sees_the_tables_of_the_grants_and_no_others(
     grants: list[Grant], caller: Someone, schema: str, table: str
 ) -> None:
-    seen = sight(grants, caller, {Role.STEWARD})
+    seen = sight(grants, caller, {AccessRole.STEWARD})
     assert seen.principal == caller.name
-    assert seen.owned.has_table(schema, table) == reference(grants, caller, Role.STEWARD, Scope(schema, table))
-    assert seen.owned.has_schema(schema) == reference(grants, caller, Role.STEWARD, Scope(schema))
+    assert seen.owned.has_table(schema, table) == reference(grants, caller, AccessRole.STEWARD, Scope(schema, table))
+    assert seen.owned.has_schema(schema) == reference(grants, caller, AccessRole.STEWARD, Scope(schema))
     reached = [schema, *(grant.scope.table for grant in grants)]
-    assert seen.owned.reaches(schema) == any(reference(grants, caller, Role.STEWARD, Scope(schema, t)) for t in reached)
+    assert seen.owned.reaches(schema) == any(
+        reference(grants, caller, AccessRole.STEWARD, Scope(schema, t)) for t in reached
+    )
     assert seen.published == seen.reviewed == Scopes()
     assert not seen.every_job
 
 
 @given(st.lists(GRANTS, max_size=4), CALLERS)
 def test_roles_that_a_method_does_not_ask_for_show_nothing(grants: list[Grant], caller: Someone) -> None:
-    seen = sight(grants, caller, {Role.ANALYST})
+    seen = sight(grants, caller, {AccessRole.ANALYST})
     assert seen.owned == Scopes()
-    assert seen.published == scopes(grants, caller, {Role.ANALYST})
+    assert seen.published == scopes(grants, caller, {AccessRole.ANALYST})
 
 
 @given(st.lists(GRANTS, max_size=4), CALLERS)
 def test_methods_of_those_who_run_the_server_concern_all_tables(grants: list[Grant], caller: Someone) -> None:
-    assert sight(grants, caller, {Role.OPERATOR}).owned == ALL
-    jobs = sight(grants, caller, {Role.OPERATOR, Role.STEWARD})
-    assert jobs.owned == scopes(grants, caller, {Role.STEWARD})
-    assert jobs.every_job == reference(grants, caller, Role.OPERATOR, Scope())
+    assert sight(grants, caller, {AccessRole.OPERATOR}).owned == ALL
+    jobs = sight(grants, caller, {AccessRole.OPERATOR, AccessRole.STEWARD})
+    assert jobs.owned == scopes(grants, caller, {AccessRole.STEWARD})
+    assert jobs.every_job == reference(grants, caller, AccessRole.OPERATOR, Scope())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.cli.main import cli
 from tests.service.access.house import ADMIN, House, opened
 
@@ -19,7 +19,7 @@ DENIED, INVALID = 9, 2
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Beside the server's admin there is one of ward_a alone."""
     with opened(tmp_path_factory.mktemp("rules")) as house:
-        house.access.add(ADMIN, Wanted("pat", False, Role.ADMIN, Scope("ward_a")))
+        house.access.add(ADMIN, WantedGrant("pat", False, AccessRole.ADMIN, Scope("ward_a")))
         yield house
 
 

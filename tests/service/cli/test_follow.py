@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.cli.follow import follow
 from tableveil.cli.output import Output
-from tableveil.cli.verb import Session
+from tableveil.cli.verb import CommandSession
 from tableveil.errors import ConflictError
 from tableveil.v1 import job_service_pb2
 from tests.service.client import samples
@@ -59,7 +59,7 @@ def interrupted(client: Asked, answer: str, monkeypatch: pytest.MonkeyPatch, *, 
     monkeypatch.setattr("tableveil.cli.interruptible.wait", pressing)
     monkeypatch.setattr("tableveil.cli.follow.click.prompt", answered)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    session: Any = Session(client, Output(as_json))  # type: ignore[arg-type]
+    session: Any = CommandSession(client, Output(as_json))  # type: ignore[arg-type]
     return follow(session, "jobs/1", session.output.err)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tableveil.cli import sql
 from tableveil.cli.output import Output
-from tableveil.cli.verb import Session
+from tableveil.cli.verb import CommandSession
 from tableveil.client import Client
 from tableveil.errors import InvalidError
 from tableveil.v1.statement_service_pb2 import ExecuteStatementResponse
@@ -53,7 +53,7 @@ def test_a_shell_executes_what_was_typed(
 
     monkeypatch.setattr("builtins.input", answer)
     client = Mock(execute=Mock(side_effect=execute))
-    sql._shell(Session(cast(Client, client), Output()))
+    sql._shell(CommandSession(cast(Client, client), Output()))
     executed = [" ".join(call.args[0].split()) for call in client.execute.call_args_list]
     assert executed == ["SHOW RELEASES", 'SHOW CREATE ANONYMIZED TABLE "a; b"', "nonsense", "SHOW RELEASES"]
     assert prompts == ["tableveil>", "->", "->", "tableveil>", "->", "tableveil>", "tableveil>", "tableveil>"]

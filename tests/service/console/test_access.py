@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.console import app, sessions
 from tableveil.console.settings import ConsoleSettings
 from tableveil.errors import InvalidError
@@ -127,7 +127,7 @@ def test_a_session_ends_by_the_visitor_or_with_the_token(browser: Browser, house
     one.cookies.set("__Host-tableveil", kept or "")
     assert one.get("/jobs").status_code == 303, "the session is gone, not only its cookie"
     made = house.clients["admin"].create_token("zoe", "test")
-    house.access.add(ADMIN, Wanted("zoe", False, Role.STEWARD, Scope("ward_a")))
+    house.access.add(ADMIN, WantedGrant("zoe", False, AccessRole.STEWARD, Scope("ward_a")))
     other = browser()
     other.post("/sign-in", data={"token": made.secret})
     assert other.get("/jobs").status_code == 200

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.console.app import make_app
 from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings, OpenIdSettings
@@ -56,7 +56,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     (place / "keys.json").write_bytes(key_set(rsa_entry()))
     settings = {"oidc_issuer": ISSUER, "oidc_audience": AUDIENCE, "oidc_keys": str(place / "keys.json")}
     with served(place, **settings) as house:
-        house.access.add(ADMIN, Wanted("oidc:alice", False, Role.STEWARD, Scope("ward_a")))
+        house.access.add(ADMIN, WantedGrant("oidc:alice", False, AccessRole.STEWARD, Scope("ward_a")))
         yield house
 
 

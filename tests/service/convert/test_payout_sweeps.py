@@ -12,7 +12,7 @@ from tableveil.convert import canonical_json, result_name, result_number
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
 from tableveil.convert.times import duration
 from tableveil.errors import InvalidError
-from tableveil.game.sweep import Among, Method, SweepPoint
+from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
 from tableveil.requests.payout_sweep import DEFAULT_GAINS, SweptGains
 from tableveil.state.kinds import JobKind
@@ -130,8 +130,8 @@ def test_payout_sweep_to_proto() -> None:
         seconds=1.5,
         policy=canonical_json(playing()),
         points=(
-            SweepPoint(Decimal("1E+2"), Method.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, -0.25, 3, 4, (1, 0)),
-            SweepPoint(Decimal("0.5"), Method.RECORD_LEVEL, Among.POPULATION, 5.0, 0, 0, None, 0.0),
+            SweepPoint(Decimal("1E+2"), SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, -0.25, 3, 4, (1, 0)),
+            SweepPoint(Decimal("0.5"), SweepMethod.RECORD_LEVEL, Among.POPULATION, 5.0, 0, 0, None, 0.0),
         ),
     )
     message = payout_sweep_to_proto(sweep)

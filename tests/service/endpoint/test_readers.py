@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from adbc_driver_manager import Error
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.client.failures import UnreachableError
 from tableveil.endpoint import readers as readers_module
 from tableveil.endpoint.readers import SECONDS_ANSWERED, SECONDS_REMEMBERED, Reader, Readers, RemoteService
@@ -129,7 +129,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with opened(place) as house:
         for who, ward in (("ann", "ward_a"), ("bob", "ward_b")):
             submitted(house, who, "JobService/SubmitJob", policy=policy(ward))
-        house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
+        house.access.add(ADMIN, WantedGrant("rel", False, AccessRole.ANALYST, Scope(release=2)))
         published = place / "published"
         published.mkdir()
         publish(published, 1, "ward_a", {"released": "SELECT 1 AS x"})

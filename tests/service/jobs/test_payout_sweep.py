@@ -12,7 +12,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
-from tableveil.game.sweep import Among, Method, SweepPoint
+from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.hierarchy import InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
 from tableveil.lookups import Results
 from tableveil.pipelines.payout_sweep import payout_sweep_work
@@ -112,7 +112,7 @@ def with_population(policy: Policy = POLICY) -> Policy:
     return replace(policy, population=Population(table=TableReference("", "main", "everybody")))
 
 
-def point(sweep: PayoutSweep, method: Method, among: Among, gain: Decimal) -> SweepPoint:
+def point(sweep: PayoutSweep, method: SweepMethod, among: Among, gain: Decimal) -> SweepPoint:
     (found,) = (p for p in sweep.points if (p.method, p.among, p.gain) == (method, among, gain))
     return found
 
@@ -137,12 +137,12 @@ def test_points_are_what_releases_would_pay(jobs: JobManager, database: Database
     game = POLICY.game
     assert game is not None
     for method, among, gain in (
-        (Method.FULL_DOMAIN, Among.SOURCE, SWEPT.gains[1]),
-        (Method.FULL_DOMAIN, Among.POPULATION, SWEPT.gains[2]),
-        (Method.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, SWEPT.gains[2]),
-        (Method.FULL_DOMAIN_NO_ATTACK, Among.POPULATION, SWEPT.gains[3]),
+        (SweepMethod.FULL_DOMAIN, Among.SOURCE, SWEPT.gains[1]),
+        (SweepMethod.FULL_DOMAIN, Among.POPULATION, SWEPT.gains[2]),
+        (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, SWEPT.gains[2]),
+        (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.POPULATION, SWEPT.gains[3]),
     ):
-        model = Profitability if method is Method.FULL_DOMAIN else NoAttack
+        model = Profitability if method is SweepMethod.FULL_DOMAIN else NoAttack
         release = run(
             database,
             replace(
@@ -162,7 +162,7 @@ def test_points_are_what_releases_would_pay(jobs: JobManager, database: Database
 
 
 def test_a_sweep_has_every_gain_by_every_method(jobs: JobManager, database: Database) -> None:
-    methods = [method for method in Method if method is not Method.SAFE_HARBOR]
+    methods = [method for method in SweepMethod if method is not SweepMethod.SAFE_HARBOR]
     alone, among = computed(jobs, database), computed(jobs, database, with_population())
     for sweep, adversaries in ((alone, [Among.SOURCE]), (among, list(Among))):
         assert [(p.method, p.among, p.gain) for p in sweep.points] == [
@@ -212,7 +212,7 @@ def test_safe_harbor_is_one_more_curve(jobs: JobManager, database: Database) -> 
     minimum = replace(others[0], minimum_level=1)
     policy = replace(POLICY, attributes=(replace(age, hierarchy=SafeHarborAge()), minimum, *others[1:]))
     sweep = computed(jobs, database, policy)
-    found = [p for p in sweep.points if p.method is Method.SAFE_HARBOR]
+    found = [p for p in sweep.points if p.method is SweepMethod.SAFE_HARBOR]
     assert [p.gain for p in found] == list(SWEPT.gains)
     assert {p.transformation for p in found} == {(1, 1, 0)}
     # Only withheld records are ever suppressed.
@@ -225,7 +225,7 @@ def test_what_pays_if_the_method_is_known(jobs: JobManager, database: Database) 
     sweep = computed(jobs, database, with_population(), replace(SWEPT, if_method_known=True))
     assert sweep.if_method_known
     for p in sweep.points:
-        by_record = p.method in (Method.RECORD_LEVEL, Method.RECORD_LEVEL_NO_ATTACK)
+        by_record = p.method in (SweepMethod.RECORD_LEVEL, SweepMethod.RECORD_LEVEL_NO_ATTACK)
         assert (p.payout_if_method_known is not None) is by_record
         assert p.payout_if_method_known is None or p.payout_if_method_known <= p.payout + 1e-6
 

@@ -26,7 +26,7 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.requests.proposal import KeptColumn, ProposalRequest, Readers, check_proposal_request
+from tableveil.requests.proposal import KeptColumn, ProposalRequest, ReleaseReaders, check_proposal_request
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.proposals import PROPOSALS, Proposal
@@ -121,7 +121,7 @@ def _check_what_is_left(found: Proposal) -> None:
 
 
 def test_readers_say_which_k_and_risk(propose: Propose) -> None:
-    found = propose(readers=Readers.PUBLIC)
+    found = propose(readers=ReleaseReaders.PUBLIC)
     assert {one.k for one in found.alternatives} == {12, 20}
     assert all((one.highest_risk or 0) <= 0.09 for one in found.alternatives if not one.decisions)
 

@@ -47,7 +47,7 @@ from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
-from tableveil.state.utility_reports import Stored
+from tableveil.state.utility_reports import StoredUtility
 
 Run = Callable[..., Release]
 
@@ -361,7 +361,7 @@ def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
     assert report.result is not None
     age = next(
         c
-        for c in Results[Stored](database, JobKind.UTILITY_REPORT).get(report.result).report.columns
+        for c in Results[StoredUtility](database, JobKind.UTILITY_REPORT).get(report.result).report.columns
         if c.column == "age"
     )
     assert age.before.mean == pytest.approx(session.value(f"SELECT avg(age) FROM ({QUERY})"))

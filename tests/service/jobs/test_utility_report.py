@@ -36,7 +36,7 @@ from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
-from tableveil.state.utility_reports import Stored
+from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import ColumnUtility, UtilityReport
 
 SECONDS = 60.0
@@ -95,7 +95,7 @@ def report_of(jobs: JobManager, database: Database, release: int) -> UtilityRepo
     job = ended(jobs, release)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
-    return Results[Stored](database, JobKind.UTILITY_REPORT).get(job.result).report
+    return Results[StoredUtility](database, JobKind.UTILITY_REPORT).get(job.result).report
 
 
 def column(report: UtilityReport, name: str) -> ColumnUtility:
@@ -229,4 +229,4 @@ def test_the_same_request_is_one_job(jobs: JobManager, released: Callable[..., R
 
 def test_what_is_not_there_is_said(database: Database) -> None:
     with pytest.raises(NotFoundError):
-        Results[Stored](database, JobKind.UTILITY_REPORT).get(3)
+        Results[StoredUtility](database, JobKind.UTILITY_REPORT).get(3)

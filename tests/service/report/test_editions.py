@@ -11,11 +11,11 @@ import pytest
 from google.protobuf.message import Message
 
 from tableveil.document import read_policy
-from tableveil.lookups.reports import Told, ToldColumn
+from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.report import threats
 from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
-from tableveil.report.first_page import OtherRelease
-from tableveil.report.owner import Evidence, owner_report
+from tableveil.report.first_page import ReleaseBeside
+from tableveil.report.owner import OwnerEvidence, owner_report
 from tableveil.report.public import public_report
 from tableveil.report.text import first_page_text
 from tableveil.report.words import AGAINST, PROMISES
@@ -25,7 +25,7 @@ from tests.service.client import samples
 
 THREATS = (Path(__file__).parents[3] / "docs" / "threats.md").read_text(encoding="utf-8")
 
-TOLD = Told(
+TOLD = BesideLedger(
     columns=(
         ToldColumn("age", "VARCHAR", "QUASI_IDENTIFIER", ("[20, 39]",)),
         ToldColumn("diagnosis", "VARCHAR", "SENSITIVE"),
@@ -91,13 +91,13 @@ def public(found: Release) -> str:
 def owners(found: Release) -> str:
     """The text of the owner's edition."""
     facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
-    return repr(owner_report(facts, Evidence(found, sizes_before=((1, 100),)), "1.2.3"))
+    return repr(owner_report(facts, OwnerEvidence(found, sizes_before=((1, 100),)), "1.2.3"))
 
 
 def first(found: Release) -> str:
     """The text of the owner's first page."""
     facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
-    return repr(owner_report(facts, Evidence(found), "1.2.3").first)
+    return repr(owner_report(facts, OwnerEvidence(found), "1.2.3").first)
 
 
 def changed(message: Message, path: str = "") -> Iterator[str]:
@@ -256,8 +256,8 @@ def test_each_model_has_a_promise_and_each_promise_its_parameters() -> None:
 def test_the_first_page_as_text_fits_a_screen_of_80_columns() -> None:
     found = released()
     facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
-    other = OtherRelease(samples.release("releases/2"), by_digests=True)
-    report = owner_report(facts, Evidence(found, people=12_345, others=(other,)), "1.2.3")
+    other = ReleaseBeside(samples.release("releases/2"), by_digests=True)
+    report = owner_report(facts, OwnerEvidence(found, people=12_345, others=(other,)), "1.2.3")
     lines = first_page_text(report).splitlines()
     assert max(map(len, lines)) <= 80
     page = " ".join(" ".join(lines).split())
@@ -275,7 +275,7 @@ def test_the_first_page_as_text_fits_a_screen_of_80_columns() -> None:
 def test_the_attachment_is_the_policy() -> None:
     found = released()
     facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
-    report = owner_report(facts, Evidence(found), "1.2.3")
+    report = owner_report(facts, OwnerEvidence(found), "1.2.3")
     name, text = report.attachment or ("", "")
     assert name == "policy.yaml"
     assert read_policy(text, "yaml") == (found.policy, [])

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.backend import Database, table
 from tableveil.cli.main import cli
 from tableveil.client.checksums import checksum_of_copy
@@ -59,7 +59,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/2"})
         assessed = {"release": "releases/2", "classes": ["illness"]}
         submitted(house, "bob", "ClassificationService/AssessClassifiers", classification=assessed)
-        house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
+        house.access.add(ADMIN, WantedGrant("rel", False, AccessRole.ANALYST, Scope(release=2)))
         yield house
 
 
@@ -120,8 +120,8 @@ def test_auditors_see_nothing_that_was_measured(house: House) -> None:
 def test_auditors_see_no_labels_of_a_release_that_waits(house: House) -> None:
     submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a"))
     waiting = next(iter(house.clients["ann"].list_releases())).name
-    for who, role, seen in (("aud", Role.AUDITOR, False), ("app", Role.APPROVER, True)):
-        grant = house.access.add(ADMIN, Wanted(who, False, role, Scope("ward_a")))
+    for who, role, seen in (("aud", AccessRole.AUDITOR, False), ("app", AccessRole.APPROVER, True)):
+        grant = house.access.add(ADMIN, WantedGrant(who, False, role, Scope("ward_a")))
         for asked in (OWNER, PUBLIC):
             assert ("20; 21; 22" in text(house.clients[who].get_report(waiting, asked))) is seen
         house.access.remove(ADMIN, grant.number)

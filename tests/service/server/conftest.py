@@ -10,7 +10,7 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.access import Access, PrivacyBudgets, Role, SchemaRules
+from tableveil.access import Access, AccessRole, PrivacyBudgets, SchemaRules
 from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
@@ -196,7 +196,7 @@ def stores(
 @pytest.fixture
 def doors() -> Iterator[Doors]:
     """They let in callers with the token of the tests, to do everything."""
-    principal = Principal("tester", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+    principal = Principal("tester", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
     with closing(Doors(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), RolesByScope(tuple))) as doors:
         yield doors
 

@@ -16,7 +16,7 @@ from google.protobuf.empty_pb2 import Empty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from tableveil.access import Role
+from tableveil.access import AccessRole
 from tableveil.client.token import with_token
 from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.own_token import OwnToken
@@ -153,7 +153,7 @@ class Revocable:
             self.answers -= 1
             assert self.answers >= 0 or self.end.wait(SECONDS)
             raise Unauthenticated("revoked token")
-        return Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+        return Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
 
 
 @pytest.mark.parametrize("is_quiet", [True, False])
@@ -194,8 +194,8 @@ def test_a_stream_ends_once_its_caller_is_nobody(
             endpoint.stop(0.0)
 
 
-@pytest.mark.parametrize("role", Role)
-def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: Role) -> None:
+@pytest.mark.parametrize("role", AccessRole)
+def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: AccessRole) -> None:
     principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
     with closing(Doors(METHODS, OwnToken(TOKEN, principal), RolesByScope(tuple))) as doors:
         endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)

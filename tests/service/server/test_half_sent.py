@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2
 
-from tableveil.access import Role
+from tableveil.access import AccessRole
 from tableveil.errors import BusyError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Credentials, Principal
@@ -161,7 +161,7 @@ def test_a_principal_sends_so_many_bytes_at_once(jobs: Mock, stores: Stores) -> 
     jobs.page.return_value = []
 
     def named(credentials: Credentials) -> Principal:
-        return Principal(credentials.bearer or "", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+        return Principal(credentials.bearer or "", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
 
     most = 2
     use = LimitedCalls(FairUse(Limits(bytes=most * LARGEST_MESSAGE)))

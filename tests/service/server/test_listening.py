@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.access import Role, Scope, Wanted
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.client import Client, UnreachableError
 from tableveil.errors import DeniedError, InvalidError, UnauthenticatedError
 from tableveil.identity import AuthenticatedBy, Principal
@@ -166,8 +166,11 @@ def test_tls_allows_other_machines_without_plaintext(tmp_path: Path, authority: 
 def test_grants_give_roles_to_groups_of_a_provider_and_to_certificates(
     server: TableveilServer, authority: Authority
 ) -> None:
-    admin = Principal("admin", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
-    for wanted in (Wanted("oidc:it", True, Role.OPERATOR, Scope()), Wanted("etl", False, Role.OPERATOR, Scope())):
+    admin = Principal("admin", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
+    for wanted in (
+        WantedGrant("oidc:it", True, AccessRole.OPERATOR, Scope()),
+        WantedGrant("etl", False, AccessRole.OPERATOR, Scope()),
+    ):
         server.access.add(admin, wanted)
     root, etl = authority.certificate, authority.client("etl.example")
     certified: dict[str, Path] = {"ca_certificate": root, "client_certificate": etl.certificate, "client_key": etl.key}

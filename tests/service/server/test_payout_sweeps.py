@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from tableveil.errors import Checked, Fault, NotFoundError
-from tableveil.game.sweep import Among, Method, SweepPoint
+from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.policy import BreakEven, TableReference
 from tableveil.runtime import Job
 from tableveil.state.jobs import JobState, Request
@@ -55,7 +55,7 @@ def test_faults_of_message_and_database_at_once(stub: payout_service_pb2_grpc.Pa
 
 
 def test_get(stub: payout_service_pb2_grpc.PayoutServiceStub, payout_sweeps: Mock) -> None:
-    point = SweepPoint(NUMBER, Method.SAFE_HARBOR, Among.SOURCE, 1.0, 0, 0, (1,))
+    point = SweepPoint(NUMBER, SweepMethod.SAFE_HARBOR, Among.SOURCE, 1.0, 0, 0, (1,))
     payout_sweeps.get.return_value = PayoutSweep(
         9, 4, AT, SOURCE, "", "", 10, 20, ("sex",), NUMBER, NUMBER, BreakEven.KEEP, False, "2", 2, 0.5, 1.0, "{}",
         (point,),

@@ -14,7 +14,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tableveil.access import Role
+from tableveil.access import AccessRole
 from tableveil.audit import Audit, Refused
 from tableveil.client.token import with_token
 from tableveil.errors import BusyError, NotFoundError
@@ -48,7 +48,7 @@ from tests.service.server.test_jobs import job as job_of
 
 BEGIN, END, CALL = AuditEvent.BEGIN, AuditEvent.END, AuditEvent.CALL
 
-ROLES = frozenset({Role.STEWARD})
+ROLES = frozenset({AccessRole.STEWARD})
 CALLS_AT_ONCE = 20 * 5
 
 

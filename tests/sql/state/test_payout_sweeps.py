@@ -10,7 +10,7 @@ import pytest
 
 from tableveil.backend import Ledger
 from tableveil.errors import TableveilError
-from tableveil.game.sweep import Among, Method, SweepPoint
+from tableveil.game.sweep import Among, SweepMethod, SweepPoint
 from tableveil.policy import BreakEven, TableReference
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS, PayoutSweep
 
@@ -38,10 +38,10 @@ def sweep(number: int, job: int) -> PayoutSweep:
         seconds=1.5,
         policy='{"a": "é"}',
         points=(
-            SweepPoint(SMALLEST, Method.FULL_DOMAIN, Among.SOURCE, 0.1, 3, 4, (1, 0)),
-            SweepPoint(LARGEST, Method.FULL_DOMAIN, Among.SOURCE, -1e300, 2**40, 0, (1, 2)),
-            SweepPoint(Decimal(100), Method.RECORD_LEVEL, Among.POPULATION, 0.25, 0, 0, None, 0.125),
-            SweepPoint(Decimal(0), Method.SAFE_HARBOR, Among.SOURCE, 0.0, 0, 0, ()),
+            SweepPoint(SMALLEST, SweepMethod.FULL_DOMAIN, Among.SOURCE, 0.1, 3, 4, (1, 0)),
+            SweepPoint(LARGEST, SweepMethod.FULL_DOMAIN, Among.SOURCE, -1e300, 2**40, 0, (1, 2)),
+            SweepPoint(Decimal(100), SweepMethod.RECORD_LEVEL, Among.POPULATION, 0.25, 0, 0, None, 0.125),
+            SweepPoint(Decimal(0), SweepMethod.SAFE_HARBOR, Among.SOURCE, 0.0, 0, 0, ()),
         ),
     )
 

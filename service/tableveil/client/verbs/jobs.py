@@ -47,12 +47,12 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         if not faults:
             return self._check(self._store(policy, levels))
         try:
-            found = self._check(without_csv(policy))
+            checked_policy = self._check(without_csv(policy))
         except TableveilError:
             # The server is away or busy; the known faults have to be fixed anyway.
             return Checked(tuple(faults))
-        others = judged_without_csv(policy, found.faults)
-        return Checked((*faults, *(fault for fault in others if fault not in faults)), found.warnings)
+        others = judged_without_csv(policy, checked_policy.faults)
+        return Checked((*faults, *(fault for fault in others if fault not in faults)), checked_policy.warnings)
 
     def submit(
         self, policy: policy_pb2.Policy, base_directory: Path = Path(), request_id: str = "", *, trial: bool = False
@@ -174,9 +174,9 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
             return levels, faults
         whole = policy_pb2.Policy()
         whole.CopyFrom(policy)
-        told = complete(whole, declared)
+        completed_policy = complete(whole, declared)
         levels, faults = check_on_client(whole, base_directory)
-        return levels, list(map(told, faults))
+        return levels, list(map(completed_policy, faults))
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:
         # It loads the whole engine.

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from starlette.responses import Response
 
 from tableveil.client.watching import ENDED
-from tableveil.console.live import Event, live
+from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
-from tableveil.console.sessions import Session, Sessions
+from tableveil.console.sessions import Sessions, VisitorSession
 from tableveil.console.visit import Endpoint, Visit
 from tableveil.v1 import dry_run_service_pb2
 from tableveil.v1 import job_service_pb2 as v1
@@ -44,23 +44,23 @@ def cancel(visit: Visit) -> Response:
 
 def dry_run(visit: Visit) -> Response:
     """The release that a policy would make."""
-    found = visit.client.get_result(dry_run_service_pb2.DryRun, visit.path("number"))
+    result = visit.client.get_result(dry_run_service_pb2.DryRun, visit.path("number"))
     worksheet = visit.asked("worksheet")
     return visit.page(
-        "dry_run.html", dry_run=found, release=found.release, worksheet=worksheet if worksheet.isdecimal() else ""
+        "dry_run.html", dry_run=result, release=result.release, worksheet=worksheet if worksheet.isdecimal() else ""
     )
 
 
 def events(sessions: Sessions) -> Endpoint:
     """The changes of a job, until it ends."""
 
-    def of(session: Session, number: str) -> tuple[Iterator[Event], Callable[[], None]]:
+    def of(session: VisitorSession, number: str) -> tuple[Iterator[PagePart], Callable[[], None]]:
         # A connection of its own: its end is the only way to leave a stream that is quiet.
         client = session.connect()
 
-        def changes() -> Iterator[Event]:
+        def changes() -> Iterator[PagePart]:
             for job in client.watch_job(number):
-                yield Event(fragment("job_state.html", job=job), job.state in ENDED)
+                yield PagePart(fragment("job_state.html", job=job), job.state in ENDED)
 
         return changes(), client.close
 

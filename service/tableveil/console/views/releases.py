@@ -18,8 +18,8 @@ def listed(visit: Visit) -> Response:
     """Releases that the visitor may see, newest first, by state and schema."""
     state, schema = visit.asked("state"), visit.asked("schema")
     number = dict(v1.ReleaseState.items()).get(f"RELEASE_STATE_{state.upper()}")
-    found = visit.first(visit.client.list_releases([number] if number else [], schema))
-    return visit.page("releases.html", releases=found, state=state, schema=schema)
+    entries = visit.first(visit.client.list_releases([number] if number else [], schema))
+    return visit.page("releases.html", releases=entries, state=state, schema=schema)
 
 
 def queue(visit: Visit) -> Response:

@@ -12,9 +12,9 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from tableveil.client.names import table_reference
-from tableveil.console.live import Event, live
+from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
-from tableveil.console.sessions import MOST_UPLOADS, Session, Sessions, Upload
+from tableveil.console.sessions import MOST_UPLOADS, Sessions, Upload, VisitorSession
 from tableveil.console.visit import Endpoint, Visit
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
 from tableveil.v1 import table_service_pb2 as v1
@@ -83,13 +83,13 @@ def load(visit: Visit) -> Response:
 def events(sessions: Sessions) -> Endpoint:
     """The rows that are sent so far, until the load has ended."""
 
-    def of(session: Session, number: str) -> tuple[Iterator[Event], Callable[[], None]]:
+    def of(session: VisitorSession, number: str) -> tuple[Iterator[PagePart], Callable[[], None]]:
         upload, left = session.uploads.get(int(number)), threading.Event()
 
-        def changes() -> Iterator[Event]:
+        def changes() -> Iterator[PagePart]:
             while upload is not None and not left.is_set():
                 ended = not upload.running
-                yield Event(fragment("load_state.html", upload=upload), ended)
+                yield PagePart(fragment("load_state.html", upload=upload), ended)
                 if ended:
                     return
                 time.sleep(_SECONDS_BETWEEN)
@@ -99,7 +99,7 @@ def events(sessions: Sessions) -> Endpoint:
     return live(sessions, of)
 
 
-def _load(session: Session, upload: Upload, how: v1.CsvFormat | v1.ParquetFormat) -> None:
+def _load(session: VisitorSession, upload: Upload, how: v1.CsvFormat | v1.ParquetFormat) -> None:
     def counted(rows: int) -> None:
         upload.rows = rows
 
@@ -126,12 +126,12 @@ def _named(load: v1.Load) -> str:
 
 
 def _upload(visit: Visit) -> Upload:
-    found = visit.session.uploads.get(int(visit.path("number")))
-    if found is None:
+    entry = visit.session.uploads.get(int(visit.path("number")))
+    if entry is None:
         raise NotFoundError.of("UPLOAD_NOT_FOUND", "upload", "no such file", "a file of this session")
     # A table that cannot be named is refused before the file is read.
-    table_reference(found.table)
-    return found
+    table_reference(entry.table)
+    return entry
 
 
 def _stated(visit: Visit) -> v1.CsvFormat:

@@ -130,8 +130,8 @@ def compare(visit: Visit) -> Response:
         kept = visit.client.update_worksheet(kept)
     if not kept.proposal:
         return visit.page("compare.html", kept=kept, proposal=None, made=[], names=[], chart=None)
-    found = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
-    made = [(number, one) for number, one in enumerate(found.alternatives) if one.HasField("score")]
+    result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
+    made = [(number, one) for number, one in enumerate(result.alternatives) if one.HasField("score")]
     names = list(dict.fromkeys(column.column for _, one in made for column in one.columns))
     drawn = [
         Line(f"{one.method}, k = {one.k}", [(one.highest_risk, one.score)], group=number)
@@ -139,7 +139,7 @@ def compare(visit: Visit) -> Response:
         if one.HasField("highest_risk")
     ]
     chart = _chart(drawn) if drawn else None
-    return visit.page("compare.html", kept=kept, proposal=found, made=made, names=names, chart=chart)
+    return visit.page("compare.html", kept=kept, proposal=result, made=made, names=names, chart=chart)
 
 
 def _chart(drawn: Sequence[Line]) -> Markup:
@@ -152,12 +152,12 @@ def choose(visit: Visit) -> Response:
     """Takes the policy of an alternative."""
     kept, number = _kept(visit), visit.text("alternative")
     kept.etag = visit.text("etag")
-    found = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
-    if not number.isdecimal() or int(number) >= len(found.alternatives):
+    result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
+    if not number.isdecimal() or int(number) >= len(result.alternatives):
         raise InvalidError.of(
             "ALTERNATIVE_INVALID", "alternative", "none of them", "one of the policies that were tried"
         )
-    kept.policy.CopyFrom(found.alternatives[int(number)].policy)
+    kept.policy.CopyFrom(result.alternatives[int(number)].policy)
     kept = visit.client.update_worksheet(kept)
     return visit.go(f"/{kept.name}/release")
 
