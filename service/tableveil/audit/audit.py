@@ -12,6 +12,7 @@ from tableveil.audit.recorder import Recorder
 from tableveil.audit.syslog import Syslog
 from tableveil.audit.verify import Verified, verify
 from tableveil.backend import Database
+from tableveil.control import Control
 from tableveil.errors import TableveilError
 from tableveil.operate import LEAST_FREE_BYTES, Finding, Level, free_bytes
 from tableveil.operate.disk import in_bytes
@@ -57,9 +58,9 @@ class Audit(Recorder):
         """Entries that the database does not have yet."""
         return self._copies.lag
 
-    def verified(self, head: str, after: str) -> Verified:
+    def verified(self, head: str, after: str, control: Control) -> Verified:
         """The result of verifying the file as it is now; see `verify`."""
-        return verify([self._file.path], head, after or None)
+        return verify([self._file.path], head, after or None, control)
 
     def page(self, wanted: AuditFilter, before: int | None, size: int) -> list[AuditEntry]:
         """The next `size` wanted entries with numbers below `before`, newest first."""

@@ -10,11 +10,13 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from tableveil.audit.entry import GENESIS, number_of, previous_of, read_line
+from tableveil.control import Control, Stopped
 from tableveil.errors import InvalidError, shortened
 
 _HASH = re.compile("[0-9a-f]{64}")
 
 MOST_FAULTS = 20
+_LINES_BETWEEN_LOOKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Verified:
     faults: tuple[str, ...]
 
 
-def verify(files: Sequence[Path], head: str = "", after: str | None = None) -> Verified:
+def verify(files: Sequence[Path], head: str = "", after: str | None = None, control: Control | None = None) -> Verified:
     """Reads files that follow one another, from the first entry or from the one `after` a known hash.
 
     A `head` that was kept elsewhere must be the hash of one of the lines. Without it the last entries may have been cut
@@ -34,6 +36,7 @@ def verify(files: Sequence[Path], head: str = "", after: str | None = None) -> V
 
     Raises:
         InvalidError: a hash has another form.
+        Stopped: `control` says so.
     """
     after = GENESIS.hash if after is None else after
     for field, text in (("head", head or GENESIS.hash), ("after", after)):
@@ -52,6 +55,8 @@ def verify(files: Sequence[Path], head: str = "", after: str | None = None) -> V
                 expected = sha256(line).hexdigest().encode()
                 seen = seen or expected == wanted
                 count, last = count + 1, line
+                if control is not None and count % _LINES_BETWEEN_LOOKS == 0 and control.must_stop:
+                    raise Stopped
     if last and _number(last) is None:
         faults.append("the last line is no whole entry: it was cut, or a kill left it, which the next start repairs")
     if not seen:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, render, table, text
+from tableveil.backend import Session, alias, cast, column, joined_by, number, render, table
 from tableveil.drafting import PolicyDraft
 from tableveil.source import Source
 
@@ -18,7 +18,7 @@ def with_person(draft: PolicyDraft, query: str, names: Sequence[str]) -> tuple[s
     taken = {one.facts.name.casefold() for one in draft.columns}
     name = next(wanted for wanted in _NAMES if wanted not in taken)
     values = [cast(column(each), "VARCHAR") for each in names]
-    together = render(alias(exp.Anonymous(this="concat_ws", expressions=[text("|"), *values]), name))
+    together = render(alias(joined_by("|", values), name))
     rows = f"(\n{query}\n) AS source" if query else render(table(draft.source.table, draft.source.schema))
     return f"SELECT *, {together} FROM {rows}", name
 

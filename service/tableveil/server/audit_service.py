@@ -8,6 +8,7 @@ import grpc
 
 from tableveil.audit import Audit
 from tableveil.convert.audit import audit_entry_to_proto, audit_filter_from_proto, audit_head_to_proto
+from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.slots import Slots
 from tableveil.v1 import audit_service_pb2 as v1
@@ -35,7 +36,8 @@ class AuditService(audit_service_pb2_grpc.AuditServiceServicer):
     def VerifyAudit(  # noqa: N802
         self, request: v1.VerifyAuditRequest, context: grpc.ServicerContext
     ) -> v1.VerifyAuditResponse:
-        """The result of reading the whole file."""
+        """The result of reading the whole file, until that is done or the client is gone."""
+        control = control_of(context)
         with self._checks.taken():
-            result = self._audit.verified(request.head, request.after)
+            result = self._audit.verified(request.head, request.after, control)
         return v1.VerifyAuditResponse(entries=result.entries, head=result.head, faults=result.faults)

@@ -26,6 +26,7 @@ from tableveil.backend.file_names import file_name
 from tableveil.backend.functions import (
     in_composed_form,
     is_finite,
+    joined_by,
     listed,
     padded,
     replaced,
@@ -82,6 +83,7 @@ __all__ = [
     "in_one_spelling",
     "in_order",
     "is_finite",
+    "joined_by",
     "listed",
     "look_from_now_on",
     "looking",

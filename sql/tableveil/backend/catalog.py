@@ -38,6 +38,13 @@ _DEFINITIONS = {
 }
 
 
+_CONSISTENT = (
+    "coalesce(stability, 'CONSISTENT') = 'CONSISTENT' OR (stability = 'CONSISTENT_WITHIN_QUERY' AND "
+    "len(parameter_types) > 0 AND "
+    "regexp_matches(concat_ws(' ', return_type, parameter_types::VARCHAR), 'WITH TIME ZONE|TIMESTAMPTZ'))"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Functions:
     """All functions of one name, in lower case: whether each is built in, and consistent; what macros stand for."""
@@ -135,11 +142,15 @@ def types(session: Session) -> list[tuple[str, str]]:
 
 
 def functions(session: Session, names: Collection[str]) -> list[Functions]:
-    """The functions of these names, which are in lower case; macros in `main` are seen by all."""
+    """The functions of these names, which are in lower case; macros in `main` are seen by all.
+
+    From DuckDB 2.0.1 on, functions of times with a zone are consistent within a query only: they depend on the time
+    zone, which the server sets and locks. Those that depend on the time of the query take no argument.
+    """
     owned = session.sight.owned
     hidden = [] if owned.everything else [n for n in schemas(session) if n != "main" and not owned.has_schema(n)]
     rows = session.rows(
-        "SELECT lower(function_name), bool_and(internal), bool_and(coalesce(stability, 'CONSISTENT') = 'CONSISTENT'), "
+        f"SELECT lower(function_name), bool_and(internal), bool_and({_CONSISTENT}), "
         "coalesce(list(macro_definition) FILTER (WHERE function_type = 'macro'), []) FROM duckdb_functions() "
         "WHERE list_contains(?::VARCHAR[], lower(function_name)) "
         "AND (internal OR NOT list_contains(?::VARCHAR[], schema_name)) GROUP BY ALL ORDER BY ALL",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 
@@ -45,6 +47,11 @@ def listed(entries: exp.Expr, position: exp.Expr) -> exp.Expr:
 def rows_of_query() -> exp.Table:
     """The rows of a query in a FROM clause; its text is bound, so that no log has it."""
     return exp.Table(this=_call("query", exp.Placeholder()))
+
+
+def joined_by(separator: str, values: Iterable[exp.Expr]) -> exp.Expr:
+    """The texts one after another, with a separator between them; NULLs are left out."""
+    return _call("concat_ws", exp.Literal.string(separator), *values)
 
 
 def _call(function: str, *arguments: exp.Expr) -> exp.Expr:

@@ -151,7 +151,7 @@ def _with_ranges(
 
 def _quantile(value: exp.Expr, share: str) -> exp.Expr:
     # It takes the same little memory for any number of rows.
-    return exp.Anonymous(this="approx_quantile", expressions=[value.copy(), exp.Literal.number(share)])
+    return exp.ApproxQuantile(this=value.copy(), quantile=exp.Literal.number(share))
 
 
 def _date_format(session: WarehouseSession, reference: TableReference, facts: ColumnFacts) -> str:

@@ -76,7 +76,7 @@ def test_an_earlier_head_proves_everything_up_to_it(path: Path) -> None:
 @pytest.mark.parametrize("option", ["head", "after"])
 def test_a_hash_that_is_none_is_refused(path: Path, option: str) -> None:
     with pytest.raises(InvalidError, match=f"{option}: found 'F00'"):
-        verify([path], **{option: "F00"})
+        verify([path], **{option: "F00"})  # type: ignore[arg-type]
 
 
 def test_the_command_ends_with_1_if_the_chain_is_broken(path: Path) -> None:

@@ -15,6 +15,7 @@ from tableveil.server.stores import Stores
 from tableveil.statements.render import create_statement
 from tableveil.v1 import (
     admin_service_pb2,
+    audit_service_pb2,
     classification_service_pb2,
     draft_service_pb2,
     dry_run_service_pb2,
@@ -70,6 +71,8 @@ LONG: dict[str, tuple[Message, str]] = {
         "submit",
     ),
     "DraftService/DraftPolicy": (draft_service_pb2.DraftPolicyRequest(source_query="SELECT 1"), "drafts.draft"),
+    "AuditService/VerifyAudit": (audit_service_pb2.VerifyAuditRequest(), "audit.verified"),
+    "DraftService/WidenPolicy": (draft_service_pb2.WidenPolicyRequest(policy=POLICY), "widening.rules"),
     "DryRunService/SubmitDryRun": (dry_run_service_pb2.SubmitDryRunRequest(policy=POLICY), "submit"),
     "FrontierService/SubmitFrontier": (frontier_service_pb2.SubmitFrontierRequest(policy=POLICY), "submit"),
     "HierarchyService/CompareHierarchies": (
@@ -94,6 +97,7 @@ LONG: dict[str, tuple[Message, str]] = {
     ),
     "ProposalService/SubmitProposal": (proposal_service_pb2.SubmitProposalRequest(proposal=PROPOSAL), "submit"),
     "ReleaseService/ApproveRelease": (release_service_pb2.ApproveReleaseRequest(name="releases/1"), "decide"),
+    "ReleaseService/PromoteRelease": (release_service_pb2.PromoteReleaseRequest(name="releases/1"), "promote"),
     "ReleaseService/RejectRelease": (release_service_pb2.RejectReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/WithdrawRelease": (
         release_service_pb2.WithdrawReleaseRequest(name="releases/1", reason="x"),
@@ -120,7 +124,7 @@ LONG: dict[str, tuple[Message, str]] = {
 def test_a_call_ends_with_its_caller(
     channel: grpc.Channel, jobs: Mock, stores: Stores, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr("tableveil.server.job_service.work_again", lambda job: job)
+    monkeypatch.setattr("tableveil.server.job_service.work_again", lambda job, change: job)
     monkeypatch.setattr("tableveil.server.release_service.stored_policy", lambda _: Mock())
     request, called = LONG[method]
     store, _, name = called.rpartition(".")
@@ -146,5 +150,6 @@ def test_every_call_is_tied_or_short() -> None:
     tokens = {"CreateToken", "RevokeToken", "ConfirmToken"}
     grants = {"AddGrant", "RemoveGrant", "ConfirmRestored", "SetSchemaRule", "SetPrivacyBudget"}
     published = {"PublishRelease", "UnpublishRelease"}
-    short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants, *published}
+    worksheets = {"CreateWorksheet", "UpdateWorksheet", "DeleteWorksheet"}
+    short = {"Get", "List", "CancelJob", "DeleteJob", "DescribePrivacy", *tokens, *grants, *published, *worksheets}
     assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []
