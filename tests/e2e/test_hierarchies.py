@@ -207,5 +207,5 @@ def test_a_release_names_the_versions_that_it_used(run: Run, address: str, tmp_p
         "a policy",
         "wards.csv",
     ]
-    shown = tableveil("show", release.name, server=address).stdout
+    shown = tableveil("show", release.name, "--all", server=address).stdout
     assert all(reference in shown for reference in used.values())

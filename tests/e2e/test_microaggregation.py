@@ -55,7 +55,7 @@ def test_from_policy_to_clusters(serve: Serve, tmp_path: Path) -> None:
     server = serve(database)
     outcome = tableveil("submit", str(file), "--wait", server=server.address)
     assert outcome.exit_code == 0, outcome.stderr
-    shown = tableveil("show", "1", server=server.address).stdout
+    shown = tableveil("show", "1", "--all", server=server.address).stdout
     assert "squared error, as a share of that of a single cluster" in shown
     assert "interval, rounded to multiples of 5" in shown
     assert "t-closeness first" in shown

@@ -31,7 +31,7 @@ def test_from_policy_to_levels(serve: Serve, tmp_path: Path) -> None:
     server = serve(database)
     outcome = tableveil("submit", str(file), "--wait", server=server.address)
     assert outcome.exit_code == 0, outcome.stderr
-    shown = tableveil("show", "1", server=server.address).stdout
+    shown = tableveil("show", "1", "--all", server=server.address).stdout
     assert "Levels are mixed: 'age'" in shown
     assert "Levels of the released records" in shown
     assert "publisher payout (journalist who knows the method)" in shown

@@ -30,7 +30,8 @@ class Releases(Results[Release]):
             numbers = [
                 release.number
                 for release in public_releases(ledger)
-                if folded(release.schema) == folded(target.schema) and folded(release.name) == folded(target.table)
+                if release.withdrawn_at is None
+                and (folded(release.schema), folded(release.name)) == (folded(target.schema), folded(target.table))
             ]
             return [release for number in numbers if (release := RELEASES.find(ledger, number))]
 

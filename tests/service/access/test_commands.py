@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_keeps_the_server_from_starting(tmp_path: Path)
 def test_an_analyst_is_shown_no_zeros_for_what_is_hidden(house: House) -> None:
     submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a"))
     options = ["--server", house.server.address, "--token-file", str(house.token_file("eve"))]
-    told = CliRunner().invoke(cli, ["show", *options, "releases/1"], catch_exceptions=False).output
+    told = CliRunner().invoke(cli, ["show", *options, "--all", "releases/1"], catch_exceptions=False).output
     assert "ward_a.released_classes" in told
     assert "Proof" not in told
     assert "score" not in told

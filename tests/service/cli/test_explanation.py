@@ -79,7 +79,7 @@ def test_what_is_missing_is_said() -> None:
     release.explanation.complete = False
     assert "there was no time for the other neighbours" in shown(release)
     release.ClearField("explanation")
-    assert "before explanations were kept" in shown(release)
+    assert "from before they were kept" in shown(release)
 
 
 def test_names_cannot_harm_the_terminal() -> None:

@@ -28,6 +28,8 @@ ENDLESS: Message = {
     "files": {},
     "parameters": None,
     "lenient": False,
+    "withdrawn": [],
+    "information": {},
     "rows": True,
 }
 

@@ -88,7 +88,7 @@ def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.M
     shown = threading.Event()
     original = anonymize
 
-    def report_progress(job: JobContext, policy: Policy) -> int:
+    def report_progress(job: JobContext, policy: Policy, *, is_trial: bool) -> int:
         job.report.phase(JobPhase.SEARCHING)
         job.report.on_progress(Progress(17, 10**30, 0.5, 0.25, 0.01))
         assert shown.wait(SECONDS)

@@ -88,7 +88,7 @@ def test_a_request_id_starts_an_interrupted_job_anew(
 def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes: list[TableveilError] = []
 
-    def fail(*arguments: object) -> int:
+    def fail(*arguments: object, **options: object) -> int:
         raise outcomes[-1]
 
     monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", fail)
@@ -145,7 +145,7 @@ def test_pages_of_jobs_newest_first(jobs: JobManager, gate: Gate) -> None:
 def test_an_unexpected_failure_says_no_value(
     jobs: JobManager, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*arguments: object) -> int:
+    def fail(*arguments: object, **options: object) -> int:
         secret = "Smith-4711"
         raise ValueError(f"could not convert {secret!r}")
 

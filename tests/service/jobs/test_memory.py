@@ -82,7 +82,7 @@ class Tight:
         self.failing = {"tight"}
         self.error: Callable[[], Exception] = busy
 
-    def run(self, job: JobContext, policy: Policy) -> int:
+    def run(self, job: JobContext, policy: Policy, *, is_trial: bool) -> int:
         name = policy.release.name
         self.granted.append((name, job.session.memory))
         job.report.phase(JobPhase.READING)

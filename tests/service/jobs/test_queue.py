@@ -130,7 +130,7 @@ def test_cancel_interrupts_a_long_statement(
 ) -> None:
     running = threading.Event()
 
-    def run_long(job: JobContext, policy: Policy) -> int:
+    def run_long(job: JobContext, policy: Policy, *, is_trial: bool) -> int:
         running.set()
         return int(job.session.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
 

@@ -181,7 +181,7 @@ def test_every_record_gets_what_pays_most(
         assert dict(attribute.levels) == levels
         assert attribute.level == max(levels)
         assert len(levels) > 1
-    assert other_warnings(release)[0].startswith("Levels are mixed: 'letter' (levels 0, 1, 2); 'age' (levels 0, 1")
+    assert other_warnings(release)[-1].startswith("Levels are mixed: 'letter' (levels 0, 1, 2); 'age' (levels 0, 1")
     reached = {(g.model, g.parameter): (g.before, g.after) for g in release.guarantees}
     before, after = reached["publisher_payout (journalist)", "payout"]
     assert after == pytest.approx(paid, rel=1e-9)
@@ -338,7 +338,7 @@ def test_what_everybody_has_unchanged_has_the_type_of_labels(
     release = run(database, replace(POLICY, game=free))
     types = dict(row[:2] for row in session.rows("DESCRIBE out"))
     assert (types["age"], [attribute.level for attribute in release.attributes]) == ("VARCHAR", [0, 0])
-    assert other_warnings(release) == ()
+    assert [text for text in other_warnings(release) if "learns the value" not in text] == []
     assert release.score == 0
 
 

@@ -79,7 +79,7 @@ def outcomes(database: Database) -> dict[int, str]:
         return dict(session.rows("SELECT job, state FROM tableveil.job_outcomes"))
 
 
-def _fail(*_: object) -> int:
+def _fail(*_: object, **__: object) -> int:
     raise InternalError("BROKEN", "broken on purpose")
 
 

@@ -126,6 +126,7 @@ def test_a_call_ends_with_its_caller(
 ) -> None:
     monkeypatch.setattr("tableveil.server.job_service.work_again", lambda job, change: job)
     monkeypatch.setattr("tableveil.server.release_service.stored_policy", lambda _: Mock())
+    monkeypatch.setattr("tableveil.server.release_service.given_reason", lambda *_: (Mock(), ""))
     request, called = LONG[method]
     store, _, name = called.rpartition(".")
     long = Long()

@@ -34,12 +34,22 @@ def test_columns_in_table_order(session: Session, reference: TableReference) -> 
         return ColumnFacts(name, type_, kind, 400, *counts, **known)  # type: ignore[arg-type]  # of any field
 
     assert column_facts(session, reference) == [
-        facts("patient_id", "BIGINT", ValueKind.INTEGER, 0, 400, minimum="0", maximum="399"),
+        facts("patient_id", "BIGINT", ValueKind.INTEGER, 0, 400, minimum="0", maximum="399", low="3", high="396"),
         facts("scans", "BIGINT[]", None, 0, 0),
-        facts("age", "BIGINT", ValueKind.INTEGER, 10, 39, minimum="0", maximum="39"),
+        facts("age", "BIGINT", ValueKind.INTEGER, 10, 39, minimum="0", maximum="39", low="0", high="39"),
         facts("zip", "VARCHAR", ValueKind.TEXT, 0, 90, shortest=5, longest=5, digits=True),
         facts("code", "VARCHAR", ValueKind.TEXT, 0, 30, shortest=2, longest=3),
-        facts("day", "DATE", ValueKind.DATE, 0, 9, minimum="2020-02-03", maximum="2020-02-11"),
+        facts(
+            "day",
+            "DATE",
+            ValueKind.DATE,
+            0,
+            9,
+            minimum="2020-02-03",
+            maximum="2020-02-11",
+            low="2020-02-03",
+            high="2020-02-11",
+        ),
         facts("nothing", "DOUBLE", ValueKind.FLOAT, 400, 0),
     ]
 

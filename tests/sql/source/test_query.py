@@ -230,7 +230,11 @@ def test_every_function_that_the_catalog_calls_inconsistent_is_refused(session: 
     names = [
         name
         for (name,) in session.rows(
-            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT' ORDER BY ALL"
+            # Functions of times with a zone depend on the zone, which the server sets and locks.
+            "SELECT function_name FROM duckdb_functions() GROUP BY ALL "
+            "HAVING bool_or(stability <> 'CONSISTENT' AND (len(parameter_types) = 0 OR "
+            "concat_ws(' ', return_type, parameter_types::VARCHAR) NOT SIMILAR TO '.*(WITH TIME ZONE|TIMESTAMPTZ).*')) "
+            "ORDER BY ALL"
         )
     ]
     assert {"random", "nextval", "now", "current_setting", "uuid"} <= set(names)
