@@ -52,7 +52,8 @@ def position_of(value: exp.Expr, kind: ValueKind) -> exp.Expr:
     """
     if kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
         return cast(value, "DOUBLE")
-    seconds = exp.TimeToUnix(this=value)
+    # DuckDB 2.0.1 would take TIMESTAMP_S for nanoseconds, of which a year 9999 has too many.
+    seconds = exp.TimeToUnix(this=cast(value, "TIMESTAMP"))
     position = exp.Div(this=seconds, expression=number(_DAY)) if kind is ValueKind.DATE else seconds
     return exp.Coalesce(this=position, expressions=[cast(text("nan"), "DOUBLE")])
 

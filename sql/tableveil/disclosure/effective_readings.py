@@ -46,6 +46,9 @@ def _number(of: Column) -> str:
     """The number of a `value`, times in days; NULL where it has none."""
     if of.kind in _NUMBERS:
         return "value::DOUBLE"
+    if of.type.upper() in ("TIMESTAMP_S", "TIMESTAMP_MS"):
+        # DuckDB 2.0.1 would take them for nanoseconds, of which a year 9999 has too many.
+        return "epoch(value::TIMESTAMP) / 86400.0"
     if of.kind in _TIMES or of.type.upper() in ("TIME", "INTERVAL"):
         return "epoch(value) / 86400.0"
     if of.kind is ValueKind.TEXT:

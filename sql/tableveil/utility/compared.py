@@ -46,7 +46,9 @@ class Compared:
                 exp.DateDiff(this=value, expression=cast(text("1970-01-01"), "DATE"), unit=text("day")), "DOUBLE"
             )
         elif self.kind is ValueKind.TIMESTAMP:
-            days = exp.Div(this=exp.TimeToUnix(this=value), expression=cast(number(86_400), "DOUBLE"))
+            days = exp.Div(
+                this=exp.TimeToUnix(this=cast(value, "TIMESTAMP")), expression=cast(number(86_400), "DOUBLE")
+            )
         else:
             days = try_cast(value, "DOUBLE")
             value = days

@@ -190,7 +190,12 @@ def _value(name: str, of: str, written: Written) -> str:
 def _number(of: str, type_: str) -> str:
     """The number of a value, times in days."""
     if type_ == "DATE" or type_.startswith("TIMESTAMP"):
-        return f"epoch({of}) / 86400.0"
+        # DuckDB 2.0.1 would take seconds for nanoseconds, of which a year 9999 has too many.
+        return (
+            f"epoch({of}::TIMESTAMP) / 86400.0"
+            if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS")
+            else f"epoch({of}) / 86400.0"
+        )
     return f"TRY_CAST({of}::VARCHAR AS DOUBLE)"
 
 
