@@ -36,11 +36,11 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from tableveil.errors import TableveilError
-from tableveil.server import Settings, run_server
+from tableveil.server import ServeSettings, run_server
 from tests.authenticated import use_one_token
 use_one_token()
 try:
-    sys.exit(run_server(Settings(Path(sys.argv[1]), (sys.argv[2],))))
+    sys.exit(run_server(ServeSettings(Path(sys.argv[1]), (sys.argv[2],))))
 except TableveilError as error:
     print(error.code, file=sys.stderr)
     sys.exit(2)
