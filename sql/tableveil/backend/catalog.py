@@ -145,7 +145,7 @@ def functions(session: Session, names: Collection[str]) -> list[Functions]:
     """The functions of these names, which are in lower case; macros in `main` are seen by all.
 
     From DuckDB 2.0.1 on, functions of times with a zone are consistent within a query only: they depend on the time
-    zone, which the server sets and locks. Those that depend on the time of the query take no argument.
+    zone, which the server sets and locks. Functions that depend on the time of the query take no argument.
     """
     owned = session.sight.owned
     hidden = [] if owned.everything else [n for n in schemas(session) if n != "main" and not owned.has_schema(n)]
