@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy.definition import (
     Combination,
+    Dates,
     Grouping,
     HierarchyDefinition,
     InlineLevels,
+    Intervals,
     OrderBased,
     SafeHarborZip,
     StoredLevels,
@@ -41,7 +43,8 @@ class DifferentialPrivacy:
     """A release that is (epsilon, delta)-differentially private for each person who is in the table or not.
 
     `scheme` gives every released column its level; without it the levels are drawn, by a part of epsilon:
-    `search_epsilon`. The columns in `public_lists` have hierarchies that list values and do not come from the table.
+    `search_epsilon`. The columns in `public_lists` have hierarchies whose lists of values, or loss ranges, do
+    not come from the table.
     `people` is the number of people in the table as it is publicly known; None if it is not.
     """
 
@@ -135,6 +138,12 @@ def _check_attribute(policy: Policy, attribute: AttributePolicy, i: int) -> Iter
         hint = f"If no value in it was taken from the table, name {shortened(attribute.column)} in public_lists."
         actual = "a list of values that may come from the table"
         yield Fault(f"attributes[{i}].hierarchy", actual, "a rule, or a list that is declared public", hint)
+    rule = attribute.hierarchy
+    if isinstance(rule, Intervals | Dates) and rule.loss_range and attribute.column not in options.public_lists:
+        # Drafts and proposals write the span that occurs, and the choice of the levels follows from it.
+        hint = f"If it does not come from the table, name {shortened(attribute.column)} in public_lists."
+        actual = "a span that may come from the table"
+        yield Fault(f"attributes[{i}].hierarchy.loss_range", actual, "nothing, or one that is declared public", hint)
 
 
 def _check_rest(policy: Policy) -> Iterator[Fault]:

@@ -1234,8 +1234,8 @@ class DifferentialPrivacy(_message.Message):
 
     @_builtins.property
     def public_lists(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Columns whose hierarchy lists values, none of which was taken from the table. Default: none. Refused: a hierarchy
-        that lists values, of a column that is not named here.
+        """Columns whose hierarchy lists values, or has a loss range, none of which was taken from the table. Default: none.
+        Refused: such a hierarchy of a column that is not named here.
         """
 
     def __init__(

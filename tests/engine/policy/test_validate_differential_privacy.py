@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.hierarchy.definition import InlineLevels
+from tableveil.hierarchy.definition import InlineLevels, LossRange
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
@@ -107,6 +107,10 @@ def test_columns() -> None:
     assert fields(attributes=listed) == ["attributes[1].hierarchy"]
     public = replace(OPTIONS, public_lists=("sex",))
     assert fields(attributes=listed, differential_privacy=public) == []
+    ages = Intervals("0", "100", ("10",), loss_range=LossRange("20", "60"))
+    spanned = (replace(AGE, hierarchy=ages), SEX)
+    assert fields(attributes=spanned) == ["attributes[0].hierarchy.loss_range"]
+    assert fields(attributes=spanned, differential_privacy=replace(OPTIONS, public_lists=("age",))) == []
     assert options(public_lists=("pay",)) == ["differential_privacy.public_lists[0]"]
     assert fields(attributes=(replace(AGE, weight=0.0), replace(SEX, weight=0.0))) == ["attributes[0].weight"]
 
