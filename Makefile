@@ -126,7 +126,7 @@ TIMES ?= 3
 journeys: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.journeys --times $(TIMES) $(if $(SEED),--seed $(SEED))
 
-# Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
+# Each of the campaigns for so many seconds at most, or until it has done what docs/explanations/threats.md counts.
 SECONDS ?= 3600
 campaign: $(VENV)/.dev
 	$(BIN)/python -m tests.campaign --seconds $(SECONDS)

@@ -1,4 +1,4 @@
-"""Writes docs/policy-reference.md from the comments of policy.proto: `python proto/reference.py [file instead]`."""
+"""Writes docs/reference/policy_fields.md from policy.proto's comments: `python proto/reference.py [file instead]`."""
 
 import subprocess
 import sys
@@ -9,14 +9,14 @@ from pathlib import Path
 from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet
 
 PROTO = Path(__file__).resolve().parent
-TARGET = PROTO.parent / "docs" / "policy-reference.md"
+TARGET = PROTO.parent / "docs" / "reference" / "policy_fields.md"
 
 INTRODUCTION = """\
 # Policy reference
 
 This page has every field of a policy, with its meaning, its default and the values that are refused. `make protos`
-writes it from the comments of [policy.proto](../proto/tableveil/v1/policy.proto). [policy.md](policy.md) is the guide
-to policies, and [hierarchies.md](hierarchies.md) the guide to hierarchies.
+writes it from the comments of [policy.proto](../../proto/tableveil/v1/policy.proto). [policy.md](policy.md) is the
+guide to policies, and [hierarchies.md](hierarchies.md) the guide to hierarchies.
 """
 
 PACKAGE = ".tableveil.v1."

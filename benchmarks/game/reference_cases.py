@@ -25,7 +25,9 @@ GAME, RISK = "d-*profit*", "g-*"
 MEASURED, ESTIMATED = 1e-9, 1e-6
 """Relative differences that are allowed, of measures and of estimates."""
 
-NO_ESTIMATE = "no estimate: its equation has no root where it looks; we search all of beta (docs/models.md)"
+NO_ESTIMATE = (
+    "no estimate: its equation has no root where it looks; we search all of beta (docs/explanations/models.md)"
+)
 """The reason why the reference tool may have no estimate where ours has one."""
 
 Compared = tuple[str, float, float | None, float]

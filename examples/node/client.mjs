@@ -1,5 +1,5 @@
 // A client of Tableveil in Node.js: `node client.mjs policy.json`. It tries the policy by a dry run, follows the job,
-// and prints what the policy would release. docs/grpc.md explains each step.
+// and prints what the policy would release. docs/reference/grpc.md explains each step.
 //
 // TABLEVEIL_SERVER is the server's address, TABLEVEIL_TOKEN the token. TABLEVEIL_CA names the file of the certificate
 // authority of a server with TLS; without it the client speaks without encryption, as on the same machine.

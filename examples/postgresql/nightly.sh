@@ -7,7 +7,7 @@
 # CLINIC is the URL of the source, without a password; PGPASSFILE names the file with passwords; TABLEVEIL_SERVER and
 # TABLEVEIL_TOKEN_FILE lead to the service, which was started with --publish warehouse=postgresql://…
 #
-# A step that fails ends the script with its exit code; docs/etl.md says what each means.
+# A step that fails ends the script with its exit code; docs/reference/etl.md says what each means.
 set -eu
 night=$1
 result=$(mktemp)

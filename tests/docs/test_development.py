@@ -1,4 +1,4 @@
-"""Holds docs/development.md against the tree: its files exist, and no other file has the example of a change."""
+"""Holds docs/guides/developer.md against the tree: its files exist, and no other file has the example of a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "developer.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 PATH = re.compile(r"`((?:engine|sql|service|proto|tests)/[\w./]+)`")
 

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
 
-DOORS = Path(__file__).parents[2] / "docs" / "doors.md"
+DOORS = Path(__file__).parents[2] / "docs" / "reference" / "doors.md"
 
 RULES = {
     # Looked up by a session that sees as its caller does.

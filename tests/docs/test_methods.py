@@ -9,7 +9,7 @@ from tableveil.policy.methods import METHODS, SEARCH_OPTIONS, Analysis, MethodTr
 from tableveil.policy.privacy import PRIVACY_FIELDS
 from tableveil.policy.quality import FIELDS
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "models.md"
 
 
 def listed(have: Collection[str], every: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tableveil.cli.serve import serve
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "operator.md"
 
 
 def test_the_table_of_options_is_whole() -> None:

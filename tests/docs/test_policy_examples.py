@@ -37,7 +37,8 @@ from tableveil.v1 import policy_pb2
 
 DOCS = Path(__file__).parents[2] / "docs"
 POLICY, HIERARCHIES, EVIDENCE = (
-    (DOCS / page).read_text(encoding="utf-8") for page in ("policy.md", "hierarchies.md", "evidence.md")
+    (DOCS / page).read_text(encoding="utf-8")
+    for page in ("reference/policy.md", "reference/hierarchies.md", "explanations/evidence.md")
 )
 
 NOT_COVERED = "not covered"

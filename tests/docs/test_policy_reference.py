@@ -1,4 +1,4 @@
-"""Holds docs/policy-reference.md against the comments of the protos, and these comments to plain English."""
+"""Holds docs/reference/policy_fields.md against the comments of the protos, and these comments to plain English."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from tableveil.v1 import policy_pb2
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "docs" / "policy-reference.md"
+REFERENCE = ROOT / "docs" / "reference" / "policy_fields.md"
 PROTOS = sorted((ROOT / "proto").rglob("*.proto"))
 
 OPENINGS = re.compile(r"(?:^|[.:;!?] )(?:Of|What|That|Who|Those|The same)\b")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROOTS = ("engine", "sql", "service")
 UNITS = {"": 1, "MiB": 2**20}
 
@@ -45,7 +45,9 @@ def test_files_named_are_there(document: Path) -> None:
 
 def test_constants_have_the_values_stated() -> None:
     rows = re.findall(
-        r"^\| `(tableveil[\w.]+)\.([A-Z_]+)` \| ([\d.,]+) ?(\w*) \|", text(ROOT / "docs" / "threats.md"), re.M
+        r"^\| `(tableveil[\w.]+)\.([A-Z_]+)` \| ([\d.,]+) ?(\w*) \|",
+        text(ROOT / "docs" / "explanations" / "threats.md"),
+        re.M,
     )
     assert len(rows) >= 10
     for module, name, value, unit in rows:
@@ -54,12 +56,12 @@ def test_constants_have_the_values_stated() -> None:
 
 
 def test_checks_are_explained_by_their_constants() -> None:
-    prose = text(ROOT / "docs" / "threats.md")
+    prose = text(ROOT / "docs" / "explanations" / "threats.md")
     assert {"NEARLY_UNIQUE", "DETERMINED"} <= set(re.findall(r"`([A-Z_]+)`", prose))
 
 
 def test_every_topic_and_error_is_placed() -> None:
-    named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "architecture.md")))
+    named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "explanations" / "architecture.md")))
     topics = {path.parent.name for layer in ROOTS for path in (ROOT / layer / "tableveil").glob("*/__init__.py")}
     assert not topics - named
     errors = importlib.import_module("tableveil.errors")
@@ -70,10 +72,10 @@ def test_every_dependency_has_its_reason() -> None:
     project = text(ROOT / "pyproject.toml").partition("\ndependencies = [\n")[2].partition("\n]\n")[0]
     dependencies = re.findall(r'^  "([\w-]+)', project, flags=re.MULTILINE)
     assert "duckdb" in dependencies
-    named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "architecture.md")))
+    named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "explanations" / "architecture.md")))
     assert not set(dependencies) - named
 
 
-@pytest.mark.parametrize(("page", "lines"), [("README.md", 150), ("docs/policy.md", 500)])
+@pytest.mark.parametrize(("page", "lines"), [("README.md", 150), ("docs/reference/policy.md", 500)])
 def test_pages_that_are_read_to_the_end_stay_short(page: str, lines: int) -> None:
     assert len(text(ROOT / page).splitlines()) <= lines

@@ -24,17 +24,17 @@ pytestmark = pytest.mark.long
 
 PAGES = (
     "README.md",
-    "docs/tour.md",
-    "docs/loading.md",
-    "docs/drafts.md",
-    "docs/hierarchies.md",
-    "docs/risk.md",
-    "docs/utility.md",
-    "docs/classification.md",
-    "docs/frontier.md",
-    "docs/game.md",
-    "docs/infeasible.md",
-    "docs/etl.md",
+    "docs/guides/steward.md",
+    "docs/reference/loading.md",
+    "docs/reference/drafts.md",
+    "docs/reference/hierarchies.md",
+    "docs/explanations/risk.md",
+    "docs/explanations/utility.md",
+    "docs/explanations/classification.md",
+    "docs/explanations/frontier.md",
+    "docs/explanations/game.md",
+    "docs/explanations/infeasible.md",
+    "docs/reference/etl.md",
 )
 """In the order in which the tour names them; each goes on where the one before it ended."""
 
@@ -148,18 +148,23 @@ def test_all_pages_are_walked() -> None:
     """All exceptions are on the pages, and every page with commands or snippets is walked, except the operator's."""
     texts = {snippet.text for page in PAGES for snippet in snippets(page)}
     assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES} <= texts
-    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")]
     with_some = {page for page in pages if {"console", "python", "sql"} & {found.language for found in snippets(page)}}
     # These need root, Docker, Spark, or a head, or have a test of their own
     # (`tests/service/jobs/test_local_recoding.py`, `test_labels.py`).
-    elsewhere = {"docs/audit.md", "docs/local_recoding.md", "docs/analysts.md", "docs/scale.md"}
-    assert with_some - {*PAGES} == elsewhere | {"docs/statements.md"}
+    elsewhere = {
+        "docs/reference/audit.md",
+        "docs/explanations/local_recoding.md",
+        "docs/guides/analyst.md",
+        "docs/explanations/scale.md",
+    }
+    assert with_some - {*PAGES} == elsewhere | {"docs/reference/statements.md"}
     assert not [found.place for page in pages for found in snippets(page) if found.language in ("sh", "bash")]
 
 
 def test_the_readme_and_the_tour(reader: Reader) -> None:
     reader.read("README.md")
-    reader.read("docs/tour.md")
+    reader.read("docs/guides/steward.md")
     demo = reader.directory / "tableveil-demo"
     with duckdb.connect(demo / "released.duckdb", read_only=True) as connection:
         assert connection.execute("SELECT count(*) > 750 FROM discharges_released").fetchone() == (True,)

@@ -359,8 +359,8 @@ def test_monitoring_finds_the_pods(manifests: dict[tuple[str, str], Manifest]) -
 
 
 def test_alerts_link_to_the_runbook() -> None:
-    page = (DEPLOY.parent / "docs" / "operations.md").read_text()
+    page = (DEPLOY.parent / "docs" / "guides" / "operator.md").read_text()
     for group in yaml.safe_load((DEPLOY / "monitoring" / "alerts.yaml").read_text())["groups"]:
         for rule in group["rules"]:
-            assert rule["annotations"]["runbook_url"].endswith(f"/docs/operations.md#{rule['alert'].lower()}")
+            assert rule["annotations"]["runbook_url"].endswith(f"/docs/guides/operator.md#{rule['alert'].lower()}")
             assert f"\n#### {rule['alert']}\n" in page

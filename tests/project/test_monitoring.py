@@ -68,7 +68,7 @@ def test_all_figures_exist(known: dict[str, set[str]]) -> None:
     assert "tableveil_calls_total" in asked
     assert asked <= known.keys()
     # Each one is on the page for operators, and each there exists.
-    page = (ROOT / "docs" / "operations.md").read_text().partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "guides" / "operator.md").read_text().partition("\n## Metrics\n")[2].partition("\n## ")[0]
     told = set(re.findall(r"`(tableveil_\w+)`", page))
     own = {re.sub("_(bucket|sum|count)$", "", name) for name in known if name.startswith("tableveil_")}
     assert told == own

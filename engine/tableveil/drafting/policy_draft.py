@@ -166,9 +166,9 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
 
 def _on_local_recoding() -> Remark:
     text = (
-        "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
-        "field, all records have the same level in a column. Frontiers need that, and some models, and a second "
-        "release of the same people that is judged together with the first: docs/together.md."
+        "Every class of records has levels of its own, which keeps most for analyses: docs/explanations/utility.md. "
+        "Without this field, all records have the same level in a column. Frontiers need that, and some models, "
+        "and a second release of the same people that is judged together with the first: docs/explanations/together.md."
     )
     return Remark("local_recoding", RemarkKind.GUESS, text)
 
@@ -177,7 +177,7 @@ def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
     text = (
         "Among all releases that are safe enough, the one is chosen whose labels cover the least part of each column's "
         "values, on average over the records and then over the columns. A weight makes a column count more. Other "
-        "models fit other uses: docs/policy.md."
+        "models fit other uses: docs/reference/policy.md."
     )
     yield Remark("quality_model", RemarkKind.GUESS, text)
     unlimited = [
@@ -202,7 +202,7 @@ def _on_models(columns: Sequence[ColumnDraft], figures: Figures | None, k: int) 
         shown = _listed(sensitive)
         text = (
             f"k does not keep from being inferred what all records of a class share in {shown}. Add models for what "
-            "must not be inferred, such as distinct_l_diversity or t_closeness: docs/models.md."
+            "must not be inferred, such as distinct_l_diversity or t_closeness: docs/explanations/models.md."
         )
         yield Remark("privacy_models", RemarkKind.NOTE, text)
 

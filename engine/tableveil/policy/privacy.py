@@ -1,4 +1,4 @@
-"""The privacy models a policy can ask for; `tableveil.privacy` applies them, docs/models.md explains them."""
+"""The privacy models of a policy; `tableveil.privacy` applies them, docs/explanations/models.md explains them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quality models a policy can ask for; `tableveil.quality` computes them, docs/policy.md helps to choose."""
+"""The quality models of a policy; `tableveil.quality` computes them, docs/reference/policy.md helps to choose."""
 
 from __future__ import annotations
 

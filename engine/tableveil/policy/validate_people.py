@@ -10,7 +10,7 @@ from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, Dominance, KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 
 COUNT_PEOPLE = KAnonymity | Dominance | SafeHarbor | SensitiveModel
-"""The models that hold of people, or of labels; docs/people.md says in which sense those of sensitive columns do."""
+"""The models that hold of people, or of labels; docs/explanations/people.md says in which sense."""
 
 
 def check_repeating(policy: Policy, people: int, records: int) -> Iterator[Fault]:

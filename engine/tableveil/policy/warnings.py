@@ -18,7 +18,8 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
     """
     private = policy.differential_privacy
     if private is not None and private.epsilon > LARGE_EPSILON:
-        yield f"epsilon is {private.epsilon}: above {LARGE_EPSILON} the promise is weak (docs/differential_privacy.md)."
+        page = "docs/explanations/differential_privacy.md"
+        yield f"epsilon is {private.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
     looking = looking_at_values(policy)
     if looking:
         yield (

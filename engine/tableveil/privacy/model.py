@@ -17,7 +17,7 @@ class ReleaseRule(ABC):
     same answer for a class whichever other classes are asked about. A rule that is `by_sample` judges together all
     classes that would be released; it is asked last, and suppresses as many of them as it must.
 
-    Its declarations must be true for every table: docs/models.md has the reason for each model, and
+    Its declarations must be true for every table: docs/explanations/models.md has the reason for each model, and
     tests/engine/privacy/test_monotonicity.py tests them by brute force.
     """
 

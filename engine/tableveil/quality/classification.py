@@ -147,7 +147,7 @@ class ClassificationQuality:
         """Per level, the bits about the classes that the attribute loses while all others are half-way up.
 
         Half-way up most classes are as large as they must be. The bits that the attribute gives by itself, or beside
-        all that the others give at level 0, are a worse guide: docs/search.md has the measurements.
+        all that the others give at level 0, are a worse guide: docs/explanations/search.md has the measurements.
         """
         counter = self._counter
         middle = tuple(attribute.top // 2 for attribute in counter.levels)

@@ -26,7 +26,7 @@ class PublisherPayout:
     al. 2015; with suppression as in ARX.
     """
 
-    # The classes at lo would exclude few more intervals and cost a count each: docs/search.md has the measurements.
+    # The classes at lo would exclude few more intervals and cost a count each: docs/explanations/search.md.
     bounds_by_classes = False
 
     def __init__(self, model: PublisherPayoutModel, counter: ClassCounter, game: Game) -> None:

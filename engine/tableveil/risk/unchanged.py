@@ -1,4 +1,4 @@
-"""Thresholds that tell whether columns released unchanged give away what labels hide (docs/threats.md).
+"""Thresholds that tell whether columns released unchanged give away what labels hide (docs/explanations/threats.md).
 
 The check before a release is written and the verification of what was written share these numbers, and no code.
 """

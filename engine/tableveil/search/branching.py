@@ -27,7 +27,7 @@ class Branching:
     from the level just below, so that an axis is split where its cost jumps, and half from the interval's lowest level.
     The gain of the lower part is known only after its check, so the expectation is its average at that place before.
     Both are shares of the missing score until the interval is excluded, and are added: these are the pseudo-costs of
-    mixed-integer programming (Benichou et al. 1971). docs/search.md has the cost of other rules.
+    mixed-integer programming (Benichou et al. 1971). docs/explanations/search.md has the cost of other rules.
     """
 
     def __init__(self, lattice: Lattice) -> None:

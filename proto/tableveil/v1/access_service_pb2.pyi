@@ -511,7 +511,7 @@ Global___SetSchemaRuleRequest: _TypeAlias = SetSchemaRuleRequest  # noqa: Y015
 
 @_typing.final
 class PrivacyBudget(_message.Message):
-    """How much differentially private releases may tell of the people in some tables (docs/differential_privacy.md)."""
+    """How much differentially private releases may tell of the people in some tables (docs/explanations/differential_privacy.md)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

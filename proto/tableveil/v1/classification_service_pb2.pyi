@@ -372,7 +372,7 @@ Global___ClassifierComparison: _TypeAlias = ClassifierComparison  # noqa: Y015
 
 @_typing.final
 class ClassifierMeasures(_message.Message):
-    """How a classifier did on records that it was not trained on. docs/classification.md explains each."""
+    """How a classifier did on records that it was not trained on. docs/explanations/classification.md explains each."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -50,7 +50,7 @@ class DraftServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def DraftPolicy(self, request, context):
-        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
+        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/reference/drafts.md explains the
         guesses.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -15,7 +15,7 @@ GRPC_VERSION: str
 class DraftServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     DraftPolicy: _grpc.UnaryUnaryMultiCallable[_draft_service_pb2.DraftPolicyRequest, _draft_service_pb2.DraftPolicyResponse]
-    """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
+    """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/reference/drafts.md explains the
     guesses.
     """
     WidenPolicy: _grpc.UnaryUnaryMultiCallable[_draft_service_pb2.WidenPolicyRequest, _draft_service_pb2.WidenPolicyResponse]
@@ -30,7 +30,7 @@ class DraftServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _draft_service_pb2.DraftPolicyRequest,
         context: _grpc.ServicerContext,
     ) -> _draft_service_pb2.DraftPolicyResponse:
-        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
+        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/reference/drafts.md explains the
         guesses.
         """
 

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PrivacyServiceStub(object):
-    """Declares the privacy of tables. docs/statements.md says how policies use it.
+    """Declares the privacy of tables. docs/reference/statements.md says how policies use it.
     """
 
     def __init__(self, channel):
@@ -48,7 +48,7 @@ class PrivacyServiceStub(object):
 
 
 class PrivacyServiceServicer(object):
-    """Declares the privacy of tables. docs/statements.md says how policies use it.
+    """Declares the privacy of tables. docs/reference/statements.md says how policies use it.
     """
 
     def DeclarePrivacy(self, request, context):
@@ -88,7 +88,7 @@ def add_PrivacyServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PrivacyService(object):
-    """Declares the privacy of tables. docs/statements.md says how policies use it.
+    """Declares the privacy of tables. docs/reference/statements.md says how policies use it.
     """
 
     @staticmethod

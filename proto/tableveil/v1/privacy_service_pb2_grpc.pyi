@@ -13,7 +13,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class PrivacyServiceStub:
-    """Declares the privacy of tables. docs/statements.md says how policies use it."""
+    """Declares the privacy of tables. docs/reference/statements.md says how policies use it."""
 
     def __init__(self, channel: _grpc.Channel) -> None: ...
     DeclarePrivacy: _grpc.UnaryUnaryMultiCallable[_privacy_service_pb2.DeclarePrivacyRequest, _privacy_service_pb2.TablePrivacy]
@@ -24,7 +24,7 @@ class PrivacyServiceStub:
     """Gets what was declared of a table."""
 
 class PrivacyServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Declares the privacy of tables. docs/statements.md says how policies use it."""
+    """Declares the privacy of tables. docs/reference/statements.md says how policies use it."""
 
     @_abc_1.abstractmethod
     def DeclarePrivacy(

@@ -388,7 +388,7 @@ Global___ComparedRisk: _TypeAlias = ComparedRisk  # noqa: Y015
 
 @_typing.final
 class RiskMeasure(_message.Message):
-    """One number. docs/risk.md explains each."""
+    """One number. docs/explanations/risk.md explains each."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

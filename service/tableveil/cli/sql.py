@@ -25,7 +25,8 @@ from tableveil.v1.release_service_pb2 import ReleaseState
 _MOST_REMEMBERED = 1000
 
 _HELP = """\
-A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops what was typed, \\q or Ctrl-D leaves."""
+A semicolon ends a statement; docs/reference/statements.md has the grammar.
+Ctrl-C drops what was typed, \\q or Ctrl-D leaves."""
 
 
 @click.command()

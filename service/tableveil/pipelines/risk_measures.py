@@ -1,4 +1,4 @@
-"""The measures of a risk analysis as rows; docs/risk.md explains each."""
+"""The measures of a risk analysis as rows; docs/explanations/risk.md explains each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a risk analysis that is of people who have several records each; see docs/risk.md."""
+"""The part of a risk analysis that is of people who have several records each; see docs/explanations/risk.md."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def suppression(facts: PublicFacts) -> str:
 
 
 def limits(situation: Situation) -> tuple[Part, ...]:
-    """The parts of docs/threats.md that apply."""
+    """The parts of docs/explanations/threats.md that apply."""
     return (Terms(tuple(threats(situation))),)
 
 

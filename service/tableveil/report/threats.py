@@ -1,4 +1,4 @@
-"""The parts of docs/threats.md that apply to a release, and only those.
+"""The parts of docs/explanations/threats.md that apply to a release, and only those.
 
 An entry's heading is the one of its paragraph there; a test holds the two together.
 """

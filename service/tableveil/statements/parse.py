@@ -1,4 +1,4 @@
-"""Parses a statement; docs/statements.md has the grammar."""
+"""Parses a statement; docs/reference/statements.md has the grammar."""
 
 from __future__ import annotations
 

@@ -156,8 +156,8 @@ def _by_labels(
         whose = "this release" if number not in with_classes else "one of them, or knows nobody of it again"
         warning = (
             f"Joint classes with {named(unsure)} are not defined: the ledger has no class of each person in {whose}. "
-            f"Nobody counted whom readers of both tell apart, which can be everybody: docs/together.md says of which "
-            f"releases it can be counted."
+            f"Nobody counted whom readers of both tell apart, which can be everybody: "
+            f"docs/explanations/together.md says of which releases it can be counted."
         )
         yield _found(unsure, Guarantee(f"{JOINT_K} ({named(unsure)})", "", "k", None, None), warning, safe=False)
     if comparable:

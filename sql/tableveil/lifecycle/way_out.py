@@ -51,7 +51,8 @@ def _hopeless(session: WarehouseSession, policy: Policy, source: Source, asked: 
     if without:
         kept = "record" if record else "person"
         named = ", ".join(f"releases/{number}" for number in sorted(without)[:3])
-        return f"the ledger has no class of each {kept} in {named} (docs/together.md says which releases have them)"
+        page = "docs/explanations/together.md"
+        return f"the ledger has no class of each {kept} in {named} ({page} says which releases have them)"
     of_records = persons.of_records(session.ledger, asked)
     if bool(record) != (of_records == {*asked}) or (of_records and not record):
         return "some of these releases name a record_column, and others do not"

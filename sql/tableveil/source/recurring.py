@@ -1,4 +1,4 @@
-"""Finds the columns of a source that number people, by a sample of its rows; docs/people.md says how."""
+"""Finds the columns of a source that number people, by a sample of its rows; docs/explanations/people.md says how."""
 
 from __future__ import annotations
 

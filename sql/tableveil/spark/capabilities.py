@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from tableveil.errors import Fault
 from tableveil.policy import Policy, ReleaseKind, methods_of
 
-_INSTEAD = "Leave it out, or load the table into the server's own database (docs/scale.md has a table of what works)."
+_INSTEAD = (
+    "Leave it out, or load the table into the server's own database "
+    "(docs/explanations/scale.md has a table of what works)."
+)
 
 
 def unsupported(policy: Policy) -> list[Fault]:

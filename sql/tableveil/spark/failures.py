@@ -49,7 +49,7 @@ def translated(error: Exception, warehouse: str) -> TableveilError | Stopped:
             warehouse,
             "a statement that does not fit into the memory of its driver or executors",
             "enough memory",
-            "Give Spark more memory or more executors; docs/scale.md says what a job takes.",
+            "Give Spark more memory or more executors; docs/explanations/scale.md says what a job takes.",
         )
     if "No space left" in message:
         hint = "Free space where Spark spills, or where its tables are; nothing of this was released."

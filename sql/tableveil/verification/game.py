@@ -120,7 +120,7 @@ def _average(session: Session, game: Game, pool: bool) -> tuple[float, bool]:
     rows = session.rows("SELECT people, sum(size)::BIGINT FROM played WHERE pool = ? GROUP BY people", [pool])
     records = sum(size for _, size in rows)
     total = sum(size * DIGITS // people for people, size in rows)
-    # A sum of quotients that is hardly above the threshold counts as equal to it, by definition (docs/models.md).
+    # A sum of quotients that is hardly above the threshold counts as equal to it: docs/explanations/models.md.
     least = 0 if total % DIGITS == 0 else total // HARDLY
     pays = (total - least) * _whole(game.adversary_gain) > records * DIGITS * _whole(game.adversary_cost)
     return total / (records * DIGITS) if records else 0.0, pays

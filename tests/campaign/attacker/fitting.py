@@ -1,4 +1,4 @@
-"""The values of a column that fit a known value of a quasi-identifier, as docs/threats.md defines it."""
+"""The values of a column that fit a known value of a quasi-identifier, as docs/explanations/threats.md defines it."""
 
 from __future__ import annotations
 

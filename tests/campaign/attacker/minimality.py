@@ -1,7 +1,7 @@
 """The extra knowledge of an adversary who knows all quasi-identifiers and runs the algorithm: measured on tiny tables.
 
-The product promises nothing about this (docs/threats.md, "Minimality"). The algorithm is written again here; a
-difference from the product's choice is a finding.
+The product promises nothing about this (docs/explanations/threats.md, "Minimality"). The algorithm is written again
+here; a difference from the product's choice is a finding.
 """
 
 from __future__ import annotations

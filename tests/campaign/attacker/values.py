@@ -1,4 +1,4 @@
-"""Models of sensitive columns, as docs/models.md defines them, over the values of one class."""
+"""Models of sensitive columns, as docs/explanations/models.md defines them, over the values of one class."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_the_statements_of_the_page_count_mixed_widths(database: Database, sessi
     rows = drawn(4, 120)
     create(session, rows)
     run(database, replace(POLICY, release=ReleaseTarget("main", "people_released")))
-    page = (Path(__file__).parents[3] / "docs" / "local_recoding.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "explanations" / "local_recoding.md").read_text(encoding="utf-8")
     view, counted, grouped = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     session.execute(view)
     try:

@@ -1,4 +1,4 @@
-"""The questions of docs/analysts.md have right answers in files, at an endpoint, in Parquet, and in PostgreSQL."""
+"""The questions of docs/guides/analyst.md have right answers in files, at an endpoint, in Parquet, in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.service.jobs.test_labels import POLICY, create
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[str], Rows]
 
-ANALYSTS = Path(__file__).parents[3] / "docs" / "analysts.md"
+ANALYSTS = Path(__file__).parents[3] / "docs" / "guides" / "analyst.md"
 QUESTIONS = re.findall(r"```sql\n(.*?)```", ANALYSTS.read_text(encoding="utf-8").partition("## Ten questions")[2], re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 POLICIES = {

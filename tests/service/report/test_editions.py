@@ -1,4 +1,4 @@
-"""Both editions of a report against docs/threats.md: the public one knows a closed list of facts, and nothing else."""
+"""Both editions of a report against docs/explanations/threats.md: the public one knows a closed list of facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import Release
 from tests.service.client import samples
 
-THREATS = (Path(__file__).parents[3] / "docs" / "threats.md").read_text(encoding="utf-8")
+THREATS = (Path(__file__).parents[3] / "docs" / "explanations" / "threats.md").read_text(encoding="utf-8")
 
 TOLD = BesideLedger(
     columns=(

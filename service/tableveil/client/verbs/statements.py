@@ -15,7 +15,9 @@ class StatementVerbs(Connection):
         self._statements = StatementServiceStub(self._channel)
 
     def execute(self, statement: str, request_id: str = "") -> v1.ExecuteStatementResponse:
-        """The answer of what a statement stands for; docs/statements.md has the grammar. Jobs are not waited for.
+        """The answer of what a statement stands for; docs/reference/statements.md has the grammar.
+
+        Jobs are not waited for.
 
         Raises:
             InvalidError: With lines and columns of the statement as fields of its faults.
