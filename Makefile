@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
-	campaign pages protos house clean
+	campaign pages protos house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -55,6 +55,10 @@ lint: $(VENV)/.dev
 	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/kubernetes-validate --strict --quiet $(addprefix deploy/kubernetes/,backup.yaml endpoint.yaml service.yaml volumes.yaml)
+
+# The words of each page of the docs.
+words: $(VENV)/.dev
+	$(BIN)/python -m tests.docs.words
 
 # Numbers of how the house is built, each with the pattern that counts it.
 house: $(VENV)/.dev

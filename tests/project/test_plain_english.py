@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.plain_english import faults, main
+from tests.project.plain_english import faults, long_sentences, main
 
 FAULTY = [
     '"""What is counted."""',
@@ -58,4 +58,37 @@ def test_reads_the_comments_of_protos_too(tmp_path: Path) -> None:
 
 def test_leaves_generated_files_out(tmp_path: Path) -> None:
     (tmp_path / "a_pb2.py").write_text(FAULTY[0])
+    assert main([str(tmp_path)]) == 0
+
+
+LONG = " ".join(["word"] * 41)
+
+
+@pytest.mark.parametrize(
+    ("page", "places"),
+    [
+        (f"{LONG}.\n", ["1"]),
+        (f"One.\n\n- item\n- {LONG}\n", ["4"]),
+        (f"| a | {LONG} |\n", ["1"]),
+        ("Counts. Of each\nclass its size.\n", ["1"]),
+        (f"{LONG.replace('word word', 'word: word', 1)}.\n", []),
+        (f"```\n{LONG}\n```\n", []),
+        (f"# Of words\n\n`{LONG}` stands.\n", []),
+        (f"[link](a.md#{LONG.replace(' ', '-')}) leads.\n", []),
+        ("- " + " ".join(["word"] * 30) + "\n- " + " ".join(["word"] * 30), []),
+    ],
+)
+def test_reads_pages_too(tmp_path: Path, page: str, places: list[str]) -> None:
+    (tmp_path / "a.md").write_text(page)
+    assert [fault.split(": ", 1)[0].rsplit(":", 1)[1] for fault in faults(tmp_path / "a.md")] == places
+    assert main([str(tmp_path)]) == bool(places)
+
+
+def test_counts_sentences_of_a_page() -> None:
+    long, every = long_sentences(f"One two three four. W{LONG}. Five.\n\n| yes | no, and not at all |\n", 40)
+    assert (long, every) == ([(1, f"W{LONG}.")], 3)
+
+
+def test_leaves_generated_pages_out(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"# Fields\n\n`make protos` writes this page.\n\n{LONG}\n")
     assert main([str(tmp_path)]) == 0

@@ -1,6 +1,22 @@
 """Thresholds that tell whether columns released unchanged give away what labels hide (docs/explanations/threats.md).
 
 The check before a release is written and the verification of what was written share these numbers, and no code.
+
+- **One quasi-identifier.** A value fits an own value that the source has it with, accidents excepted. For aggregated
+  numbers, dates and ordinal values, all within half the width of the record's class stand for its own value.
+- **Chance.** The only Dutchman of a class has one value of every column. So a column that is shown to be independent
+  leaves out only pairs that are missing, or accidents, although chance would make them `EXPECTED` times. It is shown
+  under each label by as many different pairs as chance makes, in a table that is large enough.
+- **Minorities.** Own values that are far from chance by themselves are judged strictly anyway. Own values of about
+  as many records, and those under one label, are judged together, too.
+- **Two quasi-identifiers**, one of them hidden, count only where they are as far from chance as that, and where one of
+  them and the other's label do not explain it. So do their differences, near ones together.
+- **Formulas** need no statistics: differences, sums, products and ratios of two numbers or dates, sums and differences
+  of three, by any factor and constant; concatenations of two or three texts, or of their first or last characters. Two
+  released columns may give a hidden one so as well.
+
+Shown suppressed records are one class, of which everything is hidden. The verification counts single quasi-identifiers
+again, and pairs and formulas of two where there is no doubt; above a million records, single ones alone.
 """
 
 from __future__ import annotations
