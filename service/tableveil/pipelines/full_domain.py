@@ -23,8 +23,8 @@ from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords,
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import ReleasePlan
-from tableveil.release.by_value import ByValue
 from tableveil.release.plan import Aggregated
+from tableveil.release.with_aggregates import by_value
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import NeighbourhoodExplanation, explain
 from tableveil.state.releases import Proof, RunnerUp, Searched
@@ -186,7 +186,7 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
         policy=counted.policy,
         source=counted.source,
         dictionaries=counted.dictionaries,
-        recoding=ByValue(best.transformation, Aggregated(base.aggregated, tuple(aggregates))),
+        recoding=by_value(best.transformation, Aggregated(base.aggregated, tuple(aggregates))),
         classes=classes,
         kept=problem.privacy.releasable(classes),
         records=problem.counter.records,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, number, row_hash, table
-from tableveil.counting.base import joined_code, joined_value
 from tableveil.disclosure.effective import EffectiveK, effective_ks
 from tableveil.errors import Fault, InvalidError, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.guarantees import Guarantee
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.columns import RecognizingColumn
+from tableveil.release.plan import ReleasePlan
 from tableveil.release.write import spread_table
 from tableveil.source.spelling import has_spellings, spelling
 
@@ -38,33 +38,25 @@ def check_disclosure(session: WarehouseSession, plan: ReleasePlan) -> None:
     """
     identifiers = plan.quasi_identifiers()
     if plan.shows_suppressed:
-        identifiers = [_at_top(released) for released in identifiers]
-    hiding = [released for released in identifiers if hides(released)]
+        identifiers = [released.at_top() for released in identifiers]
+    hiding = [released for released in identifiers if released.hides]
     faults = []
     for i, attribute in enumerate(plan.policy.attributes):
         if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not hiding:
             continue
         for released, share in zip(hiding, _determined(session, plan, attribute.column, hiding), strict=True):
             if share >= DETERMINED:
-                shown = "aggregates" if released.aggregated is not None else f"released level {released.level}"
                 faults.append(
                     Fault(
                         plan.policy.role_field(i),
                         f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} "
-                        f"more finely than its {shown} in {share:.0%} of the records",
+                        f"more finely than its {released.cells} in {share:.0%} of the records",
                         "columns that do not give away what the labels hide",
                         "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
                     )
                 )
     if faults:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
-
-
-def hides(released: ReleasedColumn) -> bool:
-    """Whether the release hides differences between values."""
-    if released.aggregated is not None:
-        return released.aggregated.distinct > 1
-    return _finer_level(released) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
     Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. If a warehouse has too many
     different rows, they are not measured, and no insensitive column is released then unless it is acknowledged.
     """
-    measured = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
+    measured = effective_ks(session, plan, [released.hides for released in plan.quasi_identifiers()])
     if measured is None:
         return _unmeasured(plan)
     singly, together = measured.singly, measured.together
@@ -225,32 +217,14 @@ def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, c
     )
 
 
-def _at_top(released: ReleasedColumn) -> ReleasedColumn:
-    dictionary = released.dictionary
-    return released if dictionary is None else replace(released, level=dictionary.levels.top)
-
-
-def _finer_level(released: ReleasedColumn) -> int | None:
-    """The highest level with more groups than the released one, if the released one hides anything."""
-    assert released.dictionary is not None
-    groups = [len(leaves) for leaves in released.dictionary.levels.leaves]
-    finer = [level for level in range(released.level) if groups[level] > groups[released.level]]
-    return finer[-1] if finer else None
-
-
-def _determined(session: WarehouseSession, plan: ReleasePlan, name: str, hiding: list[ReleasedColumn]) -> list[float]:
+def _determined(
+    session: WarehouseSession, plan: ReleasePlan, name: str, hiding: Sequence[RecognizingColumn]
+) -> list[float]:
     """Per quasi-identifier, the share of the records with a value in `name` whose value determines it."""
     query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
     groups = []
     for j, released in enumerate(hiding):
-        if released.aggregated is not None:
-            query, code = joined_value(query, released.aggregated, "source", f"d{j}")
-            groups.append(code)
-            continue
-        level = _finer_level(released)
-        assert released.dictionary is not None
-        assert level is not None
-        query, group = joined_code(query, released.dictionary, "source", f"d{j}", level)
+        query, group = released.hidden(query, f"d{j}")
         groups.append(group)
     ranges = [
         alias(end(this=group.copy()), f"{name}{j}") for j, group in enumerate(groups) for name, end in _ENDS.items()

@@ -127,6 +127,6 @@ def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[Attribu
 def _own(plan: ReleasePlan, loaded: LoadedRows, j: int, *, hidden: bool) -> OwnValues:
     """A quasi-identifier's own values; they have one label where records have none."""
     released, own = plan.quasi_identifiers()[j], loaded.own[j]
-    if released.dictionary is None or plan.shows_suppressed:
-        return OwnValues(own.codes, np.zeros(own.owns, np.int64), hidden, own.positions)
-    return OwnValues(own.codes, released.dictionary.levels.groups[released.level].astype(np.int64), hidden)
+    # Values that share a place are one.
+    one_label = plan.shows_suppressed or own.positions is not None
+    return OwnValues(own.codes, np.zeros(own.owns, np.int64) if one_label else released.groups, hidden, own.positions)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tableveil.backend import Session
-from tableveil.disclosure.effective_rows import ROWS, CountedRows, ordered
+from tableveil.disclosure.effective_rows import ROWS, CountedRows
 from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
 from tableveil.privacy.effective.fits import Flags
 from tableveil.privacy.effective.rows import ClassRows
-from tableveil.release.plan import ReleasedColumn
+from tableveil.release.columns import RecognizingColumn
 from tableveil.risk.unchanged import MOST_CELLS
 
 MANY = 1_000_000
@@ -106,7 +106,9 @@ class LoadedRows:
         return [number > MANY for number in numbers]
 
 
-def load(session: Session, counted_rows: CountedRows, identifiers: Sequence[ReleasedColumn], pool: bool) -> LoadedRows:
+def load(
+    session: Session, counted_rows: CountedRows, identifiers: Sequence[RecognizingColumn], pool: bool
+) -> LoadedRows:
     """Reads the rows. With a `pool`, suppressed records are a class that is looked at."""
     names = [f"q{j}" for j, _ in enumerate(identifiers)] + [each.name for each in counted_rows.columns]
     most = MOST_CELLS // len(names)
@@ -164,12 +166,9 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
     return order
 
 
-def _own(released: ReleasedColumn, codes: NDArray[Any]) -> Own:
+def _own(released: RecognizingColumn, codes: NDArray[Any]) -> Own:
     own = codes.astype(np.int64)
-    if released.aggregated is None:
-        assert released.dictionary is not None
-        return Own(own, len(released.dictionary.levels.groups[0]), None, None)
-    if not ordered(released):
-        return Own(own, released.aggregated.distinct, None, None)
-    positions, place = np.unique(released.aggregated.values.positions, return_inverse=True)
+    if released.positions is None:
+        return Own(own, released.distinct, None, None)
+    positions, place = np.unique(released.positions, return_inverse=True)
     return Own(place[own].astype(np.int64), len(positions), place.astype(np.int64), positions)

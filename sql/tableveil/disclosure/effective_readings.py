@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, collected, column, render, row_hash
-from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.disclosure.effective_arrays import LoadedRows
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy
@@ -96,9 +95,7 @@ def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Re
     """The readings of all quasi-identifiers."""
     read = []
     for j, released in enumerate(plan.quasi_identifiers()):
-        dictionary: Dictionary | AggregatedDictionary | None = released.dictionary or released.aggregated
-        assert dictionary is not None
-        read.append(f"SELECT {_readings(released.column)}, {j} AS nr, code FROM {dictionary.table_name}")
+        read.append(f"SELECT {_readings(released.column)}, {j} AS nr, code FROM {released.dictionary.table_name}")
     together = session.arrays(f"SELECT * FROM ({' UNION ALL '.join(read)}) ORDER BY nr, code") if read else {}
     readings = []
     for j, own in enumerate(loaded.own):

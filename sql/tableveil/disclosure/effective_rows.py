@@ -20,8 +20,8 @@ from tableveil.backend import (
     table,
 )
 from tableveil.counting.base import code_type
-from tableveil.policy import AttributePolicy, Scale
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.policy import AttributePolicy
+from tableveil.release.plan import ReleasePlan
 
 ROWS = "effective_rows"
 """A row per record: `class`, own values `q<j>`, and numbers `v<i>` of the values of columns.
@@ -90,11 +90,6 @@ def drop_rows(session: Session, counted: CountedRows) -> None:
         session.execute(f"DROP TABLE temp.main.{made}")
 
 
-def ordered(released: ReleasedColumn) -> bool:
-    """Whether its values are aggregated and have places on a scale."""
-    return released.aggregated is not None and released.aggregated.values.aggregation.scale is not Scale.NOMINAL
-
-
 def _stage(rows: WarehouseSession, query: exp.Select, class_type: str) -> tuple[int, str]:
     """Stages the rows of the query; returns their number, and the aggregate that counts their records."""
     session, names, records = rows.embedded, [named.alias for named in query.expressions], "count(*)"
@@ -138,8 +133,5 @@ def _numbered(session: Session, plan: ReleasePlan, measured: Sequence[AttributeP
 def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
     """The own values."""
     for j, released in enumerate(plan.quasi_identifiers()):
-        type_ = "INTEGER"
-        if released.dictionary is not None:
-            # The table of rows spills: wide codes would be most of it.
-            type_ = code_type(len(released.dictionary.levels.groups[0]))
-        yield alias(cast(own[released.name].copy(), type_), f"q{j}")
+        # The table of rows spills: wide codes would be most of it.
+        yield alias(cast(own[released.name].copy(), code_type(released.distinct)), f"q{j}")

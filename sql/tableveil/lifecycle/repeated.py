@@ -232,11 +232,8 @@ def _new(plan: ReleasePlan) -> Shown:
     """The rows that the plan writes."""
     types, alike = dict(plan.types()), {}
     for released in plan.columns():
-        if released.dictionary is None and released.aggregated is None:
-            alike[released.name.casefold()] = (released.name, types[released.name])
-        elif released.dictionary is not None and not released.mixed:
-            key = _key(released.name, released.level, released.dictionary.hierarchy)
-            alike[key] = (released.name, types[released.name])
+        if released.comparable_at is not None:
+            alike[_key(released.name, *released.comparable_at)] = (released.name, types[released.name])
     rows = public(plan, plan.policy.release.name)
     return _shown(plan.policy, rows, [released.name for released in plan.quasi_identifiers()], alike)
 

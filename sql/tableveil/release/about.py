@@ -17,8 +17,9 @@ from sqlglot import exp
 from tableveil.backend import Session, WarehouseSession, catalog, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
+from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.plan import ReleasePlan
 from tableveil.release.suppressed import told_suppressed
 from tableveil.state.jobs import now
 
@@ -179,20 +180,24 @@ def _released(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> _Meani
     )
     null_means = " or ".join(part for part in (absent, suppressed) if part) or None
     blank_means = "an empty text, which is a value as any other" if released.type == "VARCHAR" else None
-    if released.aggregated is not None:
-        function = released.aggregated.values.aggregation.function.replace("_", " ").lower()
-        words = f"Quasi-identifier: the {function} of the values of all records of a class."
-        star = "any value" if released.type == "VARCHAR" else None
-        return _Meaning(released.name, released.type, role.value, words, None, None, star, blank_means, null_means)
-    if released.dictionary is None:
-        words = f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source."
-        return _Meaning(released.name, released.type, role.value, words, None, None, None, blank_means, null_means)
-    drawn = plan.source.drawn
-    levels = ", ".join(map(str, released.levels if drawn is None else drawn.levels[released.name][:1]))
-    many = "s" if released.mixed else ""
-    words = f"Quasi-identifier: labels of level{many} {levels}; level 0 is the value itself."
-    star = "any value" if released.type == "VARCHAR" else None
+    star = "any value" if released.recognizes and released.type == "VARCHAR" else None
+    words, levels = _cells(plan, released, role)
     return _Meaning(released.name, released.type, role.value, words, None, levels, star, blank_means, null_means)
+
+
+def _cells(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> tuple[str, str | None]:
+    """The content of a column's cells in words, and its levels."""
+    match released:
+        case AggregateColumn():
+            function = released.dictionary.values.aggregation.function.replace("_", " ").lower()
+            return f"Quasi-identifier: the {function} of the values of all records of a class.", None
+        case LabelledColumn():
+            drawn = plan.source.drawn
+            levels = ", ".join(map(str, released.levels if drawn is None else drawn.levels[released.name][:1]))
+            many = "s" if released.mixed else ""
+            return f"Quasi-identifier: labels of level{many} {levels}; level 0 is the value itself.", levels
+        case _:
+            return f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source.", None
 
 
 def _beside(columns: LabelColumns) -> Iterator[_Meaning]:

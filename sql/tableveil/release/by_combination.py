@@ -33,12 +33,14 @@ from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
 from tableveil.release.by_value import classes_by_groups
+from tableveil.release.columns import LabelledColumn, ReleasedColumn
 from tableveil.release.joined import (
     group_at,
     joined_rows,
     joined_values,
     label_at,
     not_withheld,
+    own_label,
     positions_of,
     released,
 )
@@ -48,7 +50,6 @@ from tableveil.release.plan import (
     CodedRows,
     Codes,
     LabelledClasses,
-    ReleasedColumn,
     ReleasePlan,
 )
 from tableveil.verification.written import OWN_LEVELS
@@ -175,8 +176,8 @@ def _with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr], join: str
 
 def _released(plan: ReleasePlan, of: ReleasedColumn) -> exp.Expr:
     positions = positions_of(plan)
-    if not of.mixed:
-        return label_at(of, of.level, positions)
+    if not isinstance(of, LabelledColumn) or not of.mixed:
+        return own_label(of, positions)
     return label_at_own_level({level: label_at(of, level, positions) for level in of.levels}, positions[of.name])
 
 

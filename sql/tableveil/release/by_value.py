@@ -13,14 +13,13 @@ from sqlglot import exp
 from tableveil.backend import WarehouseSession, alias, column, table
 from tableveil.classes import KeyLayout
 from tableveil.lattice import Transformation
-from tableveil.release.aggregated import aggregate_of, stage_aggregates
 from tableveil.release.joined import (
     group_at,
     joined_rows,
     joined_values,
-    label_at,
     not_withheld,
     of_classes,
+    own_label,
     positions_of,
     released,
 )
@@ -30,10 +29,8 @@ from tableveil.release.plan import (
     CodedRows,
     Codes,
     LabelledClasses,
-    ReleasedColumn,
     ReleasePlan,
 )
-from tableveil.verification.written import AGGREGATES
 
 SUPPRESSED = "suppressed_classes"
 
@@ -62,24 +59,17 @@ class ByValue:
         return LabelledClasses(plan.classes.counts[plan.kept], labels, texts)
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
-        """The keys of the suppressed classes, or the aggregates of the released ones."""
-        if self.aggregated.dictionaries:
-            stage_aggregates(session.embedded, self.aggregated, plan.kept, _keys(plan, plan.kept))
-            return
-        with session.embedded.relation("suppressed_keys", pa.table(_keys(plan, ~plan.kept))):
+        """The keys of the suppressed classes."""
+        with session.embedded.relation("suppressed_keys", pa.table(keys_of(plan, ~plan.kept))):
             query = exp.select("*").from_(table("suppressed_keys"))
             session.embedded.stage(SUPPRESSED, query)
         session.lend(SUPPRESSED)
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
         """The rows of the classes that are not suppressed."""
-        if self.aggregated.dictionaries:
-            query, groups = joined_rows(plan, with_groups=True)
-            query = of_classes(plan, query, groups, AGGREGATES, "INNER").where(*not_withheld(plan))
-        else:
-            query, _ = kept_rows(plan, with_groups=False)
+        query, _ = kept_rows(plan, with_groups=False)
         positions = positions_of(plan)
-        return query.select(*(alias(_released(plan, each, positions), each.name) for each in plan.columns()))
+        return query.select(*(alias(own_label(each, positions), each.name) for each in plan.columns()))
 
     def suppressed(self, plan: ReleasePlan) -> exp.Select:
         """The rows of the suppressed classes."""
@@ -88,10 +78,8 @@ class ByValue:
 
     def numbered(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, exp.Expr] | None:
         """Classes of joint ones may share their labels, and then their number."""
-        if self.aggregated.dictionaries:
-            return None
         numbers = pa.array(_numbers(plan)[plan.kept], pa.int32())
-        with session.embedded.relation("numbered_keys", pa.table({**_keys(plan, plan.kept), "class": numbers})):
+        with session.embedded.relation("numbered_keys", pa.table({**keys_of(plan, plan.kept), "class": numbers})):
             session.embedded.stage(_CLASSES, "SELECT * FROM numbered_keys")
         session.lend(_CLASSES)
         query, groups = joined_rows(plan, with_groups=True)
@@ -146,15 +134,9 @@ def classes_by_groups(plan: ReleasePlan, generalized: Sequence[Codes]) -> NDArra
     return np.where(inside & (positions < number_of_classes), positions, -1)
 
 
-def _keys(plan: ReleasePlan, wanted: NDArray[np.bool_]) -> dict[str, pa.Array]:
+def keys_of(plan: ReleasePlan, wanted: NDArray[np.bool_]) -> dict[str, pa.Array]:
     """The keys of the wanted classes."""
     return {f"w{word}": pa.array(keys[wanted]) for word, keys in enumerate(plan.classes.words)}
-
-
-def _released(plan: ReleasePlan, of: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
-    if of.aggregated is not None:
-        return aggregate_of(plan, of.aggregated)
-    return label_at(of, of.level, positions)
 
 
 def _numbers(plan: ReleasePlan) -> NDArray[np.int64]:
@@ -168,7 +150,7 @@ def _numbers(plan: ReleasePlan) -> NDArray[np.int64]:
 
 def _stage_kept(session: WarehouseSession, plan: ReleasePlan) -> None:
     """The keys of the released classes with their numbers, from 1, in the order of hashes of their labels."""
-    keys, attributes = _keys(plan, plan.kept), range(len(plan.classes.at))
+    keys, attributes = keys_of(plan, plan.kept), range(len(plan.classes.at))
     labels = {f"l{j}": pa.array(plan.classes.groups(j)[plan.kept].astype(np.int32)) for j in attributes}
     order = f"hash({', '.join(labels)}), {', '.join(keys)}" if labels else ", ".join(keys)
     with session.embedded.relation("keys", pa.table(keys | labels)):

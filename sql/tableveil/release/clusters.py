@@ -15,7 +15,7 @@ from tableveil.counting.base import joined_value
 from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.lattice import Transformation
 from tableveil.release.aggregated import aggregate_of, stage_aggregates
-from tableveil.release.joined import label_at
+from tableveil.release.joined import value_of
 from tableveil.release.plan import Aggregated, CodedRows, Codes, LabelledClasses, ReleasePlan
 from tableveil.verification.written import AGGREGATES, MEMBERS
 
@@ -96,8 +96,8 @@ class Clusters:
 
     def _rows(self, session: WarehouseSession, plan: ReleasePlan) -> tuple[exp.Select, dict[str, exp.Expr]]:
         """The rows without a select list yet, and by name the columns that are released unchanged."""
-        own = [released for released in plan.columns() if released.aggregated is None]
-        labels = [label_at(released, 0, {}) for released in own]
+        own = [released for released in plan.columns() if not released.recognizes]
+        labels = [value_of(released) for released in own]
         query = _member_rows(plan, self.members, labels, _split(session.embedded))
         return query, {released.name: column(f"v{i}", "rows") for i, released in enumerate(own)}
 

@@ -9,7 +9,8 @@ from sqlglot import exp
 from tableveil.backend import cast, column, conjunction, in_one_spelling, number, table, text
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.hierarchy import ValueKind
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.columns import LabelledColumn, ReleasedColumn
+from tableveil.release.plan import ReleasePlan
 
 
 def joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
@@ -79,14 +80,23 @@ def positions_of(plan: ReleasePlan) -> dict[str, int]:
     return {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
 
 
-def label_at(of: ReleasedColumn, level: int, positions: Mapping[str, int]) -> exp.Expr:
-    """The label of a column at a level, or the value if it is released unchanged."""
-    dictionary = of.dictionary
-    if dictionary is None or level == 0:
-        value: exp.Expr = column(of.name, "source")
-        if of.column.kind is ValueKind.FLOAT:
-            value = in_one_spelling(value)
-        return value if of.type == of.column.type else cast(value, of.type)
-    if level == dictionary.levels.top:
-        return text(dictionary.top_label)
-    return column(dictionary.label_name(level), f"d{positions[of.name]}")
+def value_of(of: ReleasedColumn) -> exp.Expr:
+    """The value of the source, in the column's type."""
+    value: exp.Expr = column(of.name, "source")
+    if of.column.kind is ValueKind.FLOAT:
+        value = in_one_spelling(value)
+    return value if of.type == of.column.type else cast(value, of.type)
+
+
+def label_at(of: LabelledColumn, level: int, positions: Mapping[str, int]) -> exp.Expr:
+    """The label of a column at a level, for rows that are joined to its dictionary."""
+    if level == 0:
+        return value_of(of)
+    if level == of.dictionary.levels.top:
+        return text(of.dictionary.top_label)
+    return column(of.dictionary.label_name(level), f"d{positions[of.name]}")
+
+
+def own_label(of: ReleasedColumn, positions: Mapping[str, int]) -> exp.Expr:
+    """The label at the column's highest level, or the value if it has none."""
+    return label_at(of, of.level, positions) if isinstance(of, LabelledColumn) else value_of(of)

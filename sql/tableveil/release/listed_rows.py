@@ -126,7 +126,7 @@ def _stage_texts(session: Session, plan: ReleasePlan, values: Mapping[str, exp.E
     others = {
         i: released
         for i, released in enumerate(plan.columns())
-        if released.dictionary is None and released.column.kind is ValueKind.TEXT and released.type == "VARCHAR"
+        if not released.recognizes and released.column.kind is ValueKind.TEXT and released.type == "VARCHAR"
     }
     if not others:
         return {}

@@ -12,9 +12,10 @@ from tableveil.dictionary import AggregatedDictionary, PeopleDictionary, Sensiti
 from tableveil.hierarchy import Combination
 from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import about, labels, write
+from tableveil.release.columns import LabelledColumn
 from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
@@ -160,9 +161,8 @@ def _people(plan: ReleasePlan) -> str:
     return next((dictionary.table_name for dictionary in by if isinstance(dictionary, PeopleDictionary)), "")
 
 
-def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
+def _labels(plan: ReleasePlan, released: LabelledColumn) -> Labels:
     dictionary = released.dictionary
-    assert dictionary is not None, "a generalized column has a dictionary"
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
         released.name,

@@ -17,48 +17,11 @@ from tableveil.counting import Earlier
 from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.lattice import Transformation
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
-from tableveil.release.label_columns import CLASS_ID, LabelColumns, has_labels, label_columns
-from tableveil.source import Column, Source
+from tableveil.release.columns import AggregateColumn, LabelledColumn, RecognizingColumn, ReleasedColumn
+from tableveil.release.label_columns import CLASS_ID, LabelColumns, label_columns
+from tableveil.source import Source
 
 Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedColumn:
-    """A column of the release.
-
-    `dictionary` and `level` are set for quasi-identifiers that are generalized, `aggregated` for those whose values are
-    aggregated.
-
-    If records have several levels, `level` is the highest of a released one, and `levels` are all of them, ascending.
-    """
-
-    column: Column
-    dictionary: Dictionary | None = None
-    level: int = 0
-    levels: tuple[int, ...] = (0,)
-    aggregated: AggregatedDictionary | None = None
-
-    @property
-    def mixed(self) -> bool:
-        """Whether records have it at different levels."""
-        return len(self.levels) > 1
-
-    @property
-    def name(self) -> str:
-        """Its name, as in the source."""
-        return self.column.name
-
-    @property
-    def type(self) -> str:
-        """Its type, which does not depend on the levels that the search finds.
-
-        It is VARCHAR for labels, the aggregate's type for aggregates, and else the source's.
-        """
-        if self.aggregated is not None:
-            return self.aggregated.released_type
-        labelled = self.dictionary is not None and has_labels(self.dictionary.attribute)
-        return "VARCHAR" if labelled else self.column.released_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,9 +202,11 @@ class ReleasePlan:
         aggregated = {dictionary.attribute.column: dictionary for dictionary in self.aggregated_columns}
         for column in self.source.columns:
             if column.name in aggregated:
-                yield ReleasedColumn(column, aggregated=aggregated[column.name])
+                yield AggregateColumn(column, aggregated[column.name])
+            elif column.name in generalized:
+                yield LabelledColumn(column, *generalized[column.name])
             elif roles[column.name] is not Role.IDENTIFYING:
-                yield ReleasedColumn(column, *generalized.get(column.name, ()))
+                yield ReleasedColumn(column)
 
     @property
     def aggregated_columns(self) -> tuple[AggregatedDictionary, ...]:
@@ -263,10 +228,10 @@ class ReleasePlan:
         names = {attribute.column for attribute in self.policy.sensitive}
         return [released for released in self.columns() if released.name in names]
 
-    def quasi_identifiers(self) -> list[ReleasedColumn]:
+    def quasi_identifiers(self) -> list[RecognizingColumn]:
         """The released quasi-identifiers, generalized or aggregated, in the source's order."""
-        return [released for released in self.columns() if released.dictionary or released.aggregated]
+        return [released for released in self.columns() if isinstance(released, LabelledColumn | AggregateColumn)]
 
-    def generalized(self) -> list[ReleasedColumn]:
+    def generalized(self) -> list[LabelledColumn]:
         """The released quasi-identifiers that are generalized, in the source's order."""
-        return [released for released in self.columns() if released.dictionary]
+        return [released for released in self.columns() if isinstance(released, LabelledColumn)]

@@ -22,7 +22,7 @@ from tableveil.backend import (
 from tableveil.policy import SuppressedRecords
 from tableveil.release.by_value import kept_rows
 from tableveil.release.class_ids import with_class_ids
-from tableveil.release.joined import label_at, not_withheld, withheld
+from tableveil.release.joined import not_withheld, value_of, withheld
 from tableveil.release.label_columns import CLASS_ID
 from tableveil.release.labels import labels_at, stage_labels, with_labels
 from tableveil.release.listed_rows import listable, write_listed_rows
@@ -42,7 +42,7 @@ def write_rows(session: WarehouseSession, plan: ReleasePlan, target: exp.Table) 
     """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
     if listable(plan):
         kept, groups = kept_rows(plan, with_groups=True)
-        values = {released.name: label_at(released, 0, {}) for released in plan.columns()}
+        values = {released.name: value_of(released) for released in plan.columns()}
         write_listed_rows(session, plan, kept, groups, values, target)
         return
     rows = released_rows(session, plan)
@@ -297,7 +297,7 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
     if plan.policy.suppressed_records is SuppressedRecords.BLANK:
         yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
-    shown = [alias(label_at(c, 0, {}), c.name) for c in plan.columns() if c.dictionary is None]
+    shown = [alias(value_of(c), c.name) for c in plan.columns() if not c.recognizes]
     nulls = withheld(plan)
     if nulls:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*nulls))

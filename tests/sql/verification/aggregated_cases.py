@@ -39,10 +39,10 @@ from tableveil.policy import (
     ValueOrder,
 )
 from tableveil.release import ReleasePlan
-from tableveil.release.by_value import ByValue
 from tableveil.release.clusters import Clusters, Members
 from tableveil.release.objects import write_objects, written_objects
 from tableveil.release.plan import Aggregated
+from tableveil.release.with_aggregates import by_value
 from tableveil.source import resolve_source
 from tableveil.verification.written import Written
 
@@ -305,7 +305,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
             policy,
             source,
             (dictionary,),
-            ByValue((level,), Aggregated(tuple(aggregated), aggregates)),
+            by_value((level,), Aggregated(tuple(aggregated), aggregates)),
             classes,
             kept,
             len(rows),
