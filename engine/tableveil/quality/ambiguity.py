@@ -1,4 +1,9 @@
-"""Ambiguity: how many combinations of values a released record could stand for."""
+"""Ambiguity: how many combinations of values a released record could stand for.
+
+Why the bound holds: a suppressed record costs the product of all domains, more than any kept one, and leaves grow
+with the level. The sum of products over the kept records is at least their number times the geometric mean, which is
+one sum of logarithms per quasi-identifier and level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Average class size: the average number of records that a released record is hidden among."""
+"""Average class size: the average number of records that a released record is hidden among.
+
+Why the bounds hold, with k the least class size. From hi: kept classes have k records or more, and there are at most
+as many as the product of the numbers of groups at lo. Between: a kept class holds a class that is large at lo, or at
+least k records of small ones in one class of hi. So the number of classes is bounded, and the average falls with it,
+in floating point too. The class of the suppressed counts if any may be suppressed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Classification: records whose class cannot be predicted from the released values of their features."""
+"""Classification: records whose class cannot be predicted from the released values of their features.
+
+Why the bounds hold: of n records with equal features, those without the most frequent class are outvoted; o(G) is
+their number in a group G. With m the lesser penalty of a minority and of no majority, a kept group costs at least m
+o. Going up, groups are joined, and o of a union is at least the sum of its parts' o. So x costs at least s * (records
+suppressed at hi) + the sum of m o(K) + s |G - K| over the groups G at lo, of which x keeps K. The greater of two
+bounds of the sum is taken:
+
+- A record less is at most one outvoted less. So it is at least m * (sum of o(G)) - max(m - s, 0) * min(the records
+  that may be suppressed beside, sum of o(G)).
+- A class C at lo is kept or suppressed as a whole. So it is at least the sum of min(m o(C and G), s |C and G|).
+
+The second knows classes, the first groups that span several of them. All of it is in whole numbers, divided once.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +160,7 @@ class ClassificationQuality:
         """Per level, the bits about the classes that the attribute loses while all others are half-way up.
 
         Half-way up most classes are as large as they must be. The bits that the attribute gives by itself, or beside
-        all that the others give at level 0, are a worse guide: docs/explanations/search.md has the measurements.
+        all that the others give at level 0, are a worse guide: docs/explanations/search.md has the counts.
         """
         counter = self._counter
         middle = tuple(attribute.top // 2 for attribute in counter.levels)

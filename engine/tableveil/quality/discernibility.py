@@ -1,4 +1,17 @@
-"""Discernibility: every record costs the size of the class that it cannot be discerned in."""
+"""Discernibility: every record costs the size of the class that it cannot be discerned in.
+
+Why the bounds hold. S are the records in too small classes at hi, M the others, k the least class size, N all
+records.
+
+From hi: the others are in classes of k or more, or cost N, which is at least k. If they are in m classes, the sum of
+squares is at least M^2/m (Cauchy and Schwarz), and x has no more classes than the product of the numbers of groups at
+lo.
+
+Between: records of a large class at lo cost at least its size at x. Remnants are the r records of a class at hi whose
+class at lo is too small. At x they form classes of k or more, join a class that is large at lo already, or are
+suppressed. A class of k + e costs at least k^2 + 2k e, joining b >= k others adds at least 2k a record, suppression
+N. So they add at least k^2 for each of floor(r / k) classes, and min(2k, N) for each of the other records.
+"""
 
 from __future__ import annotations
 

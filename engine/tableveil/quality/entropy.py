@@ -1,4 +1,10 @@
-"""Non-uniform entropy: the bits that generalization takes from each quasi-identifier."""
+"""Non-uniform entropy: the bits that generalization takes from each quasi-identifier.
+
+Why the bound holds: at one level, adding records to the suppressed only adds bits, since entropy is concave. So the
+table holds level by level. The bits of generalization grow with the level, those of suppression fall, by less if
+suppression counts no more than generalization. If it counts more the sum may fall, and the least entry up to hi is
+taken.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,21 @@
-"""Kullback-Leibler divergence of the records from the distribution expected from the release."""
+"""Kullback-Leibler divergence of the records from the distribution expected from the release.
+
+Why the bounds hold: the cross entropy is compared. A record of a kept class costs log2(N V / size) bits with V the
+product of leaves, one of S suppressed records log2(N product of |H| / S). By the log-sum inequality, sum of n_i
+log2(N V_i / n_i) <= n log2(N V / n) where the n_i sum up to n and the V_i to at most V. So merging disjoint boxes
+costs no less than they cost apart, and suppression is merging into the whole domain. The greater of two bounds is
+taken:
+
+- everyone: all records cost at least what their classes at lo would, suppressed ones too;
+- others: the records that are suppressed at hi cost their pool, the others their classes at lo. If some of these are
+  suppressed as well, their volumes leave the rest of the domain to the pool: that takes off at most -S log2(1 - their
+  share).
+
+From hi alone, sizes at hi stand in for those at lo: they are larger, so that they cost less. At most as many classes
+join the pool as more records may be suppressed, each with at most the largest volume at lo. Where more values occur
+under a label than it has leaves, the V_i may sum up to more than V: `crowding` is taken off. Neither the suppressed
+records nor their pool alone is inherited: a record that joins a large pool makes all others in it cheaper.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Kullback-Leibler divergence as ARX computes it, with a weight for every record; offered for comparisons with ARX."""
+"""Kullback-Leibler divergence as ARX computes it, with a weight for every record; offered for comparisons with ARX.
+
+Why the bound holds: a combination of c records weighs c^2, so the log-sum inequality does not apply, and classes may
+gain by merging. But the share of a kept record is at most (size at hi / N) / V at lo, and of a suppressed one (L / N)
+/ product of |H|, with L the most that may be suppressed. Other records than those suppressed at hi may be suppressed,
+too: they weigh no more than the heaviest that there are, and save no more than the dearest at lo would.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Loss: the share of each hierarchy's domain that a released label covers (Iyengar 2002)."""
+"""Loss: the share of each hierarchy's domain that a released label covers (Iyengar 2002).
+
+Why the bound holds: a kept record costs g * (leaves - 1) / (|H| - g), a suppressed one that share + s * (1 - share);
+g and s are the factors of generalization and suppression. Both grow with the level, and the second is never below the
+first. The records in too small classes at hi are suppressed at every finer x, and maybe more; the level of x is not
+below that of lo.
+"""
 
 from __future__ import annotations
 

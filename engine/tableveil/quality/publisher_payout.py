@@ -1,4 +1,11 @@
-"""Publisher payout: the part of the game's benefit that is lost by generalization, suppression and attacks."""
+"""Publisher payout: the part of the game's benefit that is lost by generalization, suppression and attacks.
+
+Why the bound holds: suppressed, a record costs the benefit B; kept, B IL(x) + A(x), with its information loss IL and
+A = loss / size if it is attacked, else 0. IL grows with the level, A as classes get smaller. So a record costs at
+least min(B, B IL(lo) + A(hi)), and B IL(lo) + min(A(hi), B (1 - IL(hi))) is never above that. The first part is a sum
+per quasi-identifier and level, the second one number per check. For marketers A counts as 0: nothing of a success
+that depends on the other released classes is inherited.
+"""
 
 from __future__ import annotations
 

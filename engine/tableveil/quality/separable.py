@@ -1,4 +1,9 @@
-"""The common part of quality models whose score aggregates one value per quasi-identifier."""
+"""The common part of quality models whose score aggregates one value per quasi-identifier.
+
+Why the bound holds: loss, entropy, precision and height are an aggregate of one value per quasi-identifier, monotone
+in each value. So a table T of values that are not above those of x gives a score that is not above that of x. Each
+model shows that T at the level of lo is at most its value at x, a valid transformation in [lo, hi].
+"""
 
 from __future__ import annotations
 
