@@ -25,6 +25,8 @@ def test_submit_and_run(serve: Serve, tmp_path: Path) -> None:
     for heading in ("Result", "Attributes", "Risk of being re-identified", "Proof"):
         assert f"\n{heading}\n" in told.stdout
     assert "SELECT" not in told.stdout
+    *_, rows = told.stdout.partition(" of the rows\n")
+    assert 10 < len(rows.splitlines()) <= 21, "a line for the columns, and one for each row"
     assert tableveil("show", "dryRuns/1", server=server.address).stdout == told.stdout
     # Where it says that there is more, there is.
     assert "tableveil show dryRuns/1 --privacy" in told.stdout

@@ -127,6 +127,8 @@ class DryRun(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     RELEASE_FIELD_NUMBER: _builtins.int
     REFUSALS_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """dryRuns/{id}"""
     job: _builtins.str
@@ -141,6 +143,15 @@ class DryRun(_message.Message):
     def refusals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Reasons why such a release would be refused at the moment, such as a target that is taken. Empty: there are none."""
 
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """At most 20 of the rows that it would have released, spread over all of them, and the columns that they have. Only
+        owners of all tables that the policy reads see them. Empty in a warehouse, where nothing is written, and once rows
+        of these tables were removed.
+        """
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShownRow]: ...
     def __init__(
         self,
         *,
@@ -149,11 +160,59 @@ class DryRun(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         release: _release_service_pb2.Release | None = ...,
         refusals: _abc.Iterable[_builtins.str] | None = ...,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+        rows: _abc.Iterable[Global___ShownRow] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "release", b"release"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "job", b"job", "name", b"name", "refusals", b"refusals", "release", b"release"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "job", b"job", "name", b"name", "refusals", b"refusals", "release", b"release", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DryRun: _TypeAlias = DryRun  # noqa: Y015
+
+@_typing.final
+class ShownRow(_message.Message):
+    """A row as it would have been released."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def values(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShownValue]:
+        """In the order of the columns; texts are cut after 200 characters."""
+
+    def __init__(
+        self,
+        *,
+        values: _abc.Iterable[Global___ShownValue] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ShownRow: _TypeAlias = ShownRow  # noqa: Y015
+
+@_typing.final
+class ShownValue(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """As the database writes it; missing if it is NULL."""
+    def __init__(
+        self,
+        *,
+        text: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_text", b"_text", "text", b"text"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_text", b"_text", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__text: _TypeAlias = _typing.Literal["text"]  # noqa: Y015
+    _WhichOneofArgType__text: _TypeAlias = _typing.Literal["_text", b"_text"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__text) -> _WhichOneofReturnType__text | None: ...
+
+Global___ShownValue: _TypeAlias = ShownValue  # noqa: Y015

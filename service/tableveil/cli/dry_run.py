@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
 from rich.text import Text
 
 from tableveil import wording
@@ -15,6 +17,9 @@ from tableveil.cli.verb import CommandSession
 from tableveil.cli.warnings import warnings
 from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
 from tableveil.v1.policy_pb2 import Policy
+
+_GAP, _NARROWEST, _WIDEST = 2, 6, 24
+"""Characters between columns, and of a column."""
 
 
 def show_result(session: CommandSession, name: str, privacy: bool = False, everything: bool = False) -> None:
@@ -40,4 +45,28 @@ def _account(made: DryRun, everything: bool) -> RenderableType:
     title = Text(made.name, style="bold green")
     title.append(f"  {wording.table_name(made.release.source)}, nothing was released", style="not bold default")
     refusals = [Text(wording.printable(text), style="yellow") for text in made.refusals]
-    return Group(title, *refusals, *sections(made.release, made.name, everything=everything))
+    account = sections(made.release, made.name, everything=everything)
+    rows = (Text(), _Rows(made)) if made.rows else ()
+    return Group(title, *refusals, *account, *rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows that would be released, one a line: values are cut, and columns that have no room are counted."""
+
+    made: DryRun
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        names = list(self.made.columns)
+        fitting = max(1, (options.max_width + _GAP) // (_NARROWEST + _GAP))
+        more = len(names) - fitting
+        shown = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        for name in names[:fitting]:
+            shown.add_column(wording.printable(name), no_wrap=True, overflow="ellipsis", max_width=_WIDEST)
+        for row in self.made.rows:
+            cells = [wording.printable(cell.text) if cell.HasField("text") else "NULL" for cell in row.values]
+            shown.add_row(*map(Text, cells[:fitting]))
+        yield Text(f"{len(self.made.rows)} of the rows", style="bold")
+        yield shown
+        if more > 0:
+            yield Text(f"{more} more columns: --json shows them.")

@@ -9,7 +9,7 @@ from tableveil.convert.releases import evidence_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
 from tableveil.policy import Policy
-from tableveil.state.dry_runs import DryRun
+from tableveil.state.dry_runs import DryRun, ShownRow
 from tableveil.state.kinds import JobKind
 from tableveil.v1 import dry_run_service_pb2
 
@@ -33,4 +33,11 @@ def dry_run_to_proto(found: DryRun) -> dry_run_service_pb2.DryRun:
         create_time=timestamp(found.created_at),
         release=release,
         refusals=found.refusals,
+        columns=next((list(row.values) for row in found.rows), ()),
+        rows=map(_row, found.rows),
     )
+
+
+def _row(row: ShownRow) -> dry_run_service_pb2.ShownRow:
+    values = [dry_run_service_pb2.ShownValue(text=text) for text in row.values.values()]
+    return dry_run_service_pb2.ShownRow(values=values)

@@ -179,7 +179,8 @@ def _rehearsed(
     with job.database.session() as session:
         session.control, session.memory = job.control.within(left), job.session.memory
         own = replace(job, document=document, session=session, control=session.control, report=JobReport())
-        return rehearsed(own, limited)
+        made, refusals = rehearsed(own, limited)
+        return made.release, refusals
 
 
 def _other_roles(policy: Policy, faults: Sequence[Fault]) -> dict[str, Role]:

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, TableveilError, by_rank, depending_on, note
-from tableveil.lifecycle import check_existing, check_guards, check_ledger, check_target, labels_of, named, rehearse
+from tableveil.lifecycle import (
+    Rehearsal,
+    check_existing,
+    check_guards,
+    check_ledger,
+    check_target,
+    labels_of,
+    named,
+    rehearse,
+)
 from tableveil.pipelines.anonymize import solved
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import hierarchies_of
@@ -36,12 +46,12 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was stored.
     """
-    release, refusals = rehearsed(replace(job, advises=True), policy)
-    warnings = (*release.warnings, *(refusal.text for refusal in refusals))
-    return store_result(job, DRY_RUNS, lambda number: DryRun.of(release, number, refusals), warnings)
+    made, refusals = rehearsed(replace(job, advises=True), policy, look=True)
+    warnings = (*made.release.warnings, *(refusal.text for refusal in refusals))
+    return store_result(job, DRY_RUNS, lambda number: DryRun.of(made.release, number, refusals, made.rows), warnings)
 
 
-def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText, ...]]:
+def rehearsed(job: JobContext, policy: Policy, *, look: bool = False) -> tuple[Rehearsal, tuple[JointText, ...]]:
     """The release that the policy makes, which was taken back, and why it would be refused at the moment.
 
     Raises:
@@ -61,7 +71,9 @@ def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText
     unguarded = replace(resolved, release=private, repeat_reason="a dry run")
     plan, evidence = solved(job, source, unguarded, hierarchies_of(session, resolved))
     with depending_on(plan.together_with):
-        release, repeated = rehearse(job.database, session, plan, evidence, lambda: report.phase(JobPhase.VERIFYING))
+        verifying = partial(report.phase, JobPhase.VERIFYING)
+        made = rehearse(job.database, session, plan, evidence, verifying, look=look)
+    release, repeated = made.release, made.repeated
     target = check_target(session, resolved, plan.source) if resolved.release.name else []
     # A schema that the caller may not write reads as if it were missing, and so does its rule.
     is_ruled = resolved.release.name and not target
@@ -70,7 +82,8 @@ def rehearsed(job: JobContext, policy: Policy) -> tuple[Release, tuple[JointText
         release = replace(
             release, warnings=by_rank((note(waits.text), *release.warnings)), joint=(waits, *release.joint)
         )
-    return release, tuple(_refusals(session, resolved, plan, evidence.fingerprint, release, target))
+    refusals = tuple(_refusals(session, resolved, plan, evidence.fingerprint, release, target))
+    return replace(made, release=release), refusals
 
 
 def would_wait(repeated: Sequence[int], *, counted: bool) -> JointText:

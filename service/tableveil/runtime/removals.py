@@ -14,7 +14,7 @@ from tableveil.loading import check_place, drop_table, empty, found_place
 from tableveil.policy import TableReference
 from tableveil.runtime.loads import check_permitted, found_target
 from tableveil.runtime.manager import JobManager
-from tableveil.state import worksheets
+from tableveil.state import dry_runs, worksheets
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.releases import RELEASES, Release, seen_among
@@ -59,6 +59,7 @@ class Removals:
         """Removes all rows, or the table with them."""
         with self._changing(wanted, control) as (session, target):
             rows = _WAYS[kind](session, target)
+            dry_runs.forget_rows(session.ledger, target)
             if kind is RemovalKind.DROP:
                 worksheets.forget(session.ledger, target)
             removal = _recorded(session, kind, target, rows)
@@ -73,6 +74,7 @@ class Removals:
         with self._changing(wanted, control) as (session, target):
             erased = erase(session, target, person_column, persons)
             worksheets.forget(session.ledger, target)
+            dry_runs.forget_rows(session.ledger, target)
             numbers = erased.persons, erased.holding, erased.untold
             removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *numbers)
         self._look(removal)

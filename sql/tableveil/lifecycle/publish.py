@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
@@ -28,10 +28,12 @@ from tableveil.release.classes_of_people import people_with_classes
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.shown_rows import shown_rows
 from tableveil.release.spread_size import check_spreads_collectible
 from tableveil.risk import ClassSizes, prosecutor_risk
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, persons, sketches
+from tableveil.state.dry_runs import ShownRow
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.publications import PUBLICATIONS, Publication
@@ -232,10 +234,25 @@ def _recorded(
     return release
 
 
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A release that was taken back, of no number; those that it repeats by a reason, unless it is safe; some rows."""
+
+    release: Release
+    repeated: tuple[int, ...]
+    rows: tuple[ShownRow, ...] = ()
+
+
 def rehearse(
-    database: Database, session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
-) -> tuple[Release, tuple[int, ...]]:
-    """The release that `publish` would make, of no number; and those that it repeats by a reason, unless it is safe.
+    database: Database,
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    verifying: Callable[[], None],
+    *,
+    look: bool,
+) -> Rehearsal:
+    """The release that `publish` would make; with a `look` at some of its rows.
 
     It is written, verified and taken back. In a warehouse, which takes nothing back, no row is written: the figures are
     those of the search, and nobody knows whether it is safe.
@@ -250,13 +267,17 @@ def rehearse(
     if not session.traits.transactional:
         _check_unchanged(session, plan, evidence)
         others = repeated_by_reason(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
-        return _foreseen(session, plan, evidence, measured), tuple(others)
+        return Rehearsal(_foreseen(session, plan, evidence, measured), tuple(others))
+    rows: tuple[ShownRow, ...] = ()
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
         repeated = _stage_repeated(session, plan, evidence)
         release, _, safe = _written(session, plan, evidence, 0, measured, verifying, plan.policy.release, repeated)
+        if look:
+            written = public(plan, plan.policy.release.name)
+            rows = shown_rows(session.embedded, written, release.objects[0].row_count)
         raise _Rehearsed
-    return release, () if safe else repeated.releases
+    return Rehearsal(release, () if safe else repeated.releases, rows)
 
 
 class _Rehearsed(Exception):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from tableveil.backend import Ledger, Sight
+from tableveil.backend import Ledger, Sight, folded
 from tableveil.errors import Warned
 from tableveil.policy import TableReference
 from tableveil.privacy.guarantees import Guarantee
@@ -19,7 +19,14 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE, RiskMeasure, risk_measures, risk_of
 from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release
-from tableveil.state.seen import Audience, Condition, results
+from tableveil.state.seen import Audience, Condition, as_folded, results
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row as texts by column, in the columns' order; None for NULL. Long texts are cut, and end with `…`."""
+
+    values: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ class DryRun:
     """The evidence of a release that was taken back; `refusals` say why one would be refused at the moment.
 
     `policy` is the document as JSON. The proof has no runners-up. The audience is that of the ledger's principal.
+    `rows` are a few of those that it would have released: only owners of all tables that it read see them.
     """
 
     number: int
@@ -52,14 +60,16 @@ class DryRun:
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
     audience: Audience = Audience.OWNER
     joint: tuple[JointText, ...] = ()
+    rows: tuple[ShownRow, ...] = ()
 
     @classmethod
-    def of(cls, release: Release, number: int, refusals: Sequence[JointText]) -> DryRun:
+    def of(cls, release: Release, number: int, refusals: Sequence[JointText], rows: Sequence[ShownRow] = ()) -> DryRun:
         """The dry run that made this release."""
         stored = {field.name for field in fields(Release)}
         shared = {field.name: getattr(release, field.name) for field in fields(cls) if field.name in stored}
         texts, joint = tuple(one.text for one in refusals), tuple(one for one in refusals if one.releases)
-        return cls(**{**shared, "number": number, "refusals": texts, "joint": (*release.joint, *joint)})
+        joint = (*release.joint, *joint)
+        return cls(**{**shared, "number": number, "refusals": texts, "joint": joint, "rows": tuple(rows)})
 
 
 _RISKS = Table("dry_run_risks", RiskMeasure, "dry_run", "stage")
@@ -101,6 +111,7 @@ class _DryRuns(NumberedTable[DryRun]):
                 warnings=joint_texts.shown(one.warnings, hidden[one.job]),
                 refusals=tuple(text for text in one.refusals if text not in hidden[one.job]),
                 guarantees=joint_texts.reached(one.guarantees, hidden[one.job]),
+                rows=one.rows if one.audience is Audience.OWNER else (),
             )
             for one in super()._for_reader(ledger, rows)
         ]
@@ -129,8 +140,17 @@ DRY_RUNS = _DryRuns(
         "suppressed_labels": Table(
             "dry_run_suppressions", SuppressedLabel, "dry_run", position=True, names={"column": "column_name"}
         ),
+        "rows": Table("dry_run_rows", ShownRow, "dry_run", position=True, names={"values": '"values"'}),
     },
     beside=[_RISKS],
     seen=_seen,
     reviewed=True,
 )
+
+
+def forget_rows(ledger: Ledger, read: TableReference) -> None:
+    """Deletes the rows of all dry runs that read the table, which its removed rows may be among."""
+    named = f"{as_folded('source_schema')} = ? AND {as_folded('source_table')} = ?"
+    dry_runs = f"SELECT number FROM tableveil.dry_runs WHERE job IN (SELECT job FROM tableveil.job_reads WHERE {named})"
+    names = [folded(read.schema), folded(read.table)]
+    ledger.execute(f"DELETE FROM tableveil.dry_run_rows WHERE dry_run IN ({dry_runs})", names)

@@ -7,13 +7,15 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.backend import Database, Session
+from tableveil.backend import ALL, Database, Session, Sight, looking
+from tableveil.control import Control
 from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.policy import KAnonymity, Policy, ReleaseKind, ReleaseTarget
-from tableveil.runtime import Job, JobManager
+from tableveil.policy import KAnonymity, Policy, ReleaseKind, ReleaseTarget, TableReference
+from tableveil.runtime import Job, JobManager, Removals
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import RELEASES
+from tableveil.state.removals import RemovalKind
 from tests.service.jobs.managed import POLICY, ended, submit, to
 
 pytestmark = pytest.mark.usefixtures("patients")
@@ -26,6 +28,7 @@ SAME = {field.name for field in fields(DryRun)} - {
     "refusals",
     "policy",
     "proof",
+    "rows",
 }
 """The evidence that a dry run shares with the release."""
 
@@ -93,3 +96,30 @@ def test_a_policy_that_cannot_be_met_fails_as_a_release_does(jobs: JobManager, s
     assert job.failure is not None
     assert job.failure.code == ended(jobs, submit(jobs, policy).number).failure.code  # type: ignore[union-attr]
     assert session.value("SELECT count(*) FROM tableveil.dry_runs") == 0
+
+
+def test_it_shows_rows_that_are_spread_over_those_it_would_release(jobs: JobManager, database: Database) -> None:
+    shown = found(database, dry_run(jobs, replace(POLICY, suppression_limit=Decimal("0.2")))).rows
+    assert len(shown) == 15, "every second of 30 rows: three in four would be more than 20"
+    assert list(shown[0].values) == ["age", "age_rank", "ward", "ward_rank", "illness"]
+    ended(jobs, submit(jobs, replace(POLICY, suppression_limit=Decimal("0.2"))).number)
+    with database.session() as session:
+        released = session.rows("SELECT COLUMNS(*)::VARCHAR FROM released")
+    assert {tuple(one.values.values()) for one in shown} <= set(released)
+    assert len({one.values["age"] for one in shown}) == len({age for age, *_ in released}), "not one class alone"
+
+
+def test_only_owners_see_its_rows(jobs: JobManager, database: Database) -> None:
+    number = dry_run(jobs, POLICY).result
+    judging = Sight("approver", judged=ALL, reviewed=ALL)
+    with looking(lambda: judging), database.ledger() as ledger:
+        reviewed = DRY_RUNS.find(ledger, number or 0)
+    assert reviewed is not None
+    assert reviewed.rows == ()
+
+
+def test_its_rows_go_with_those_of_the_table(jobs: JobManager, database: Database) -> None:
+    job = dry_run(jobs, POLICY)
+    assert found(database, job).rows
+    Removals(database, jobs).remove(RemovalKind.TRUNCATE, TableReference("", "main", "Patients"), Control())
+    assert found(database, job).rows == ()
