@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
-	campaign pages protos house words clean
+	campaign pages pictures protos house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -142,6 +142,10 @@ pages: $(VENV)/.dev
 	npm install --silent --prefix $(VENV)/axe axe-core@4
 	rm -rf pages
 	timeout 3600 $(BIN)/python -m tests.pages --axe $(VENV)/axe/node_modules/axe-core/axe.min.js --output pages
+
+# The pictures of docs, from real jobs on ten rows, from the protos, and by D2 from tests/pictures/d2.
+pictures: $(VENV)/.dev
+	$(BIN)/python -m tests.pictures
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.long
 PAGES = (
     "README.md",
     "docs/guides/steward.md",
+    "docs/concepts.md",
     "docs/reference/loading.md",
     "docs/reference/drafts.md",
     "docs/reference/hierarchies.md",
@@ -138,6 +139,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> 
     directory = tmp_path_factory.mktemp("tour")
     before = Path.cwd()
     os.chdir(directory)
+    (directory / "examples").symlink_to(ROOT / "examples")
     with pytest.MonkeyPatch.context() as shell:
         shell.setenv("TABLEVEIL_TOKEN", "")
         yield Reader(directory, serve_all_along)
