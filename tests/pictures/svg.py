@@ -8,7 +8,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 WIDTH_OF_CHARACTER = 7.3
-"""Of the font at 13 pixels, for room to either side of a text; it is measured nowhere."""
+"""In the font at 13 pixels: an estimate, which leaves room to either side of a text."""
 
 _STYLE = """
 text { font: 13px "Source Sans 3", "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }

@@ -24,7 +24,7 @@ Rows = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Visit:
-    """What became of one transformation: it was checked, with a score if it is valid, or excluded for a reason."""
+    """The fate of one transformation: it was checked, with a score if it is valid, or excluded for a reason."""
 
     checked: bool
     score: float | None = None
