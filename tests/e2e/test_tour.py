@@ -152,11 +152,9 @@ def test_all_pages_are_walked() -> None:
     assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES} <= texts
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")]
     with_some = {page for page in pages if {"console", "python", "sql"} & {found.language for found in snippets(page)}}
-    # These need root, Docker, Spark, or a head, or have a test of their own
-    # (`tests/service/jobs/test_local_recoding.py`, `test_labels.py`).
+    # These need root, Docker, Spark, or a head, or have a test of their own (`tests/service/jobs/test_labels.py`).
     elsewhere = {
         "docs/reference/audit.md",
-        "docs/explanations/local_recoding.md",
         "docs/guides/analyst.md",
         "docs/explanations/scale.md",
     }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -62,25 +60,6 @@ def test_suppressed_rows_are_blank(database: Database, session: Session, run: Ru
     release = run(database, policy)
     assert session.value("SELECT count(*) FROM out WHERE gone") == release.suppressed_records
     assert session.value("SELECT count(*) FROM out WHERE gone AND coalesce(letter, age, illness) IS NOT NULL") == 0
-
-
-def test_the_statements_of_the_page_count_mixed_widths(database: Database, session: Session, run: Run) -> None:
-    rows = drawn(4, 120)
-    create(session, rows)
-    run(database, replace(POLICY, release=ReleaseTarget("main", "people_released")))
-    page = (Path(__file__).parents[3] / "docs" / "explanations" / "local_recoding.md").read_text(encoding="utf-8")
-    view, counted, grouped = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    session.execute(view)
-    try:
-        ((least, most, expected),) = session.rows(counted)
-        assert least <= sum(5 <= age <= 14 for _, age, _ in rows) <= most
-        assert least < expected < most
-        decades = dict(session.rows(grouped))
-        assert list(decades) == [0, 10, 20, 30]
-        assert sum(decades.values()) == pytest.approx(120)
-        assert decades[0] == pytest.approx(sum(age < 10 for _, age, _ in rows), rel=0.2)
-    finally:
-        session.execute("DROP VIEW ages")
 
 
 def shares_of_the_worst(rows: Sequence[Row], records: int, features: Sequence[int]) -> float:
