@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
-	campaign pages pictures protos house words clean
+	campaign pages pictures protos reference house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -149,7 +149,11 @@ pictures: $(VENV)/.dev
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py
-	$(BIN)/python proto/reference.py
+	$(BIN)/python -m tests.reference
+
+# The pages of docs/reference that follow from the code: fields, models, commands, calls, options, metrics, objects, errors.
+reference: $(VENV)/.dev
+	$(BIN)/python -m tests.reference
 
 clean:
 	rm -rf $(VENV) $(VENV)-dagster $(VENV)-dbt $(VENV)-spark dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,17 +1,13 @@
-"""The page about doors lists the roles of every method, and the walk over the protos knows every name of a resource."""
+"""Every field of a request that names a resource has a rule of what its caller may see."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from tableveil.server.endpoint import DESCRIPTORS
-from tableveil.server.methods import declared
-
-DOORS = Path(__file__).parents[2] / "docs" / "reference" / "doors.md"
 
 RULES = {
     # Looked up by a session that sees as its caller does.
@@ -72,20 +68,3 @@ def test_every_field_that_names_a_resource_has_a_rule() -> None:
                 if is_name and field.name not in RULES and full not in ELSEWHERE:
                     unruled.add(full)
     assert not unruled
-
-
-ON_SERVER = " of the whole server"
-
-
-def rows() -> list[str]:
-    """The rows of the table of methods."""
-    found = []
-    for method, access in declared(DESCRIPTORS).items():
-        roles = ", ".join(sorted(map(str.lower, access.roles)))
-        found.append(f"| {method.rpartition('.')[2].replace('/', '.')} | {roles}{ON_SERVER * access.whole_server} |")
-    return found
-
-
-def test_the_page_has_the_roles_of_every_method() -> None:
-    found = [line for line in DOORS.read_text().splitlines() if re.match(r"\| \w+Service\.", line)]
-    assert found == rows(), "\n".join(rows())

@@ -30,15 +30,16 @@ from tableveil.hierarchy import (
 from tableveil.hierarchy.definition import RuleHierarchy
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import Policy
+from tableveil.release import described
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
+from tableveil.state.release_objects import ObjectKind
 from tableveil.v1 import policy_pb2
 
 DOCS = Path(__file__).parents[2] / "docs"
-POLICY, HIERARCHIES, EVIDENCE = (
-    (DOCS / page).read_text(encoding="utf-8")
-    for page in ("reference/policy.md", "reference/hierarchies.md", "explanations/evidence.md")
+POLICY, HIERARCHIES, OBJECTS = (
+    (DOCS / "reference" / page).read_text(encoding="utf-8") for page in ("policy.md", "hierarchies.md", "objects.md")
 )
 
 NOT_COVERED = "not covered"
@@ -219,7 +220,7 @@ def test_owners_tables_have_the_columns_listed(database: Database) -> None:
     with database.session() as session:
         migrate(session.ledger)
         found = columns(session, "tableveil")
-    (listed,) = (table for table in tables_of(EVIDENCE) if table[0] == ("table", "holds", "columns"))
+    (listed,) = (table for table in tables_of(OBJECTS) if table[0] == ("table", "holds", "columns"))
     assert {
         name.strip("`").removeprefix("tableveil."): re.findall(r"`([^`]+)`", names) for name, _, names in listed[1:]
     } == found
@@ -246,18 +247,14 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
         found = columns(session, "main")
         measures = {name for (name,) in session.rows("SELECT measure FROM visits_released_risk")}
     quasi_identifiers = ["age", "zip_code", "admitted", "sex"]
-    (listed,) = (table for table in tables_of(EVIDENCE) if table[0] == ("object", "one row per", "columns"))
-    written = {name.strip("`").replace("<name>", "visits_released"): cell for name, _, cell in listed[1:]}
+    written = {f"visits_released{of.suffix}": of for of in described.OBJECTS.values() if of.suffix != "_classification"}
     assert set(found) == {"visits", *written}
-    for name, cell in written.items():
-        named = re.findall(r"`([^`]+)`", cell)
-        if name == "visits_released":
-            beside = {f"{column}_{part}" for column in quasi_identifiers for part in ("from", "to", "rank")}
-            names = [column for column in found[name] if column not in beside]
-            assert names == [*quasi_identifiers, "diagnosis", "bill_number", "suppressed"]
-            assert {"age_from", "admitted_to", "sex_rank"} < {*found[name]}
-        elif "quasi-identifiers" in cell:
-            assert found[name] == [*quasi_identifiers, *(column.replace("<column>", "diagnosis") for column in named)]
-        else:
-            assert found[name] == named
-    assert measures <= set(re.findall(r"`(\w+)`", EVIDENCE))
+    beside = {f"{column}_{part}" for column in quasi_identifiers for part in ("from", "to", "rank")}
+    rows = [column for column in found.pop("visits_released") if column not in beside]
+    assert rows == [*quasi_identifiers, "diagnosis", "bill_number", "suppressed"]
+    for name in found.keys() - {"visits"}:
+        names = [column.replace("<sensitive>", "diagnosis") for column in written[name].columns]
+        if names[0] == "<quasi-identifier>":
+            names[:1] = quasi_identifiers
+        assert found[name] == names
+    assert measures <= set(re.findall(r"`(\w+)`", described.OBJECTS[ObjectKind.RISK].columns["measure"]))

@@ -19,6 +19,7 @@ from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing
+from tableveil.endpoint.watched import watch_endpoint
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
 from tableveil.serving.address import listening_for_probes
@@ -60,9 +61,8 @@ class Endpoint:
             self._front = _listening(settings, self._flight, passages)
             self.metrics_address = None
             if settings.metrics_address:
-                metrics.watch("tableveil_ready", "Whether queries can be answered.", lambda: self._is_ready(settings))
-                metrics.watch("tableveil_running_queries", "Queries that run.", lambda: processes.running)
-                metrics.watch("tableveil_queries_limit", "Queries that may run at once.", lambda: settings.use.queries)
+                limit = settings.use.queries
+                watch_endpoint(metrics, lambda: self._is_ready(settings), lambda: processes.running, limit)
                 self.metrics_address = listen_for_metrics(
                     settings.metrics_address, metrics, lambda: self._is_ready(settings)
                 )

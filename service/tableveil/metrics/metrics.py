@@ -26,7 +26,7 @@ class Metrics:
         self._methods = frozenset(methods)
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        info = Gauge("tableveil_info", "Always 1.", ["version"], registry=registry)
+        info = Gauge("tableveil_info", "Always 1, with the version.", ["version"], registry=registry)
         info.labels(version).set(1)
         self._open = Gauge("tableveil_open_calls", "Calls that have not ended, streams included.", registry=registry)
         self._calls = Counter(
@@ -40,7 +40,10 @@ class Metrics:
             registry=registry,
         )
         self._denied = Counter(
-            "tableveil_denied_calls", "Calls refused at a door, by door.", ["door"], registry=registry
+            "tableveil_denied_calls",
+            "Calls refused at a door: authentication, fair_use or authorization.",
+            ["door"],
+            registry=registry,
         )
         self._jobs_ended = Counter(
             "tableveil_jobs_ended", "Jobs that ended, by kind and state.", ["kind", "state"], registry=registry
@@ -61,7 +64,7 @@ class Metrics:
         self._rows = Counter("tableveil_released_rows", "Rows that releases wrote.", registry=registry)
         self._publications = Counter(
             "tableveil_publications",
-            "Attempts to publish releases or to remove them, by target and outcome.",
+            "Attempts to publish releases or to remove them: published, removed, failed, or waiting to be tried again.",
             ["target", "outcome"],
             registry=registry,
         )

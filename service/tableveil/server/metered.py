@@ -65,7 +65,7 @@ def watch_server(
     """Lets the metrics ask for what nobody counts."""
     file = database.path
     log = file.with_name(f"{file.name}.wal")
-    metrics.watch("tableveil_ready", "Whether the server takes calls.", lambda: endpoint.ready)
+    metrics.watch("tableveil_ready", "Whether it takes calls: 1 or 0.", lambda: endpoint.ready)
     metrics.watch("tableveil_queued_jobs", "Jobs that wait.", lambda: jobs.load().queued)
     metrics.watch("tableveil_running_jobs", "Jobs that run.", lambda: jobs.load().running)
     metrics.watch(

@@ -36,7 +36,6 @@ _CODES_BY_REASON = {
     "BACKUP_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
     "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
-    "TOKEN_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     # A retry helps against these conflicts, once the other work has ended. Against others somebody has to act first.
     "FILE_CHANGED": grpc.StatusCode.ABORTED,
     "LOAD_RUNNING": grpc.StatusCode.ABORTED,

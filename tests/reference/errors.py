@@ -1,0 +1,47 @@
+"""The page of errors: the cause and the remedy of each code, with its status and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tableveil import errors
+from tableveil.cli.ended import of_error
+from tableveil.client import UnpublishedError, UnreachableError
+from tableveil.errors.codes import TOPICS
+from tableveil.runtime.model import Failure
+from tableveil.server.status import status_of
+from tests.reference.markdown import head, table
+from tests.reference.raised import raised
+
+OF_CLIENTS = {"UnreachableError": UnreachableError, "UnpublishedError": UnpublishedError}
+"""They carry no status: no server answered, or the answer was no error."""
+
+ABOVE = {"UnsupportedError": "InvalidError", "UnfinishedError": "InvalidError"}
+"""Errors of one module, by the class that clients see."""
+
+INTRODUCTION = """\
+An error has a code, which is stable, and faults. Each fault names the field, the text that was there, the text that
+was expected, and often a hint. The code stands behind the message, and in the reason of gRPC's `ErrorInfo`. The exit
+code is that of the [command line](commands.md#exit-codes). Errors without a status are the client's own.
+"""
+
+
+def page() -> Iterator[str]:
+    """A table for each topic."""
+    yield head("Errors", "This page has every error code, with its cause and what to do.", "`tableveil.errors.codes`")
+    yield INTRODUCTION
+    classes = raised()
+    for topic, codes in TOPICS.items():
+        yield f"## {topic}\n"
+        rows = ([f"`{code}`", *codes[code], *_outcome(code, classes[code])] for code in sorted(codes))
+        yield from table(["code", "cause", "what to do", "gRPC status", "exit code"], rows)
+
+
+def _outcome(code: str, classes: Collection[str]) -> tuple[str, str]:
+    statuses, exits = [], []
+    for name in sorted({ABOVE.get(name, name) for name in classes}):
+        error = OF_CLIENTS[name](code, "") if name in OF_CLIENTS else getattr(errors, name)(code, "")
+        exits.append(str(of_error(error).value))
+        if name not in OF_CLIENTS:
+            statuses.append(f"`{status_of(Failure.of(error)).code.name}`")
+    return ", ".join(dict.fromkeys(statuses)) or "-", ", ".join(dict.fromkeys(exits))

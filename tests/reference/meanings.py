@@ -1,0 +1,132 @@
+"""The meaning of each of the owner's tables, once, for docs/reference/objects.md; the migrations have the columns."""
+
+from __future__ import annotations
+
+MEANINGS = {
+    "releases": (
+        "The ledger: one row per release, with its proof and policy. `lattice_size` to `best_seconds` are NULL if"
+        " the method does not search."
+    ),
+    "release_samples": (
+        "Samples by which the ledger recognizes the people of a release's source: one row per column, and one "
+        "with an empty name for the rows."
+    ),
+    "release_sample_values": "Keyed hashes of the sampled values, with numbers of records.",
+    "release_persons": (
+        "Keyed digests of the people of a release's source, for erasures, each with the number of the person's "
+        "class. The number is -1 without a row, 0 for a shown suppressed record, and NULL if it is not kept. With"
+        " a `record_column` the digests are of the records, beside their people."
+    ),
+    "release_erased_persons": "The classes of erased people, who have a random number in place of a digest.",
+    "release_together": "The earlier releases that a release was judged together with.",
+    "release_matches": "Releases of the same people that the submitter of one could not see.",
+    "release_compared": "Releases that were compared with those that their submitter could not see.",
+    "release_swaps": (
+        "Releases whose objects have not all got their names in a warehouse yet, and the objects that they "
+        "replace. The next start completes them."
+    ),
+    "release_sources": "The tables that a release's query read.",
+    "decisions": "Decisions about releases, one for each: its approver, the day, and the note.",
+    "withdrawals": "Releases that were withdrawn, and the objects that the withdrawal kept.",
+    "publications": "The targets that a release is published to, or was.",
+    "backups": "The backups of this database that the server made.",
+    "ledger_gaps": (
+        "Where the ledger went back in time: after which release, until which if that is certain, and when this "
+        "was noticed, or the backup made."
+    ),
+    "release_objects": "The public objects.",
+    "release_attributes": (
+        "Per quasi-identifier: its level, its loss, its distinct values before and after, its part of the score. "
+        "With `record_level` there are also the levels of the released records, each with how many have it. An "
+        "aggregated one has its aggregate, and its squared error as a share of a single class's."
+    ),
+    "release_suppressions": (
+        "Per generalized quasi-identifier: the released labels with most suppressed records, up to ten. Each has "
+        "its records in the source, and how many of them are suppressed."
+    ),
+    "row_checksums": "The checksum of a release's rows, from its first report on.",
+    "reports": "The reports that were made, each document once, with its SHA-256.",
+    "release_runners_up": "The best other transformations that were checked.",
+    "release_explanations": "The transformation of a release and its neighbours.",
+    "release_costs": "With `local_recoding`: the parts of the loss.",
+    "release_alternatives": "With `local_recoding`: the score that another k or limit was seen to reach.",
+    "release_rejections": "The classes that each privacy model rejects in these transformations.",
+    "release_risks": "Risk `before` and `after`, by the largest share of one person; and `after_by_size`.",
+    "release_risk_histograms": "Class sizes `before` and `after`.",
+    "guarantees": "The strictest parameter that source (`before`) and release (`after`) meet.",
+    "sensitive_distributions": (
+        "The source's records per value of each sensitive column that a model looks at. They stay when a release "
+        "is replaced."
+    ),
+    "audit_entries": "A copy of the newest entries of the audit.",
+    "audit_pending": "Commands on the file while no server had it open, until the audit has them.",
+    "jobs": "The requests of jobs.",
+    "job_events": (
+        "Phases and progress: checked transformations and all transformations. With `microaggregation` they are "
+        "records in clusters and all records."
+    ),
+    "job_outcomes": (
+        "The ends of jobs. `result` is the number of the release, the frontier or another result. Each warning "
+        "begins with its rank: `must be decided`, `should be looked at`, `note`."
+    ),
+    "frontiers": "The risk-utility frontiers that were computed.",
+    "frontier_points": "The optimum for each k and suppression limit.",
+    "dry_runs": (
+        "Releases that were taken back, as they would have been. `lattice_size` to `best_seconds` are those of "
+        "`releases`."
+    ),
+    "dry_run_attributes": "Their quasi-identifiers.",
+    "dry_run_suppressions": "Their suppressed records by labels, as in `release_suppressions`.",
+    "dry_run_risks": "Their risks, by the same stages.",
+    "dry_run_guarantees": "The strictest parameters that they reach.",
+    "worksheets": "Worksheets. Their contents are JSON.",
+    "proposals": "The proposals that were made.",
+    "proposal_findings": "Their values that look wrong.",
+    "proposal_alternatives": "The policies that were tried. One without a `score` makes no release.",
+    "proposal_columns": "The labels that they leave of each quasi-identifier.",
+    "payout_sweeps": "The payout sweeps that were computed.",
+    "payout_points": "The payout of each kind of release for each gain.",
+    "risk_analyses": "The risk analyses that were made.",
+    "risk_measures": "Their measures. A missing `value` means that there is no such number.",
+    "attribute_risks": "How well each subset of the columns tells records apart.",
+    "compared_risks": "The compared sets of columns.",
+    "compared_measures": "Their measures. `compared` is the position of the set.",
+    "classifications": "The classifier assessments that were made.",
+    "classification_columns": "The class columns, and the features that predicted them.",
+    "classification_measures": (
+        "The measures of each classifier, trained on the input or on the release. The baseline is `ZERO_R`."
+    ),
+    "classification_classes": "The measures per class. `measures` is the position in `classification_measures`.",
+    "utility_reports": "The utility reports that were made.",
+    "utility_columns": "The treatment of each released column.",
+    "utility_spreads": "The spread of each column, before and after.",
+    "utility_bins": "The bars of their histograms.",
+    "utility_associations": "The associations of columns, before and after.",
+    "table_privacy": "Versions of the privacy of tables, as JSON.",
+    "joint_texts": "Texts of jobs that depend on other releases. An empty text stands for all evidence of a release.",
+    "trials": "Trials, and when they were promoted.",
+    "privacy_budgets": "Versions of the privacy budgets.",
+    "privacy_charges": "The charges to them: a row for each run of a job.",
+    "schema_rules": "Versions of the rules of schemas.",
+    "hierarchies": "Versions of hierarchies. Their rows are in `hierarchy_<number>`.",
+    "loads": "The loads into tables, with their files, rows and rejected lines.",
+    "removals": "Rows that were removed otherwise than by a load.",
+    "grants": "The roles of principals and groups, on the server or a part of it.",
+    "suspended_releases": "Releases of a restored backup that wait until an admin confirms them.",
+    "rights_changes": (
+        "A row for each change that an older file would undo: of tokens, grants, decisions, withdrawals, removed rows."
+    ),
+    "job_reads": "The tables that each job reads. Stewards of all of them see its results.",
+    "job_rights": "The rights by which a job was admitted. Its release is compared with those that they show.",
+    "tokens": "Tokens, by the SHA-256 of their texts, with their roles.",
+    "secrets": "The key of the fingerprints.",
+    "migrations": "Versions of this schema.",
+}
+"""By name of the table in the schema `tableveil`, ordered by subject."""
+
+FAMILIES = {
+    "snapshot_<release>": "The rows that a released view shows.",
+    "record_risks_<number>": "The risks of each combination of values, if a risk analysis was asked for them.",
+    "hierarchy_<number>": "The rows of a stored hierarchy.",
+}
+"""Tables of which there is one for each object."""
