@@ -20,6 +20,7 @@ from benchmarks.answers.speed import speed as speed_of_answers
 from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
 from benchmarks.classification.search import reference_cases as classification_cases
+from benchmarks.differential_privacy.fit import distribution
 from benchmarks.differential_privacy.loss import loss
 from benchmarks.doors.calls import calls
 from benchmarks.doors.many_jobs import many_jobs
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
-        "differential-privacy": [lambda: loss(options.shared)],
+        "differential-privacy": [distribution, lambda: loss(options.shared)],
         "usefulness": [lambda: usefulness(options.shared)],
         "report": [lambda: report(options.rows)],
         "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak],

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
+from benchmarks.differential_privacy.fit import ATTRIBUTES, LEAST, LEVELS, drawn, fit, probabilities, random_table
 from tableveil.differential_privacy import Drops, Gains, draw_transformation, drops, eta
 from tableveil.differential_privacy.exponential import succeeds
-from tableveil.lattice import Lattice, Transformation
+from tableveil.lattice import Lattice
 
-RUNS = 1_200
+RUNS, FEW, EPSILON = 1_200, 500, Fraction(1, 10)
 
 
 def _random_gains(seed: int, attributes: int, removed: Drops) -> tuple[Gains, Lattice]:
@@ -32,29 +31,19 @@ def _random_gains(seed: int, attributes: int, removed: Drops) -> tuple[Gains, La
     return gains, Lattice((0,) * attributes, (3,) * attributes)
 
 
-def _probabilities(gains: Gains, lattice: Lattice, rate: Fraction) -> dict[Transformation, float]:
-    exponents = {x: float(rate * gains.check(x).gain) for x in lattice}
-    most = max(exponents.values())
-    weights = {x: 2.0 ** (exponent - most) for x, exponent in exponents.items()}
-    return {x: weight / sum(weights.values()) for x, weight in weights.items()}
-
-
 @pytest.mark.parametrize(("seed", "attributes", "epsilon"), [(1, 2, "1/10"), (2, 3, "1/50"), (3, 3, "2")])
 def test_the_draw_follows_the_enumerated_distribution(seed: int, attributes: int, epsilon: str) -> None:
-    removed, below = drops(Fraction(1), Fraction(1, 100)), random.Random(seed).randrange
-    gains, lattice = _random_gains(seed, attributes, removed)
-    rate = eta(Fraction(epsilon), gains.range)
-    counts = Counter(draw_transformation(gains, lattice, rate, below) for _ in range(RUNS))
-    probabilities = _probabilities(gains, lattice, rate)
-    likely = [x for x, p in probabilities.items() if p * RUNS >= 5]
-    observed = [*(counts[x] for x in likely), RUNS - sum(counts[x] for x in likely)]
-    rest = max(1.0 - sum(probabilities[x] for x in likely), 1e-12)
-    expected = np.array([*(probabilities[x] for x in likely), rest])
-    if expected[-1] * RUNS < 5:
-        assert observed[-1] < 30
-        observed, expected = observed[:-1], expected[:-1]
-    if len(observed) > 1:
-        assert chisquare(observed, expected / expected.sum() * sum(observed)).pvalue > 1e-4
+    gains, lattice = _random_gains(seed, attributes, drops(Fraction(1), Fraction(1, 100)))
+    counts = drawn(gains, lattice, eta(Fraction(epsilon), gains.range), RUNS, random.Random(seed).randrange)
+    assert fit(probabilities(gains, lattice, Fraction(epsilon)), counts)[0] > LEAST
+
+
+def test_the_draw_among_thousands_follows_the_distribution_and_a_wrong_constant_does_not() -> None:
+    gains, lattice = random_table(1, LEVELS, ATTRIBUTES, drops(Fraction(1), Fraction(1, 100)))
+    expected, rate = probabilities(gains, lattice, EPSILON), eta(EPSILON, gains.range)
+    assert len(expected) > 4_000
+    right, wrong = (drawn(gains, lattice, part * rate, FEW, random.Random(2).randrange) for part in (1, Fraction(1, 2)))
+    assert fit(expected, right)[0] > LEAST > fit(expected, wrong)[0]
 
 
 def test_linked_attributes_have_the_same_level() -> None:
