@@ -126,7 +126,7 @@ def test_a_killed_server_has_spent_the_budget_and_released_nothing(serve: Serve,
         assert spent(client) == [("patients", "1", "0.001")]
         killed = client.get_job(running.name)
         assert (killed.state, killed.failure.code, killed.result) == (INTERRUPTED, "INTERRUPTED", "")
-        # The same request runs again as a job of its own, which is charged for itself; also if it is cancelled.
+        # The request, repeated, runs as a job of its own, which is charged for itself; also if it is cancelled.
         retried = client.submit(policy, request_id="the first")
         assert retried.name != running.name
         until = time.monotonic() + SECONDS

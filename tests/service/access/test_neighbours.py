@@ -99,7 +99,7 @@ def facts(
 
 
 def answers(house: House) -> Iterator[tuple[str, str]]:
-    """What the calls that read tell to an owner, an analyst and an admin."""
+    """The answers of calls that read to an owner, an analyst and an admin."""
     calls = [test_hidden.by_number(1)[how] for how in _READS]
     calls += [("ReportService/GetReport", fields) for fields in _REPORTS]
     calls += [(f"{name}/List{name.removesuffix('Service')}s", {}) for name in ("JobService", "ReleaseService")]
