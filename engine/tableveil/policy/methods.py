@@ -71,6 +71,8 @@ class MethodTraits:
         together: Whether a release may be judged together with earlier ones.
         warehouses: Whether it works where rows have to be collected.
         interim: Whether it has a valid release before its end.
+        budgeted: Whether a release draws rows that a budget of the table pays for, so that nothing else may read it.
+        ordered_people: Whether the release depends on the order in which people are numbered.
         analyses: The analyses of a policy that asks for it.
     """
 
@@ -91,6 +93,8 @@ class MethodTraits:
     together: bool = False
     warehouses: bool = False
     interim: bool = True
+    budgeted: bool = False
+    ordered_people: bool = False
     analyses: frozenset[Analysis] = frozenset()
 
     def fields(self, policy: Policy) -> tuple[str, ...]:
@@ -147,6 +151,7 @@ DIFFERENTIAL_PRIVACY = MethodTraits(
     shows_suppressed_hint="Removed rows leave no trace.",
     people=False,
     interim=False,
+    budgeted=True,
 )
 
 MICROAGGREGATION = MethodTraits(
@@ -160,6 +165,8 @@ MICROAGGREGATION = MethodTraits(
     search=(),
     search_hint="Clusters are merged until all models hold: no lattice is searched.",
     interim=False,
+    # Clusters depend on the order of records that are equally near.
+    ordered_people=True,
     refuses=(("population", "population"), ("game", "game")),
     shows_suppressed_hint="Records set aside are in no class.",
     analyses=frozenset({Analysis.CLASSIFICATION}),

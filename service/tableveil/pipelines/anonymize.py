@@ -12,7 +12,7 @@ from tableveil.disclosure import check_disclosure
 from tableveil.errors import InvalidError, depending_on
 from tableveil.lifecycle import Evidence, check_existing, check_guards, check_ledger, publish
 from tableveil.loading import check_bound
-from tableveil.pipelines.differential_privacy import check_private, draw, told
+from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
@@ -44,7 +44,7 @@ from tableveil.state.trials import LASTS, Trial
 
 _METHODS: Mapping[str, Method[Any]] = {
     FULL_DOMAIN.name: FullDomainMethod(),
-    DIFFERENTIAL_PRIVACY.name: FullDomainMethod(),
+    DIFFERENTIAL_PRIVACY.name: DifferentialPrivacyMethod(),
     AGGREGATED_COLUMNS.name: FullDomainMethod(),
     LOCAL_RECODING.name: LocalRecodingMethod(),
     RECORD_LEVEL.name: RecordLevelMethod(),
@@ -90,11 +90,10 @@ def solved(
         TableveilError: the policy allows no release of the source's rows.
     """
     method, session, report = method_of(policy), job.rows, job.report
-    if policy.differential_privacy is not None:
-        source, policy, hierarchies = draw(job, source, policy, hierarchies)
+    source, made_of, hierarchies = method.drawn(job, source, policy, hierarchies)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies, job.policy_of)
+        fingerprint, dictionaries = read_dictionaries(session, source, made_of, hierarchies, job.policy_of)
         check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)
         report.phase(JobPhase.COUNTING)
         judged_with = dictionaries.earlier.known.releases if dictionaries.earlier is not None else ()
@@ -117,8 +116,7 @@ def solved(
         policy_of=job.policy_of,
     )
     evidence = evidence.with_more(warnings=dictionaries.warnings)
-    drawn = source.drawn
-    return solution.plan, evidence if drawn is None else told(evidence, drawn, policy)
+    return solution.plan, method.account(evidence, made_of, source)
 
 
 def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Work:
@@ -131,13 +129,12 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
         if not is_trial:
             check_existing(session, resolved.release)
             check_ledger(session, resolved, resolved_source, None)
-        if policy.differential_privacy is not None:
-            check_private(session, resolved, resolved_source)
+        method_of(policy).admit(session, resolved, resolved_source)
         return session.recorded(resolved_source.reference)
 
-    if is_trial and policy.differential_privacy is not None:
+    if is_trial and policy.method.budgeted:
         actual, hint = "a trial", "Its draw would be charged as the release's is: submit the release."
-        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", actual, "a release", hint)
+        raise InvalidError.of("POLICY_INVALID", f"policy.{policy.method.field}", actual, "a release", hint)
     options = '{"trial": true}' if is_trial else ""
     work = policy_work(
         JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy, is_trial=is_trial), options

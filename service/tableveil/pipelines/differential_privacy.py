@@ -24,6 +24,7 @@ from tableveil.errors import Fault, InternalError, InvalidError, by_rank
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, SuppressionOnly, ValueKind, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.lifecycle import Evidence, writing
+from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.read import FoundHierarchies
@@ -57,6 +58,25 @@ class _Column:
     hierarchy: InlineLevels | RuleHierarchy
     reference: str
     top: int
+
+
+class DifferentialPrivacyMethod(FullDomainMethod):
+    """Full-domain generalization of drawn rows. See `Method`."""
+
+    def admit(self, session: WarehouseSession, policy: Policy, source: Source) -> None:
+        """The table has a budget that the release may be charged to."""
+        check_private(session, policy, source)
+
+    def drawn(
+        self, job: JobContext, source: Source, policy: Policy, hierarchies: FoundHierarchies
+    ) -> tuple[Source, Policy, FoundHierarchies]:
+        """Charges the budget; see `draw`."""
+        return draw(job, source, policy, hierarchies)
+
+    def account(self, evidence: Evidence, policy: Policy, source: Source) -> Evidence:
+        """The draw in place of the search."""
+        assert source.drawn is not None, "the rows were drawn"
+        return told(evidence, source.drawn, policy)
 
 
 def check_private(session: WarehouseSession, policy: Policy, source: Source) -> None:

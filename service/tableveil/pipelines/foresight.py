@@ -11,7 +11,7 @@ from tableveil.disclosure.determined import check_effective_k
 from tableveil.errors import InvalidError, note
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
-from tableveil.pipelines.differential_privacy import check_private
+from tableveil.pipelines.anonymize import method_of
 from tableveil.pipelines.dry_run import would_wait
 from tableveil.pipelines.full_domain import advice_of, plan_of, search_of
 from tableveil.pipelines.job import JobContext
@@ -57,9 +57,9 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
 def _checked(job: JobContext, policy: Policy) -> tuple[str, ...]:
     job.report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
-    if policy.differential_privacy is not None:
+    if policy.method.budgeted:
         # Whatever the rows would say is not covered by the budget.
-        check_private(job.rows, policy, source)
+        method_of(policy).admit(job.rows, policy, source)
         return tuple(early_warnings(policy))
     with job.rows.transaction():
         mark, read = read_dictionaries(job.rows, source, policy, hierarchies, job.policy_of)

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
+from tableveil.pipelines.frontier_method import FrontierMethod, TransformationFrontier
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_frontier import local_points
-from tableveil.pipelines.local_problem import by_sum, seconds_for_incumbent, seconds_of
+from tableveil.pipelines.local_frontier import PartitionFrontier
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import LOCAL_RECODING, Policy, SuppressedRecords
-from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, with_k
-from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
+from tableveil.search.frontier import FrontierProblem
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
+
+_METHODS: Mapping[str, FrontierMethod] = {LOCAL_RECODING.name: PartitionFrontier()}
+"""The methods whose points are more than transformations."""
 
 
 def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
@@ -49,37 +50,23 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
         counts = count_classes(session, policy, read)
-    local = policy.method is LOCAL_RECODING
-    if local:
-        check_one_meaning(session.embedded, policy, counts.dictionaries, counts.lattice, "local_recoding")
+    method = _METHODS.get(policy.method.name, TransformationFrontier())
+    method.check(session.embedded, counts)
     report.phase(JobPhase.SEARCHING)
     started, base = job.control.now(), counts.base
     counter = open_counter(session.embedded, base, counts.lattice.bottom)
     suppressible = tuple(
         replace(policy, suppression_limit=limit).suppressible(counter.records) for limit in grid.suppression_limits
     )
-    searched = by_sum(policy) if local else policy
     problem = FrontierProblem(
         lattice=counts.lattice,
         counter=counter,
-        quality=quality_for(searched, base, counter, suppressible[-1]),
+        quality=quality_for(method.searched(policy), base, counter, suppressible[-1]),
         rules=tuple(privacy_for(with_k(policy, k).privacy_models, policy, base, counter) for k in grid.ks),
         suppressible=suppressible,
         keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
     )
-    limit = policy.search.time_limit_seconds
-    seconds = None if limit is None else float(limit)
-    if not local:
-        front = frontier(problem, job.control, seconds, report.on_progress)
-        points = tuple(
-            _point(k, suppression_limit, point)
-            for k, row in zip(grid.ks, front.points, strict=True)
-            for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
-        )
-    else:
-        front = frontier(problem, job.control, seconds_for_incumbent(policy), report.on_progress)
-        with job.control.searching(started + seconds_of(policy)):
-            points = local_points(job, grid, counts, counter, problem.rules, front)
+    front, points = method.points(job, grid, counts, problem)
 
     def result(number: int) -> frontiers.Frontier:
         return frontiers.Frontier(
@@ -107,14 +94,3 @@ def frontier_work(policy: Policy, grid: FrontierGrid, document: str) -> Work:
     limits = [f"{limit:f}" for limit in grid.suppression_limits]
     options = json.dumps({"k": grid.ks, "suppression_limits": limits}, separators=(",", ":"))
     return policy_work(JobKind.FRONTIER, policy, document, lambda job: run_frontier(job, policy, grid), options)
-
-
-def _point(k: int, suppression_limit: Decimal, point: FrontierPoint) -> frontiers.Point:
-    best = point.best
-    return frontiers.Point(
-        k=k,
-        suppression_limit=suppression_limit,
-        found=frontiers.Found(best.score, best.suppressed, best.classes, best.transformation) if best else None,
-        optimal=point.complete,
-        lower_bound=None if math.isinf(point.lower_bound) else point.lower_bound,
-    )

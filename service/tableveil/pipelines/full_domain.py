@@ -19,6 +19,7 @@ from tableveil.pipelines.privacy import choosing_models, facts_for, judging_mode
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed
+from tableveil.pipelines.solution import Method
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
@@ -34,7 +35,7 @@ LEAST_SECONDS_FOR_EXPLAINING = 1.0
 """With a time limit, the explanation may take this share of it, but at least so long."""
 
 
-class FullDomainMethod:
+class FullDomainMethod(Method[Counted]):
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import itemgetter
@@ -10,20 +10,30 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.backend import Session
 from tableveil.classes import ClassCounter
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalPartition, recode
+from tableveil.pipelines.frontier_method import FrontierMethod
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of, seconds_of
+from tableveil.pipelines.local_problem import (
+    by_sum,
+    own_levels_of,
+    partition_of,
+    problem_of,
+    score_of,
+    seconds_for_incumbent,
+    seconds_of,
+)
 from tableveil.pipelines.own_levels import own_losses
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
 from tableveil.policy import Policy
-from tableveil.privacy import ReleaseRule
+from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, k_of, with_k
-from tableveil.search.frontier import FrontierOutcome
+from tableveil.search.frontier import FrontierOutcome, FrontierProblem, frontier
 from tableveil.state.frontiers import Found, Point
 from tableveil.state.release_costs import Alternative
 
@@ -113,13 +123,29 @@ def _asked(policy: Policy, combinations: int) -> list[Policy]:
     return asked
 
 
-def local_points(
-    job: JobContext,
-    grid: FrontierGrid,
-    counts: Counted,
-    counter: ClassCounter,
-    rules: Sequence[ReleaseRule],
-    whole: FrontierOutcome,
+class PartitionFrontier(FrontierMethod):
+    """A partition for each point. See `FrontierMethod`."""
+
+    def check(self, session: Session, counts: Counted) -> None:
+        """Labels of different levels are told apart."""
+        check_one_meaning(session, counts.policy, counts.dictionaries, counts.lattice, "local_recoding")
+
+    def searched(self, policy: Policy) -> Policy:
+        """The sum that is minimized, for the transformations that are the first partitions."""
+        return by_sum(policy)
+
+    def points(
+        self, job: JobContext, grid: FrontierGrid, counts: Counted, problem: FrontierProblem
+    ) -> tuple[FrontierOutcome, tuple[Point, ...]]:
+        """The best transformations first, in a part of the time; the rest of it is for partitions."""
+        started = job.control.now()
+        front = frontier(problem, job.control, seconds_for_incumbent(counts.policy), job.report.on_progress)
+        with job.control.searching(started + seconds_of(counts.policy)):
+            return front, _points(job, grid, counts, problem, front)
+
+
+def _points(
+    job: JobContext, grid: FrontierGrid, counts: Counted, problem: FrontierProblem, whole: FrontierOutcome
 ) -> tuple[Point, ...]:
     """The points of the grid, none worse than the transformation that `whole` has for it.
 
@@ -128,7 +154,7 @@ def local_points(
     Raises:
         CancelledError: the job was cancelled.
     """
-    source = LocalSource(counts, counter, combination_rows(job.session, counts.base))
+    source = LocalSource(counts, problem.counter, combination_rows(job.session, counts.base))
     partitions: dict[tuple[int, int], LocalPartition] = {}
     points: dict[tuple[int, int], Point] = {}
     pairs = [(i, j) for i in reversed(range(len(grid.ks))) for j in range(len(grid.suppression_limits))]
@@ -141,7 +167,7 @@ def local_points(
         ]
         best = whole.points[i][j].best
         if best is not None:
-            at = partition_of(rules[i], counter, best.transformation, source.rows.combinations)
+            at = partition_of(problem.rules[i], problem.counter, best.transformation, source.rows.combinations)
             neighbours.append((best.score, at))
         incumbent = min(neighbours, key=itemgetter(0))[1] if neighbours else None
         policy = replace(with_k(counts.policy, k), suppression_limit=limit)

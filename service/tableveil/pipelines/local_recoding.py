@@ -44,6 +44,7 @@ from tableveil.pipelines.privacy import choosing_models, facts_for, judging_mode
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
+from tableveil.pipelines.solution import Method
 from tableveil.policy import (
     ClassificationModel,
     Policy,
@@ -59,7 +60,7 @@ from tableveil.state.release_costs import CostPart
 from tableveil.state.releases import Proof
 
 
-class LocalRecodingMethod:
+class LocalRecodingMethod(Method[Counted]):
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:

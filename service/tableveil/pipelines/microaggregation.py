@@ -24,6 +24,7 @@ from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
+from tableveil.pipelines.solution import Method
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
 from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
@@ -96,7 +97,7 @@ class _Solved:
     seconds: float = 0.0
 
 
-class MicroaggregationMethod:
+class MicroaggregationMethod(Method[Clusterable]):
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Clusterable:

@@ -43,7 +43,7 @@ from tableveil.pipelines.privacy import (
     plays_in_population,
 )
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.policy import MICROAGGREGATION, KAnonymity, Policy, Role
+from tableveil.policy import KAnonymity, Policy, Role
 from tableveil.risk import ClassSizes
 from tableveil.source import (
     Fingerprint,
@@ -288,8 +288,7 @@ def dictionaries_of(
     # Records that an earlier release has may be several of one person, although those that are left are not.
     numbered = facts.people is not None or (policy.record_column and policy.release.left_behind is not None)
     if numbered and policy.person_column is not None:
-        # Clusters depend on the order of records that are equally near.
-        people = build_people(session, source, policy.person_column, ordered=policy.method is MICROAGGREGATION)
+        people = build_people(session, source, policy.person_column, ordered=policy.method.ordered_people)
         of_rows += tuple(set_aside_of_people(session, source, policy.person_column)) if set_aside else ()
         by_people = columns_of_people(policy)
         of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]

@@ -34,6 +34,7 @@ from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
+from tableveil.pipelines.solution import Method
 from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
@@ -67,7 +68,7 @@ class _Solved:
     seconds: float
 
 
-class RecordLevelMethod:
+class RecordLevelMethod(Method[Counted]):
     """See `Method`."""
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:

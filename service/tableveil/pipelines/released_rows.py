@@ -59,7 +59,7 @@ def source_of(session: WarehouseSession, release: Release, policy: Policy) -> So
         ConflictError: it has changed.
         NotFoundError: it is gone.
     """
-    if policy.differential_privacy is not None:
+    if policy.method.budgeted:
         actual, hint = (
             f"releases/{release.number}, which is differentially private",
             "Nothing compares it with its source.",

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from tableveil.lifecycle import Solution
+from tableveil.backend import WarehouseSession
+from tableveil.lifecycle import Evidence, Solution
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.read import Dictionaries
+from tableveil.pipelines.read import Dictionaries, FoundHierarchies
 from tableveil.policy import Policy
+from tableveil.source import Source
 
 Counts = TypeVar("Counts")
 
 
 class Method(Protocol[Counts]):
     """A way to make a release. All methods share the reading, the writing and the verification."""
+
+    def admit(self, session: WarehouseSession, policy: Policy, source: Source) -> None:
+        """Raises `InvalidError` if the source cannot be released, by what shows without its rows."""
+        return None
+
+    def drawn(
+        self, job: JobContext, source: Source, policy: Policy, hierarchies: FoundHierarchies
+    ) -> tuple[Source, Policy, FoundHierarchies]:
+        """The rows that the release is made of, with the policy and the hierarchies that fit them.
+
+        Raises:
+            InvalidError: they cannot be drawn.
+        """
+        return source, policy, hierarchies
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counts:
         """Counts the source; called in the transaction that read it.
@@ -28,3 +44,7 @@ class Method(Protocol[Counts]):
         Raises:
             InfeasibleError: nothing meets the policy.
         """
+
+    def account(self, evidence: Evidence, policy: Policy, source: Source) -> Evidence:
+        """The evidence of a release of that policy and `source`, the rows that it is made of."""
+        return evidence

@@ -77,12 +77,12 @@ def policy_work(
     Raises:
         InvalidError: it would look at rows that only a release with differential privacy may draw.
     """
-    if policy.differential_privacy is not None and kind is not JobKind.RELEASE:
+    if policy.method.budgeted and kind is not JobKind.RELEASE:
         definition, hint = (
             f"a {kind.value.replace('_', ' ').lower()}",
             "A look at the table is not covered by its budget.",
         )
-        raise InvalidError.of("POLICY_INVALID", "policy.differential_privacy", definition, "a release", hint)
+        raise InvalidError.of("POLICY_INVALID", f"policy.{policy.method.field}", definition, "a release", hint)
 
     def admit(session: WarehouseSession) -> TableReference:
         source, _, faults = resolve_source(session, policy)
