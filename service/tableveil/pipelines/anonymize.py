@@ -10,8 +10,7 @@ from typing import Any
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure import check_disclosure
 from tableveil.errors import InvalidError, depending_on
-from tableveil.lifecycle import Evidence, check_existing, check_guards, check_ledger, publish
-from tableveil.loading import check_bound
+from tableveil.lifecycle import Evidence, check_admitted, check_guards, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
@@ -60,7 +59,7 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
     """
     schema = job.rows.scope(policy.release.schema)
     job.report.phase(JobPhase.READING)
-    source, resolved, hierarchies = resolve_fully(job.rows, policy, store=True, replacing=not is_trial)
+    source, resolved, hierarchies = resolve_fully(job.rows, policy, store=True, is_trial=is_trial)
     trial, asked = None, resolved
     if is_trial:
         # Its promotion asks what depends on other releases, and on what stands at the target.
@@ -125,10 +124,7 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
     def admit(session: WarehouseSession) -> TableReference:
         source, resolved, faults = check_request(session, policy)
         resolved_source = fitting(source, faults)
-        check_bound(session, policy, resolved_source.reference)
-        if not is_trial:
-            check_existing(session, resolved.release)
-            check_ledger(session, resolved, resolved_source, None)
+        check_admitted(session, resolved, resolved_source, is_trial=is_trial)
         method_of(policy).admit(session, resolved, resolved_source)
         return session.recorded(resolved_source.reference)
 

@@ -28,8 +28,7 @@ from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on,
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
-from tableveil.lifecycle import check_existing, check_kept, check_ledger, check_target, find_earlier, named
-from tableveil.loading import check_bound
+from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, named
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
 from tableveil.pipelines.known_classes import check_known_classes
@@ -146,18 +145,16 @@ def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | N
 
 
 def resolve_fully(
-    session: WarehouseSession, policy: Policy, store: bool, *, replacing: bool = True
+    session: WarehouseSession, policy: Policy, store: bool, *, is_trial: bool = False
 ) -> tuple[Source, Policy, FoundHierarchies]:
     """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones.
 
-    Unless it is `replacing`, nobody asks what stands at the target.
+    Nobody asks what stands at the target of a trial.
     """
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
-    check_bound(session, policy, source.reference)
-    if replacing:
-        check_existing(session, policy.release)
+    check_place(session, policy, source, is_trial=is_trial)
     # Rows that the policy writes out may come from any of the tables.
     schemas = {session.recorded(read).schema for read in source.tables}
     own_schema = schemas.pop() if len(schemas) == 1 else ""
@@ -176,7 +173,7 @@ def read_dictionaries(
     `policy_of` reads the policies of these releases.
     """
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger), policy.person_column)
-    together_with = check_ledger(session, policy, source, mark)
+    together_with = check_read(session, policy, source, mark)
     if not together_with:
         return mark, _judged_with(session, source, policy, hierarchies, mark, (), policy_of)
     # A release that is listed, but not seen, reads as if it were missing.

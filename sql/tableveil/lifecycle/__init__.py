@@ -3,6 +3,7 @@
 from tableveil.lifecycle.approval import check_pending, decide
 from tableveil.lifecycle.erase import Erased, erase
 from tableveil.lifecycle.evidence import Evidence, Solution
+from tableveil.lifecycle.gates import check_admitted, check_place, check_read
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
 from tableveil.lifecycle.promote import Promotion, check_trial, promote
@@ -21,11 +22,14 @@ __all__ = [
     "Promotion",
     "Rehearsal",
     "Solution",
+    "check_admitted",
     "check_existing",
     "check_guards",
     "check_kept",
     "check_ledger",
     "check_pending",
+    "check_place",
+    "check_read",
     "check_readers",
     "check_target",
     "check_trial",

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from tableveil.backend import Database, Ledger, WarehouseSession
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InternalError, InvalidError, by_rank, depending_on, note
+from tableveil.lifecycle.gates import check_current
 from tableveil.lifecycle.guards import check_guards, labels_of
-from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.moving import Steps, check_newest, move_elsewhere, move_in
 from tableveil.lifecycle.publish import writing
 from tableveil.lifecycle.repeated import RepeatingRelease, joint_findings, stage_repeated, standing
-from tableveil.lifecycle.target import check_existing, check_target
+from tableveil.lifecycle.target import check_target
 from tableveil.loading import check_bound
 from tableveil.policy import Policy
 from tableveil.source import Fingerprint, Source, fingerprint, population_fingerprint, resolve_source
@@ -110,17 +110,9 @@ class _Admission:
         trial = _open_trial(session.ledger, self._number)
         source = _unchanged(session, trial, policy)
         check_newest(session, trial, _AGAIN)
-        check_existing(session, policy.release)
         mark = Fingerprint(trial.source_fingerprint, sketches.find(session.ledger, trial.number))
         together = tuple(sorted(persons.judged_together(session.ledger, [trial.number])[trial.number]))
-        if check_ledger(session, policy, source, mark) != together:
-            raise ConflictError.of(
-                "RELEASED_MEANWHILE",
-                "release.together_with",
-                "another release of the same people, made since the trial was counted",
-                "the releases that the trial was judged together with",
-                _AGAIN,
-            )
+        check_current(session, policy, source, mark, together, again=_AGAIN)
         with depending_on(together):
             check_guards(session, policy.release, trial.records, labels_of(trial.attributes))
             self.release = self._judged(trial, source, mark, together)

@@ -12,16 +12,14 @@ from sqlglot import exp
 from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
-from tableveil.errors import ConflictError, InternalError, TableveilError, note
+from tableveil.errors import InternalError, TableveilError, note
 from tableveil.lifecycle.entry import release_of
 from tableveil.lifecycle.evidence import Evidence
+from tableveil.lifecycle.gates import check_current, check_unchanged
 from tableveil.lifecycle.guards import check_guards, labels_of
-from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.repeated import Repeated, RepeatingRelease, joint_findings, repeated_by_reason, stage_repeated
 from tableveil.lifecycle.standing import private
 from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
-from tableveil.lifecycle.target import check_existing
-from tableveil.loading import check_bound
 from tableveil.policy import ReleaseTarget
 from tableveil.release import write
 from tableveil.release.classes_of_people import people_with_classes
@@ -31,11 +29,9 @@ from tableveil.release.plan import ReleasePlan
 from tableveil.release.shown_rows import shown_rows
 from tableveil.release.spread_size import check_spreads_collectible
 from tableveil.risk import ClassSizes, prosecutor_risk
-from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, persons, sketches
 from tableveil.state.dry_runs import ShownRow
 from tableveil.state.lineage import remember
-from tableveil.state.migrate import fingerprint_key
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_swaps import SWAPS, Swap
 from tableveil.state.releases import RELEASES, Release
@@ -189,16 +185,7 @@ def _placed(plan: ReleasePlan, place: ReleaseTarget) -> ReleasePlan:
 
 
 def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> dict[str, str]:
-    """The objects that the release replaces, unless other releases since the source was read are in its way."""
-    if check_ledger(session, plan.policy, plan.source, evidence.fingerprint) != plan.together_with:
-        raise ConflictError.of(
-            "RELEASED_MEANWHILE",
-            "release.together_with",
-            "another release of the same people, made since this one was counted",
-            "the releases that this one was judged together with",
-            "Submit the job again.",
-        )
-    return check_existing(session, plan.policy.release)
+    return check_current(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
 
 
 def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:
@@ -353,29 +340,7 @@ def writing(database: Database, session: WarehouseSession) -> Iterator[None]:
 
 
 def _check_unchanged(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> None:
-    check_bound(session, plan.policy, plan.source.reference)
-    if plan.source.drawn is not None:
-        # The rows were drawn from one state of the table: whether it changed since is nobody's to know.
-        return
-    # The fingerprint covers known columns: a missing one would fail, a new one would not show.
-    source, _, _ = resolve_source(session, plan.policy)
-    key = fingerprint_key(session.ledger)
-    if source != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
-        raise ConflictError.of(
-            "SOURCE_CHANGED",
-            plan.policy.source_field,
-            f"{plan.source.shown}, changed since it was counted",
-            "the rows that were counted",
-            "Submit the job again.",
-        )
-    if population_fingerprint(session, plan.source, key) != evidence.population_fingerprint:
-        raise ConflictError.of(
-            "SOURCE_CHANGED",
-            "population",
-            "rows that changed since they were counted",
-            "the rows that were counted",
-            "Submit the job again.",
-        )
+    check_unchanged(session, plan.policy, plan.source, evidence.fingerprint, evidence.population_fingerprint)
 
 
 def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, number: int) -> None:
