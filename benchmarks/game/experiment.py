@@ -14,6 +14,7 @@ from benchmarks.game.census import RACES, Census, census
 from benchmarks.service import TARGET, LocalService
 from tableveil.counting import build_base, read_combinations
 from tableveil.dictionary import build_dictionary
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.game import Combinations
 from tableveil.hierarchy import InlineLevels
 from tableveil.lattice import Lattice, Transformation
@@ -68,7 +69,9 @@ def experiment(shape: Shape) -> Experiment:
                 dictionaries = []
                 for i, attribute in enumerate(policy.attributes):
                     assert isinstance(attribute.hierarchy, InlineLevels)
-                    dictionary, faults = build_dictionary(session, source, attribute, attribute.hierarchy, "", i, "")
+                    dictionary, faults = build_dictionary(
+                        session, source, CodedAttribute(attribute, attribute.hierarchy, "", i, "")
+                    )
                     assert dictionary is not None, faults
                     dictionaries.append(dictionary)
             with _timed(seconds, "count"):

@@ -9,8 +9,9 @@ from random import Random
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.counting import BaseHistogram, build_base
+from tableveil.counting import BaseHistogram, CountedBeside, build_base
 from tableveil.dictionary import build_aggregated, build_dictionary, build_pairs, build_people, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
 from tableveil.policy import (
     Aggregation,
@@ -95,23 +96,25 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     assert faults == []
     dictionaries = []
     for j, (attribute, hierarchy) in enumerate(zip(listed, table.hierarchies, strict=True)):
-        dictionary, found = build_dictionary(session, source, attribute, hierarchy, "", j, "")
+        dictionary, found = build_dictionary(session, source, CodedAttribute(attribute, hierarchy, "", j, ""))
         assert dictionary is not None, found
         dictionaries.append(dictionary)
     of_values = []
     for s, attribute in enumerate(sensitive):
-        values_, found = build_sensitive(session, source, attribute, None, "", s, "")
+        values_, found = build_sensitive(session, source, CodedAttribute(attribute, None, "", s, ""))
         assert values_ is not None, found
         of_values.append(values_)
     of_aggregated = []
     for a, attribute in enumerate(aggregated):
-        positions, found = build_aggregated(session, source, attribute, None, "", a, "")
+        positions, found = build_aggregated(session, source, CodedAttribute(attribute, None, "", a, ""))
         assert positions is not None, found
         of_aggregated.append(positions)
     people = build_people(session, source, person[0]) if person else None
     owned = [] if people is None else of_values
     pairs = [build_pairs(session, source, people, values, s) for s, values in enumerate(owned) if people is not None]
-    return build_base(session, source, dictionaries, of_values, of_aggregated, people=people, pairs=pairs)
+    return build_base(
+        session, source, dictionaries, CountedBeside(of_values, of_aggregated, people=people, pairs=pairs)
+    )
 
 
 def _create(

@@ -17,9 +17,10 @@ import pytest
 
 from tableveil.backend import Session, table
 from tableveil.backend.interrupter import Interrupter
-from tableveil.counting import DuckDBCounter, build_base
+from tableveil.counting import CountedBeside, DuckDBCounter, build_base
 from tableveil.counting.in_memory import in_memory
 from tableveil.dictionary import Dictionary, build_dictionary, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
     AttributePolicy,
@@ -132,7 +133,7 @@ def dictionaries_of(session: Session, policy: Policy) -> tuple[Source, list[Dict
     assert faults == []
     dictionaries = []
     for j, attribute in enumerate(policy.quasi_identifiers):
-        dictionary, found = build_dictionary(session, source, attribute, LEVELS, "", j, "")
+        dictionary, found = build_dictionary(session, source, CodedAttribute(attribute, LEVELS, "", j, ""))
         assert dictionary is not None, found
         dictionaries.append(dictionary)
     return source, dictionaries
@@ -194,10 +195,10 @@ def test_statements_about_values_and_the_population(recorded: Recorded, case: st
     recorded.forget()
     source, dictionaries = dictionaries_of(session, policy)
     recorded.forget()
-    sensitive, faults = build_sensitive(session, source, policy.attributes[2], None, "", 0, "")
+    sensitive, faults = build_sensitive(session, source, CodedAttribute(policy.attributes[2], None, "", 0, ""))
     assert sensitive is not None, faults
     recorded.title("a dictionary of sensitive values")
-    base = build_base(session, source, dictionaries, [sensitive])
+    base = build_base(session, source, dictionaries, CountedBeside([sensitive]))
     recorded.title("the base histogram, by values, and of the population")
     counter = DuckDBCounter(session, base, hand_over_rows=0)
     classes = counter.classes((1, 0))

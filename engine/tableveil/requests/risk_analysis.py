@@ -47,6 +47,24 @@ class RiskRequest:
 
 def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
     """Faults of a request by itself, with field paths as in the proto."""
+    yield from _check_subject(request)
+    yield from _check_columns(request)
+    for i, threshold in enumerate(request.thresholds):
+        if not (threshold.is_finite() and 0 < threshold < 1):
+            yield Fault(f"thresholds[{i}]", str(threshold), "an exact decimal above 0 and below 1")
+        elif threshold in request.thresholds[:i]:
+            yield Fault(f"thresholds[{i}]", str(threshold), "each threshold once")
+    if request.largest_subset is not None and request.largest_subset < 1:
+        yield Fault("largest_subset", str(request.largest_subset), "a number from 1 on, or 0 to leave it open")
+    yield from _check_other_columns(request)
+    if request.population == Population():
+        yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
+    elif request.population is not None:
+        yield from check_itself(request.population)
+
+
+def _check_subject(request: RiskRequest) -> Iterator[Fault]:
+    """Faults of what the risks are of, and of too much that is asked."""
     if request.table is not None and not request.table.table:
         yield Fault("table.table", "nothing", "the name of a table")
     if request.table is None and request.release is None and not request.source_query:
@@ -58,6 +76,10 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
     ):
         if number > most:
             yield Fault(field, f"{number} of them", f"at most {most}")
+
+
+def _check_columns(request: RiskRequest) -> Iterator[Fault]:
+    """Faults of the columns by which the risks are computed."""
     yield from _check_names(request.quasi_identifiers, "quasi_identifiers")
     for i, names in enumerate(request.compare):
         if not names:
@@ -67,14 +89,11 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
             yield from _check_among(names, request.quasi_identifiers, f"compare[{i}].columns")
     if request.release is None and not request.quasi_identifiers and len(request.columns) > MOST_COLUMNS:
         yield Fault("compare", f"{len(request.columns)} different columns", f"at most {MOST_COLUMNS}")
+
+
+def _check_other_columns(request: RiskRequest) -> Iterator[Fault]:
+    """Faults of the columns that say how many people a record stands for, or whose it is."""
     seen = {name.casefold() for name in request.columns}
-    for i, threshold in enumerate(request.thresholds):
-        if not (threshold.is_finite() and 0 < threshold < 1):
-            yield Fault(f"thresholds[{i}]", str(threshold), "an exact decimal above 0 and below 1")
-        elif threshold in request.thresholds[:i]:
-            yield Fault(f"thresholds[{i}]", str(threshold), "each threshold once")
-    if request.largest_subset is not None and request.largest_subset < 1:
-        yield Fault("largest_subset", str(request.largest_subset), "a number from 1 on, or 0 to leave it open")
     if request.weight_column and request.weight_column.casefold() in seen:
         hint = "A column of survey weights tells how many people a record stands for, not who it is."
         yield Fault("weight_column", f"{shortened(request.weight_column)}, a quasi-identifier", "another column", hint)
@@ -84,10 +103,6 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
     if request.person_column and request.release is not None:
         hint = "Its guarantees say it: tableveil show RELEASE --privacy."
         yield Fault("person_column", "a person column, for a release", "none: its rows do not say whose they are", hint)
-    if request.population == Population():
-        yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
-    elif request.population is not None:
-        yield from check_itself(request.population)
 
 
 def _check_names(names: tuple[str, ...], field: str) -> Iterator[Fault]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 from sqlglot import exp
 
@@ -52,33 +54,50 @@ def require_allowed(tree: exp.Expr) -> None:
         kind = type(node)
         if kind not in NODES:
             raise refused(f"{node.key.upper()}", "parts of SELECT that only compute")
-        if isinstance(node, exp.Anonymous):
-            _require_call(node)
-        elif isinstance(node, exp.DataType):
-            if node.this not in TYPES:
-                raise refused(f"the type {shortened(node.sql(AnalystSql))}", "a type of values")
-        elif isinstance(node, exp.Var):
-            if not _WORD.fullmatch(node.name):
-                raise refused(shortened(node.name), "a word")
-        elif isinstance(node, exp.Literal):
-            if not node.is_string and not _NUMBER.fullmatch(node.name):
-                raise refused(shortened(node.name), "a number")
-        elif isinstance(node, exp.Placeholder):
-            if node.name not in ("", "?") and not node.name.isdecimal() and not _NAME.fullmatch(node.name):
-                raise refused(f"the parameter {shortened(node.name)}", "?, a number such as $1, or a name such as $age")
-        elif isinstance(node, exp.Table):
-            parts = {part for part, value in node.args.items() if value}
-            if more := parts - _PARTS_OF_TABLES:
-                raise refused(f"{', '.join(sorted(more)).upper()} of a table", "a table as it is")
-        elif isinstance(node, exp.Dot):
-            if not (_is_answer(node.this) and isinstance(node.expression, exp.Identifier)):
-                raise refused(
-                    "a part of a value", "parts of what functions of labels answer, such as (tv_mean(age)).low"
-                )
-        elif isinstance(node, exp.Lateral) and not isinstance(node.this, (exp.Subquery, exp.Unnest)):
-            raise refused("a table function", "tables of releases")
-        elif isinstance(node, exp.In) and isinstance(node.parent, exp.Pivot) and node.args.get("field") is not None:
-            raise refused("a name in IN", "values in brackets")
+        for checked, require in _REQUIRED.items():
+            if isinstance(node, checked):
+                require(node)
+
+
+def _require_type(node: exp.DataType) -> None:
+    if node.this not in TYPES:
+        raise refused(f"the type {shortened(node.sql(AnalystSql))}", "a type of values")
+
+
+def _require_word(node: exp.Var) -> None:
+    if not _WORD.fullmatch(node.name):
+        raise refused(shortened(node.name), "a word")
+
+
+def _require_literal(node: exp.Literal) -> None:
+    if not node.is_string and not _NUMBER.fullmatch(node.name):
+        raise refused(shortened(node.name), "a number")
+
+
+def _require_parameter(node: exp.Placeholder) -> None:
+    if node.name not in ("", "?") and not node.name.isdecimal() and not _NAME.fullmatch(node.name):
+        raise refused(f"the parameter {shortened(node.name)}", "?, a number such as $1, or a name such as $age")
+
+
+def _require_table(node: exp.Table) -> None:
+    parts = {part for part, value in node.args.items() if value}
+    if more := parts - _PARTS_OF_TABLES:
+        raise refused(f"{', '.join(sorted(more)).upper()} of a table", "a table as it is")
+
+
+def _require_part_of_answer(node: exp.Dot) -> None:
+    if not (_is_answer(node.this) and isinstance(node.expression, exp.Identifier)):
+        raise refused("a part of a value", "parts of what functions of labels answer, such as (tv_mean(age)).low")
+
+
+def _require_lateral_rows(node: exp.Lateral) -> None:
+    if not isinstance(node.this, (exp.Subquery, exp.Unnest)):
+        raise refused("a table function", "tables of releases")
+
+
+def _require_listed(node: exp.In) -> None:
+    if isinstance(node.parent, exp.Pivot) and node.args.get("field") is not None:
+        raise refused("a name in IN", "values in brackets")
 
 
 def _is_answer(node: exp.Expr) -> bool:
@@ -140,3 +159,17 @@ def _point(node: exp.Expr) -> float | None:
 def refused(found: str, expected: str, hint: str = "") -> InvalidError:
     """The error for a part of a statement."""
     return InvalidError.of("STATEMENT_INVALID", FIELD, found, expected, hint)
+
+
+_REQUIRED: Mapping[type[exp.Expr], Callable[[Any], None]] = {
+    exp.Anonymous: _require_call,
+    exp.DataType: _require_type,
+    exp.Var: _require_word,
+    exp.Literal: _require_literal,
+    exp.Placeholder: _require_parameter,
+    exp.Table: _require_table,
+    exp.Dot: _require_part_of_answer,
+    exp.Lateral: _require_lateral_rows,
+    exp.In: _require_listed,
+}
+"""The check of each kind of part that only computes in some of its forms."""

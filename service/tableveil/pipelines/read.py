@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.counting import BaseHistogram, Earlier, build_base, class_size_histogram, equal_records_histogram
+from tableveil.counting import (
+    BaseHistogram,
+    CountedBeside,
+    Earlier,
+    build_base,
+    class_size_histogram,
+    equal_records_histogram,
+)
 from tableveil.dictionary import (
     AggregatedDictionary,
     Dictionary,
@@ -24,6 +31,7 @@ from tableveil.dictionary import (
     read_together,
 )
 from tableveil.dictionary.closed import check_closed
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.definition import ListedHierarchy
@@ -120,18 +128,8 @@ class Dictionaries:
 
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
-        return build_base(
-            session,
-            self.source,
-            self.generalized,
-            self.sensitive,
-            self.aggregated,
-            self.joint,
-            self.set_aside,
-            self.people,
-            self.pairs,
-            self.earlier,
-        )
+        beside = CountedBeside(self.sensitive, self.aggregated, self.joint, self.people, self.pairs, self.earlier)
+        return build_base(session, self.source, self.generalized, beside, self.set_aside)
 
 
 def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
@@ -248,24 +246,17 @@ def dictionaries_of(
     together = read_together(session, source, generalized, estimated or {}) if records else {}
     for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
+        of = CodedAttribute(attribute, hierarchy, reference, i, f"attributes[{i}]")
         if attribute.aggregation is not None:
-            positions, unfit = build_aggregated(
-                session.embedded, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
-            )
+            positions, unfit = build_aggregated(session.embedded, source, of)
             faults += unfit
             aggregated += [positions] if positions is not None else []
-        elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
-            dictionary, unfit = build_dictionary(
-                *(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"),
-                together.get(attribute.column),
-            )
+        elif attribute.role is Role.QUASI_IDENTIFIER and of.hierarchy is not None:
+            dictionary, unfit = build_dictionary(session, source, of, together.get(attribute.column))
             faults += unfit
             dictionaries += [dictionary] if dictionary is not None else []
         if attribute.role is Role.SENSITIVE and attribute.column in counted:
-            ordered = attribute.column in ordered_columns(policy)
-            values, unfit = build_sensitive(
-                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]", ordered
-            )
+            values, unfit = build_sensitive(session, source, of, attribute.column in ordered_columns(policy))
             faults += unfit
             sensitive += [values] if values is not None else []
     if policy.release.close_open_ends:

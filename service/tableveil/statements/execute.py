@@ -106,6 +106,15 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
         case SetSchemaRule(schema, joint_k):
             of_schema = SchemaRule(schema=schema, joint_k=joint_k)
             return ExecuteStatementResponse(schema_rule=call(SetSchemaRuleRequest(rule=of_schema)))
+        case ShowReleases() | ShowCreate() | ShowPrivacy() | ShowRisk() as shown:
+            return _shown(shown, request.request_id, call)
+
+
+def _shown(
+    statement: ShowReleases | ShowCreate | ShowPrivacy | ShowRisk, request_id: str, call: Call
+) -> ExecuteStatementResponse:
+    """The answer of a statement that changes nothing."""
+    match statement:
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
         case ShowCreate(target):
@@ -115,7 +124,7 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             return ExecuteStatementResponse(privacy=call(DescribePrivacyRequest(table=table)))
         case ShowRisk(table):
             risk = RiskRequest(table=table, quasi_identifiers=_quasi_identifiers(table, call))
-            job = call(SubmitRiskAnalysisRequest(risk=risk, request_id=request.request_id))
+            job = call(SubmitRiskAnalysisRequest(risk=risk, request_id=request_id))
             return ExecuteStatementResponse(job=job)
 
 

@@ -2,6 +2,7 @@
 
 from tableveil.counting.base import (
     BaseHistogram,
+    CountedBeside,
     build_base,
     class_size_histogram,
     equal_records_histogram,
@@ -18,6 +19,7 @@ from tableveil.counting.owned import count_people, owned_classes
 __all__ = [
     "BaseHistogram",
     "CombinationRows",
+    "CountedBeside",
     "CountedFrequencies",
     "DuckDBCounter",
     "Earlier",

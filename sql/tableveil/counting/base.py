@@ -111,17 +111,36 @@ class BaseHistogram:
         return self.histogram.rows
 
 
+@dataclass(frozen=True, slots=True)
+class CountedBeside:
+    """The columns whose values are counted beside the combinations: those that models look at, and those of people.
+
+    With `earlier` releases, the combinations include records' classes in them.
+    """
+
+    sensitive: Sequence[SensitiveDictionary] = ()
+    aggregated: Sequence[AggregatedDictionary] = ()
+    joint: Sequence[JointDictionary] = ()
+    people: PeopleDictionary | None = None
+    pairs: Sequence[PairsDictionary] = ()
+    earlier: Earlier | None = None
+
+    @property
+    def by_value(self) -> list[Counted]:
+        """All of them, in the order of their histograms."""
+        people = () if self.people is None else (self.people,)
+        return [*self.sensitive, *self.aggregated, *self.joint, *people, *self.pairs]
+
+
+NOTHING_BESIDE = CountedBeside()
+
+
 def build_base(
     session: WarehouseSession,
     source: Source,
     dictionaries: Sequence[Dictionary],
-    sensitive: Sequence[SensitiveDictionary] = (),
-    aggregated: Sequence[AggregatedDictionary] = (),
-    joint: Sequence[JointDictionary] = (),
+    beside: CountedBeside = NOTHING_BESIDE,
     set_aside: int = 0,
-    people: PeopleDictionary | None = None,
-    pairs: Sequence[PairsDictionary] = (),
-    earlier: Earlier | None = None,
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
 
@@ -129,12 +148,11 @@ def build_base(
 
     `set_aside` is the number of records left out of `source`.
     """
-    histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=earlier)
+    histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=beside.earlier)
     records, searchable = _totals(session.embedded, histogram)
-    others: list[Counted] = [*sensitive, *aggregated, *joint, *(() if people is None else (people,)), *pairs]
     by_value = [
-        _counted(session, f"values_{s}", source.table("source"), dictionaries, values, earlier)
-        for s, values in enumerate(others)
+        _counted(session, f"values_{s}", source.table("source"), dictionaries, values, beside.earlier)
+        for s, values in enumerate(beside.by_value)
     ]
     population, population_records = None, None
     if source.population is not None:
@@ -145,15 +163,15 @@ def build_base(
         histogram=histogram,
         records=records + set_aside,
         withheld=records - searchable + set_aside,
-        sensitive=tuple(sensitive),
+        sensitive=tuple(beside.sensitive),
         by_value=tuple(by_value),
         population=population,
         population_records=population_records,
-        aggregated=tuple(aggregated),
-        joint=tuple(joint),
-        people=people,
-        pairs=tuple(pairs),
-        earlier=earlier,
+        aggregated=tuple(beside.aggregated),
+        joint=tuple(beside.joint),
+        people=beside.people,
+        pairs=tuple(beside.pairs),
+        earlier=beside.earlier,
     )
 
 

@@ -12,6 +12,7 @@ from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary import positions
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
@@ -63,24 +64,19 @@ class AggregatedDictionary:
 
 
 def build_aggregated(
-    session: Session,
-    source: Source,
-    attribute: AttributePolicy,
-    hierarchy: InlineLevels | RuleHierarchy | None,
-    reference: str,
-    number_: int,
-    field: str,
+    session: Session, source: Source, of: CodedAttribute
 ) -> tuple[AggregatedDictionary | None, list[Fault]]:
     """The dictionary, or the faults that prevent it, such as NaN or values that the hierarchy does not cover.
 
-    The arguments are those of `build_dictionary`; `source` is without the records set aside.
+    `source` is without the records set aside.
     """
+    attribute, field = of.attribute, of.field
     source_column, aggregation = source.column(attribute.column), attribute.aggregation
     assert aggregation is not None, "the column is aggregated"
-    faults = _check_kinds(attribute, source_column, hierarchy, field)
+    faults = _check_kinds(attribute, source_column, of.hierarchy, field)
     if faults:
         return None, faults
-    placed, table_name = f"aggregated_values_{number_}", f"aggregated_{number_}"
+    placed, table_name = f"aggregated_values_{of.number}", f"aggregated_{of.number}"
     place_values(session, source, source_column, attribute.order, placed)
     if aggregation.scale is Scale.ORDINAL:
         faults = [
@@ -92,12 +88,12 @@ def build_aggregated(
     session.execute(drop("TABLE", table(placed)))
     if faults:
         return None, faults
-    values, faults = _values(session, attribute, source_column, hierarchy, table_name, field)
+    values, faults = _values(session, attribute, source_column, of.hierarchy, table_name, field)
     if values is None:
         return None, faults
     nulls = exp.Sub(this=exp.Count(this=exp.Star()), expression=exp.Count(this=column(attribute.column)))
     set_aside = int(session.value(exp.select(nulls).from_(source.with_all().table())))
-    return AggregatedDictionary(attribute, source_column, table_name, values, set_aside, reference), []
+    return AggregatedDictionary(attribute, source_column, table_name, values, set_aside, of.reference), []
 
 
 def _check_kinds(

@@ -26,12 +26,11 @@ from tableveil.backend import (
     table,
     united,
 )
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
-    InlineLevels,
-    RuleHierarchy,
     attribute_levels,
     label_values,
 )
@@ -111,26 +110,19 @@ def read_together(
 
 
 def build_dictionary(
-    session: WarehouseSession,
-    source: Source,
-    attribute: AttributePolicy,
-    hierarchy: InlineLevels | RuleHierarchy,
-    reference: str,
-    number_: int,
-    field: str,
-    known: Values | None = None,
+    session: WarehouseSession, source: Source, of: CodedAttribute, known: Values | None = None
 ) -> tuple[Dictionary | None, list[Fault]]:
     """The dictionary, or the faults that prevent it, such as values that the hierarchy does not cover.
 
-    `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` is its name in the evidence;
-    `number_` distinguishes the dictionaries of a job; `field` is the attribute's path in the policy. `known` are the
-    column's values, if `read_together` has read them.
+    `known` are the column's values, if `read_together` has read them.
     """
+    attribute, hierarchy, field = of.attribute, of.hierarchy, of.field
+    assert hierarchy is not None, "a generalized column has a hierarchy"
     source_column = source.column(attribute.column)
     faults = check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
         return None, faults
-    arrow, values_name = _ARROW.get(source_column.type), f"values_{number_}"
+    arrow, values_name = _ARROW.get(source_column.type), f"values_{of.number}"
     rows = known
     if rows is None:
         values: exp.Expr = _distinct_values(session, source, attribute.column).subquery("numbered_values")
@@ -153,7 +145,7 @@ def build_dictionary(
     faults = _check_level_limits(attribute, levels, field)
     if faults:
         return None, faults
-    table_name = f"dictionary_{number_}"
+    table_name = f"dictionary_{of.number}"
     if arrow is None:
         _write_numbered(session.embedded, table_name, values_name, levels)
     else:
@@ -165,7 +157,14 @@ def build_dictionary(
         )
     session.lend(table_name)
     return Dictionary(
-        attribute, source_column, table_name, levels, nulls, int(own.sum()) + (nulls > 0), reference, labelled.top_label
+        attribute,
+        source_column,
+        table_name,
+        levels,
+        nulls,
+        int(own.sum()) + (nulls > 0),
+        of.reference,
+        labelled.top_label,
     ), []
 
 

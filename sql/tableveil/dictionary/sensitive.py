@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind
+from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullPosition
 from tableveil.source import Column, Source
 from tableveil.source.spelling import spelling
@@ -36,27 +37,20 @@ class SensitiveDictionary:
 
 
 def build_sensitive(
-    session: WarehouseSession,
-    source: Source,
-    attribute: AttributePolicy,
-    hierarchy: InlineLevels | RuleHierarchy | None,
-    reference: str,
-    number_: int,
-    field: str,
-    ordered: bool = False,
+    session: WarehouseSession, source: Source, of: CodedAttribute, ordered: bool = False
 ) -> tuple[SensitiveDictionary | None, list[Fault]]:
     """The dictionary, or the faults that prevent it, such as values without a place in the order.
 
-    The arguments are those of `build_dictionary`; `ordered` says that a privacy model measures distances by the order,
-    so that NULL needs a place in it.
+    `ordered` says that a privacy model measures distances by the order, so that NULL needs a place in it.
     """
+    attribute, hierarchy, field = of.attribute, of.hierarchy, of.field
     source_column = source.column(attribute.column)
     faults = check_kind(attribute.order, source_column, f"{field}.order")
     if hierarchy is not None:
         faults += check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
         return None, faults
-    placed = f"sensitive_values_{number_}"
+    placed = f"sensitive_values_{of.number}"
     place_values(session, source, source_column, attribute.order, placed)
     embedded = session.embedded
     faults = [
@@ -64,7 +58,7 @@ def build_sensitive(
         *check_places(embedded, placed, attribute, f"{field}.order"),
         *check_distinct(embedded, placed, attribute, f"{field}.order"),
     ]
-    table_name = f"sensitive_{number_}"
+    table_name = f"sensitive_{of.number}"
     levels = None
     if not faults:
         write_codes(embedded, table_name, placed)
@@ -84,7 +78,7 @@ def build_sensitive(
         levels=levels,
         spellings=_spellings(embedded, table_name, source_column),
     )
-    return SensitiveDictionary(attribute, source_column, table_name, values, reference), []
+    return SensitiveDictionary(attribute, source_column, table_name, values, of.reference), []
 
 
 def _spellings(session: Session, table_name: str, source_column: Column) -> NDArray[np.int64] | None:

@@ -38,23 +38,32 @@ class ClassPeople:
         return np.where(most > 1, np.maximum(self.people[classes] - lost, -(-rows // most)), rows)
 
 
+@dataclass(frozen=True, slots=True)
+class LeftLimits:
+    """The least number of rows, or people, that has to be left; and the amount of comparisons for it.
+
+    If more than `most` own values times rows of their class were to be compared, nothing is. Beyond `at_once` of them,
+    an even part of the own values is looked at.
+    """
+
+    k: int
+    most: int
+    at_once: int
+
+
 def least_of_one(
     records: Records,
     held: HeldRows,
     j: int,
-    k: int,
+    limits: LeftLimits,
     owned: ClassPeople | None,
     held_by: Callable[[Codes], tuple[HeldRows, Codes]],
-    *,
-    most: int,
-    at_once: int,
 ) -> int | None:
     """The least number of rows, or people, that a quasi-identifier's values leave, if it is below k; None if not.
 
-    None as well if more than `most` own values times rows of their class were to be compared. Beyond `at_once` of them,
-    an even part of the own values is looked at. `held_by` gives the rows of some classes with their people.
+    None as well if that takes too many comparisons. `held_by` gives the rows of some classes with their people.
     """
-    compared = _compared(records, held, j, most, at_once)
+    compared, k = _compared(records, held, j, limits), limits.k
     if compared is None:
         return None
     classes, owns = compared
@@ -78,7 +87,7 @@ def least_of_one(
     return least if least < k else None
 
 
-def _compared(records: Records, held: HeldRows, j: int, most: int, at_once: int) -> tuple[Codes, Codes] | None:
+def _compared(records: Records, held: HeldRows, j: int, limits: LeftLimits) -> tuple[Codes, Codes] | None:
     """The classes and own values that are compared with each other's rows, where a class has several own values."""
     own, here, number = records.own[j], records.classes >= 0, len(held.numbers)
     of_class, times = records.classes[here], records.times[here]
@@ -87,9 +96,9 @@ def _compared(records: Records, held: HeldRows, j: int, most: int, at_once: int)
     different = np.bincount(classes, minlength=number)
     sizes = np.bincount(of_class, weights=times, minlength=number)
     compared = int((sizes * different)[different > 1].sum())
-    if not 0 < compared <= most:
+    if not 0 < compared <= limits.most:
         return None
-    chosen = (different[classes] > 1) & (own.hashes[owns] % np.uint64(1 + compared // at_once) == 0)
+    chosen = (different[classes] > 1) & (own.hashes[owns] % np.uint64(1 + compared // limits.at_once) == 0)
     return (classes[chosen], owns[chosen]) if chosen.any() else None
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
-from tableveil.backend import WarehouseSession
 from tableveil.policy import (
     AGGREGATED_COLUMNS,
     DIFFERENTIAL_PRIVACY,
@@ -13,28 +11,15 @@ from tableveil.policy import (
     LOCAL_RECODING,
     MICROAGGREGATION,
     RECORD_LEVEL,
-    Policy,
 )
 from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.clustered import CLUSTERED, stage_clustered
+from tableveil.verification.judged import Judged
 from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.together import check_own_classes_of_people
 from tableveil.verification.unchanged import check_unchanged
-from tableveil.verification.written import Written
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A written release; `judged_classes` has its classes."""
-
-    session: WarehouseSession
-    policy: Policy
-    quasi_identifiers: Sequence[str]
-    marker: str
-    source_records: int
-    written: Written
 
 
 def check_method(judged: Judged) -> list[str]:

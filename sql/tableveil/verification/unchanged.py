@@ -7,6 +7,7 @@ people have several records, the rows have to be those of enough different peopl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from tableveil.risk.unchanged import ACCIDENT, EXPECTED, MOST_CELLS, OF_CHANCE
 from tableveil.verification.chance import Alike, independent
 from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
-from tableveil.verification.left import ClassPeople, least_of_one
+from tableveil.verification.left import ClassPeople, LeftLimits, least_of_one
 from tableveil.verification.owners import owned_classes, stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
@@ -64,10 +65,10 @@ def check_unchanged(
         columns |= {f"v{i}": _value(name, f"p.{quoted(name)}", written) for i, name in enumerate(names)}
         stage_records(session, policy, "held_by", columns, written, own_levels=own_levels)
 
-    left: list[int | None] = []
+    asked, left = _Asked(len(names), k, hold), list[int | None]()
     if looked_at < min(FIRST, MOST_CODED):
         session.stage("held", _held(rows, names, marker, written))
-        left = _least_by_codes(session, written, hiding, len(names), k, hold, numbers=not rows.traits.collects)
+        left = _least_by_codes(session, written, hiding, asked, numbers=not rows.traits.collects)
         session.execute("DROP TABLE temp.main.held")
     elif few := [j for j in hiding if _compared(session, j) <= MOST_COMPARED]:
         if looked_at == FIRST:
@@ -75,7 +76,7 @@ def check_unchanged(
             session.stage("unchanged", records)
         session.stage("held", _held(rows, names, marker, written))
         owned = owned_classes(written)
-        left = [_least(session, j, len(names), k, hold, owned, minorities=not written.person) for j in few]
+        left = [_least(session, j, asked, owned, minorities=not written.person) for j in few]
         session.execute("DROP TABLE temp.main.held")
     session.execute("DROP TABLE IF EXISTS temp.main.held_by")
     session.execute("DROP TABLE temp.main.unchanged")
@@ -84,18 +85,20 @@ def check_unchanged(
     return [f"unchanged columns leave {left_of_class} of a class, fewer than k = {k}"] if least < k else []
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The question of all quasi-identifiers: whether so many `columns` leave k rows. `hold` stages who has which."""
+
+    columns: int
+    k: int
+    hold: Callable[[], None]
+
+
 def _least_by_codes(
-    session: Session,
-    written: Written,
-    hiding: Sequence[int],
-    columns: int,
-    k: int,
-    hold: Callable[[], None],
-    *,
-    numbers: bool,
+    session: Session, written: Written, hiding: Sequence[int], asked: _Asked, *, numbers: bool
 ) -> list[int | None]:
     """The least numbers of rows, or people, that quasi-identifiers leave if below k: of rows that are read once."""
-    records, held = read_rows(session, len(written.labels), columns, numbers=numbers)
+    records, held = read_rows(session, len(written.labels), asked.columns, numbers=numbers)
     owned = None
     if written.person and len(held.numbers):
         counted_arrays = session.arrays("SELECT class, size, people, most FROM owned ORDER BY class")
@@ -103,8 +106,8 @@ def _least_by_codes(
         owned = ClassPeople(*(counted_arrays[name][at].astype(np.int64) for name in ("size", "people", "most")))
 
     def held_by(classes: Codes) -> tuple[HeldRows, Codes]:
-        hold()
-        values = ", ".join(f"v{i}" for i in range(columns))
+        asked.hold()
+        values = ", ".join(f"v{i}" for i in range(asked.columns))
         with session.relation("few", pa.table({"class": classes})):
             arrays = session.arrays(
                 f"SELECT DISTINCT class, w, {values} FROM held_by WHERE class IN (SELECT class FROM few) ORDER BY class"
@@ -112,7 +115,8 @@ def _least_by_codes(
         arrays["n"] = np.ones(len(arrays["class"]), np.int64)
         return held_rows(arrays, records.values), np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64)
 
-    left = [least_of_one(records, held, j, k, owned, held_by, most=MOST_COMPARED, at_once=AT_ONCE) for j in hiding]
+    limits = LeftLimits(asked.k, MOST_COMPARED, AT_ONCE)
+    left = [least_of_one(records, held, j, limits, owned, held_by) for j in hiding]
     return [*left, least_of_two(records, held, hiding)]
 
 
@@ -221,12 +225,10 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
     )
 
 
-def _least(
-    session: Session, j: int, columns: int, k: int, hold: Callable[[], None], owned: str, *, minorities: bool
-) -> int | None:
+def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: bool) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
 
-    It is that of people, if their rows do not show that they are k: `hold` makes the table of who has which values.
+    It is that of people, if their rows do not show that they are k: `asked.hold` stages who has which values.
     """
     session.stage(
         "known",
@@ -242,7 +244,7 @@ def _least(
     if 0 < compared <= MOST_COMPARED:
         parts = 1 + compared // AT_ONCE
         fits, joins = [], []
-        for i in range(columns):
+        for i in range(asked.columns):
             session.stage(
                 f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
             )
@@ -271,11 +273,11 @@ def _least(
         undecided = session.stage(
             "undecided",
             f"SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN {owned} USING (class) "
-            f"WHERE most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {k}",
+            f"WHERE most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {asked.k}",
         )
         if undecided:
-            hold()
-            held = f"(SELECT DISTINCT class, w, {', '.join(f'v{i}' for i in range(columns))} FROM held_by)"
+            asked.hold()
+            held = f"(SELECT DISTINCT class, w, {', '.join(f'v{i}' for i in range(asked.columns))} FROM held_by)"
             owners = session.value(
                 f"SELECT min(owners) FROM (SELECT count(DISTINCT held.w) {fitting} AS owners FROM undecided AS known "
                 f"{beside} JOIN {held} AS held USING (class) {' '.join(joins)} GROUP BY class, known.o)"
@@ -283,7 +285,7 @@ def _least(
             left = min(left, owners)
         session.execute("DROP TABLE temp.main.undecided")
         session.execute("DROP TABLE temp.main.rows_left")
-        for i in range(columns):
+        for i in range(asked.columns):
             session.execute(f"DROP TABLE temp.main.pairs_{i}")
     session.execute("DROP TABLE temp.main.known")
     return left

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.joint_values import check_joint_values
+from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
-from tableveil.verification.methods import Judged, check_method
+from tableveil.verification.methods import check_method
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.spread import Spreads
 from tableveil.verification.text import SLACK, differing, folded, near, quoted
@@ -28,11 +28,12 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
     aggregated = {attribute.column for attribute in policy.aggregated}
     names = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
     quasi_identifiers = sorted(names, key=aggregated.__contains__)
+    judged = Judged(session, policy, quasi_identifiers, marker, source_records, written)
     spreads = Spreads(session, quasi_identifiers, marker, written)
     problems = [
         *_check_columns(session, roles, written),
-        *_check_classes(session, policy, quasi_identifiers, marker, source_records, spreads, written),
-        *_check_privacy(session, policy, quasi_identifiers, marker, source_records, spreads, written),
+        *_check_classes(judged, spreads),
+        *_check_privacy(judged, spreads),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
         *check_told(session, policy, marker, written),
@@ -63,19 +64,10 @@ def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: W
     return problems
 
 
-def _check_classes(
-    session: WarehouseSession,
-    policy: Policy,
-    quasi_identifiers: list[str],
-    marker: str,
-    source_records: int,
-    spreads: Spreads,
-    written: Written,
-) -> list[str]:
-    rows, names = quoted(*written.rows), ", ".join(map(quoted, quasi_identifiers))
-    kept = f"NOT {quoted(marker)}" if marker else "TRUE"
-    # Positional names, because a quasi-identifier may have any name.
-    positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
+def _check_classes(judged: Judged, spreads: Spreads) -> list[str]:
+    session, policy, written, marker = judged.session, judged.policy, judged.written, judged.marker
+    rows, names = quoted(*written.rows), ", ".join(map(quoted, judged.quasi_identifiers))
+    kept, positions = f"NOT {quoted(marker)}" if marker else "TRUE", ", ".join(judged.positions)
     counted = f"SELECT {names}, count(*) FROM {rows} WHERE {kept} GROUP BY {names}"
     counting = session
     if session.traits.collects and written.class_columns.diversity:
@@ -85,16 +77,16 @@ def _check_classes(
     counting.collect("recounted", f"SELECT * FROM ({counted}) AS classes({positions}, recounted_size)")
     released = session.embedded.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
     problems = []
-    suppressed = source_records - released
+    suppressed = judged.source_records - released
     if released != written.kept:
         problems.append(f"{released} records were released where the search kept {written.kept}")
-    if suppressed < 0 or suppressed > Fraction(policy.suppression_limit) * source_records:
-        problems.append(f"{suppressed} of {source_records} records are suppressed, outside the limit")
+    if suppressed < 0 or suppressed > Fraction(policy.suppression_limit) * judged.source_records:
+        problems.append(f"{suppressed} of {judged.source_records} records are suppressed, outside the limit")
     # Without a marker all rows were counted as released.
     if marker:
         blank = [name for name, _ in written.types if name != marker]
         if policy.suppressed_records is SuppressedRecords.KEEP:
-            blank = [*quasi_identifiers, *written.added]
+            blank = [*judged.quasi_identifiers, *written.added]
         others = [f"{quoted(name)} IS NOT NULL" for name in blank]
         total, leaking = session.row(
             f"SELECT count(*), count(CASE WHEN {quoted(marker)} IS NULL OR ({quoted(marker)} AND "
@@ -104,19 +96,18 @@ def _check_classes(
             problems.append(f"{total} rows were written for {released} released and {suppressed} suppressed records")
         if leaking:
             problems.append(f"{leaking} suppressed rows are not blank")
-    return [*problems, *_check_class_table(session, quasi_identifiers, spreads, written)]
+    return [*problems, *_check_class_table(judged, spreads)]
 
 
-def _check_class_table(
-    session: WarehouseSession, quasi_identifiers: Sequence[str], spreads: Spreads, written: Written
-) -> list[str]:
-    names = ", ".join(map(quoted, quasi_identifiers))
-    positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
+def _check_class_table(judged: Judged, spreads: Spreads) -> list[str]:
+    session, written = judged.session, judged.written
+    names, positions = ", ".join(map(quoted, judged.quasi_identifiers)), ", ".join(judged.positions)
     embedded, classes = session.embedded, near(session, "written_classes", f"SELECT * FROM {quoted(*written.classes)}")
     size, risk = quoted(written.class_columns.size), quoted(written.class_columns.risk)
     recounted = f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted"
     right = not embedded.value(differing(recounted, f"SELECT {names}, {size}, {risk} FROM {classes}"))
-    same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
+    pairs = zip(judged.quasi_identifiers, judged.positions, strict=True)
+    same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.{position}" for name, position in pairs)
     for sensitive, distinct, entropy in written.class_columns.diversity:
         alike = embedded.value(
             f"SELECT count(*) = (SELECT count(*) FROM recounted) FROM {classes} AS c "
@@ -149,20 +140,12 @@ def _by_value(session: WarehouseSession, sensitive: str, positions: str, spreads
     )
 
 
-def _check_privacy(
-    session: WarehouseSession,
-    policy: Policy,
-    quasi_identifiers: list[str],
-    marker: str,
-    source_records: int,
-    spreads: Spreads,
-    written: Written,
-) -> list[str]:
+def _check_privacy(judged: Judged, spreads: Spreads) -> list[str]:
     """Whether every privacy model holds, also for suppressed records that are released as one more class."""
-    positions = [f"q{i}" for i in range(len(quasi_identifiers))]
+    session, policy, written, positions = judged.session, judged.policy, judged.written, judged.positions
     pool = ""
     if policy.suppressed_records is SuppressedRecords.KEEP:
-        session.collect("pool", f"SELECT count(*) AS size FROM {quoted(*written.rows)} WHERE {quoted(marker)}")
+        session.collect("pool", f"SELECT count(*) AS size FROM {quoted(*written.rows)} WHERE {quoted(judged.marker)}")
         nothing = "".join(", NULL" for _ in positions)
         pool = f" UNION ALL SELECT -1, TRUE, size{nothing} FROM pool WHERE size > 0"
     embedded = session.embedded
@@ -170,7 +153,7 @@ def _check_privacy(
         "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
         f"{', '.join(positions)} FROM recounted{pool}"
     )
-    problems = check_method(Judged(session, policy, quasi_identifiers, marker, source_records, written))
+    problems = check_method(judged)
     problems += check_values(session, policy, spreads, written)
     problems += check_safe_harbor(session, policy, written)
     if written.person:

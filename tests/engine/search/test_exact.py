@@ -20,6 +20,7 @@ from tableveil.classes import ClassCounter, NumpyCounter
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import DuckDBCounter, build_base
 from tableveil.dictionary import build_dictionary
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import (
@@ -99,7 +100,9 @@ def in_duckdb(session: Session, problem: Problem, hand_over_rows: int) -> DuckDB
     dictionaries = []
     for j, attribute in enumerate(listed):
         assert isinstance(attribute.hierarchy, InlineLevels)
-        dictionary, found = build_dictionary(session, source, attribute, attribute.hierarchy, "inline", j, "")
+        dictionary, found = build_dictionary(
+            session, source, CodedAttribute(attribute, attribute.hierarchy, "inline", j, "")
+        )
         assert dictionary is not None, found
         dictionaries.append(dictionary)
     return DuckDBCounter(session, build_base(session, source, dictionaries), hand_over_rows)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from tableveil.backend import Session
 from tableveil.counting.points import read_points
 from tableveil.dictionary import build_aggregated, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,
@@ -47,8 +48,10 @@ def test_every_combination_comes_once_with_its_records(session: Session) -> None
     source, _, faults = resolve_source(session, policy)
     assert source is not None, faults
     source = source.clustered(names)
-    aggregated = [build_aggregated(session, source, a, None, "", j, "")[0] for j, a in enumerate(attributes)]
-    sensitive, _ = build_sensitive(session, source, illness, None, "", len(names), "")
+    aggregated = [
+        build_aggregated(session, source, CodedAttribute(a, None, "", j, ""))[0] for j, a in enumerate(attributes)
+    ]
+    sensitive, _ = build_sensitive(session, source, CodedAttribute(illness, None, "", len(names), ""))
     assert sensitive is not None
     points = read_points(session, source, [found for found in aggregated if found is not None], [sensitive])
     held = [row for (row,) in session.rows(f"SELECT value FROM {sensitive.table_name} ORDER BY code")]

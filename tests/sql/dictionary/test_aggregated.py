@@ -12,6 +12,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import AggregatedDictionary, build_aggregated
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import InlineLevels, RuleHierarchy, SuppressionOnly
 from tableveil.policy import (
@@ -67,7 +68,7 @@ def built(
     assert source is not None
     assert faults == []
     source = source.clustered([name])
-    return build_aggregated(session, source, attribute, hierarchy, "h@1", 7, "attributes[3]")
+    return build_aggregated(session, source, CodedAttribute(attribute, hierarchy, "h@1", 7, "attributes[3]"))
 
 
 def dictionary_of(session: Session, type_: str, values: str, *options: Any, **more: Any) -> AggregatedDictionary:
@@ -129,7 +130,9 @@ def test_records_set_aside_for_other_columns_are_not_counted(session: Session) -
     )
     source, _, _ = resolve_source(session, policy)
     assert source is not None
-    dictionary, _ = build_aggregated(session, source.clustered(["v", "w"]), attributes[0], None, "", 8, "a")
+    dictionary, _ = build_aggregated(
+        session, source.clustered(["v", "w"]), CodedAttribute(attributes[0], None, "", 8, "a")
+    )
     assert dictionary is not None
     assert (dictionary.values.positions.tolist(), dictionary.set_aside) == ([1], 2)
 
@@ -330,7 +333,7 @@ def test_a_million_different_numbers_are_never_python_objects(session: Session) 
     source, _, _ = resolve_source(session, policy)
     assert source is not None
     tracemalloc.start()
-    dictionary, _ = build_aggregated(session, source, attribute, None, "", 9, "attributes[0]")
+    dictionary, _ = build_aggregated(session, source, CodedAttribute(attribute, None, "", 9, "attributes[0]"))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert dictionary is not None

@@ -10,6 +10,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import (
     Dates,
@@ -44,7 +45,7 @@ def built(
     source, _, faults = resolve_source(session, policy)
     assert source is not None
     assert faults == []
-    return build_dictionary(session, source, attribute, hierarchy, "v@1", 7, "attributes[3]")
+    return build_dictionary(session, source, CodedAttribute(attribute, hierarchy, "v@1", 7, "attributes[3]"))
 
 
 def dictionary_of(session: Session, type_: str, values: str, hierarchy: Hierarchy, **options: Any) -> Dictionary:
@@ -201,9 +202,9 @@ def test_columns_that_are_read_together_have_the_dictionaries_of_each(session: S
     assert set(together) == {"a", "b", "c"}
     for i, attribute in enumerate(attributes):
         told = build_dictionary(
-            session, source, attribute, SuppressionOnly(), "", i, "", together.get(attribute.column)
+            session, source, CodedAttribute(attribute, SuppressionOnly(), "", i, ""), together.get(attribute.column)
         )
-        alone = build_dictionary(session, source, attribute, SuppressionOnly(), "", i + 9, "")
+        alone = build_dictionary(session, source, CodedAttribute(attribute, SuppressionOnly(), "", i + 9, ""))
         (one, _), (other, _) = told, alone
         assert one is not None
         assert other is not None

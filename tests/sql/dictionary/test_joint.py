@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.counting import BaseHistogram, DuckDBCounter, build_base, open_counter
+from tableveil.counting import BaseHistogram, CountedBeside, DuckDBCounter, build_base, open_counter
 from tableveil.dictionary import JointDictionary, build_dictionary, build_joint
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
@@ -42,9 +43,9 @@ def built(session: Session, source: Source, *columns: str) -> JointDictionary:
 def base_of(session: Session, source: Source, dictionary: JointDictionary) -> BaseHistogram:
     for name in ("base_histogram", "values_0_histogram"):
         session.execute(f"DROP TABLE IF EXISTS {name}")
-    of_q, faults = build_dictionary(session, source, QUASI_IDENTIFIER, SuppressionOnly(), "", 0, "")
+    of_q, faults = build_dictionary(session, source, CodedAttribute(QUASI_IDENTIFIER, SuppressionOnly(), "", 0, ""))
     assert of_q is not None, faults
-    base = build_base(session, source, [of_q], joint=[dictionary])
+    base = build_base(session, source, [of_q], CountedBeside(joint=[dictionary]))
     session.execute(f"DROP TABLE {of_q.table_name}")
     return base
 

@@ -8,6 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import SensitiveDictionary, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, RuleHierarchy
 from tableveil.policy import (
@@ -47,7 +48,7 @@ def built(
     source, _, faults = resolve_source(session, policy)
     assert source is not None
     assert faults == []
-    return build_sensitive(session, source, attribute, hierarchy, "", 7, "attributes[3]", ordered)
+    return build_sensitive(session, source, CodedAttribute(attribute, hierarchy, "", 7, "attributes[3]"), ordered)
 
 
 def dictionary_of(session: Session, type_: str, values: str, *options: Any, **more: Any) -> SensitiveDictionary:

@@ -9,6 +9,7 @@ import pytest
 from tableveil.backend import Database, Session, render
 from tableveil.counting import build_base
 from tableveil.dictionary import Dictionary, build_dictionary
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
 from tableveil.hierarchy import Intervals
 from tableveil.policy import (
@@ -72,7 +73,7 @@ def resolved(session: Session, policy: Policy) -> tuple[Source, Policy]:
 def dictionary_of(session: Session, policy: Policy) -> tuple[Source, Dictionary | None, list[Fault]]:
     source, policy = resolved(session, policy)
     attribute = policy.attributes[0]
-    return source, *build_dictionary(session, source, attribute, AGES, "", 0, "attributes[0]")
+    return source, *build_dictionary(session, source, CodedAttribute(attribute, AGES, "", 0, "attributes[0]"))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_the_subset_is_the_source(session: Session) -> None:
     assert check_facts(session, source, policy).records == 2
     # Nobody may see who is in it.
     assert [a.role for a in policy.attributes if a.column == "sick"] == [Role.IDENTIFYING]
-    dictionary, _ = build_dictionary(session, source, policy.attributes[0], AGES, "", 0, "")
+    dictionary, _ = build_dictionary(session, source, CodedAttribute(policy.attributes[0], AGES, "", 0, ""))
     assert dictionary is not None
     base = build_base(session, source, [dictionary])
     assert (base.records, base.population_records) == (2, 4)

@@ -17,8 +17,9 @@ import numpy as np
 from tableveil.aggregation.aggregates import aggregate
 from tableveil.backend import Session
 from tableveil.classes import ClassValues, EquivalenceClasses
-from tableveil.counting import build_base, open_counter
+from tableveil.counting import CountedBeside, build_base, open_counter
 from tableveil.dictionary import AggregatedDictionary, build_aggregated, build_dictionary, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import InlineLevels, SuppressionOnly
 from tableveil.microaggregation.classes import classes_of
 from tableveil.policy import (
@@ -274,7 +275,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
         _built(session, source, attributes[name], spec.hierarchy, j)
         for j, (name, spec) in enumerate(zip(names, specs, strict=True))
     ]
-    sensitive, _ = build_sensitive(session, source, attributes["s"], None, "", 50, "")
+    sensitive, _ = build_sensitive(session, source, CodedAttribute(attributes["s"], None, "", 50, ""))
     assert sensitive is not None
     if clusters:
         classes, members, groups = _clusters(session, random, complete, aggregated, sensitive)
@@ -293,9 +294,11 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
         compared = [*names, "s"]
     else:
         labels = InlineLevels((("p", "pq", "*"), ("q", "pq", "*"), ("r", "rs", "*"), ("s", "rs", "*")))
-        dictionary, _ = build_dictionary(session, source, attributes["g"], labels, "", 60, "")
+        dictionary, _ = build_dictionary(session, source, CodedAttribute(attributes["g"], labels, "", 60, ""))
         assert dictionary is not None
-        base = build_base(session, source, [dictionary], [sensitive], aggregated, set_aside=len(rows) - len(complete))
+        base = build_base(
+            session, source, [dictionary], CountedBeside([sensitive], aggregated), len(rows) - len(complete)
+        )
         level = random.randrange(3)
         classes = open_counter(session, base, (0,)).classes((level,))
         kept = np.array([random.random() < 0.7 for _ in classes.counts], np.bool_)
@@ -361,7 +364,7 @@ def _policy(random: Random, specs: dict[str, Spec], clusters: bool) -> Policy:
 
 
 def _built(session: Session, source: Any, attribute: AttributePolicy, hierarchy: Any, j: int) -> AggregatedDictionary:
-    dictionary, faults = build_aggregated(session, source, attribute, hierarchy, "", j, "")
+    dictionary, faults = build_aggregated(session, source, CodedAttribute(attribute, hierarchy, "", j, ""))
     assert dictionary is not None, faults
     return dictionary
 

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.counting import build_base, open_counter
+from tableveil.counting import CountedBeside, build_base, open_counter
 from tableveil.dictionary import build_dictionary, build_sensitive
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
@@ -136,12 +137,16 @@ def written_case(session: Session, seed: int) -> Case:
     assert source is not None, faults
     dictionaries = []
     for j, attribute in enumerate(policy.quasi_identifiers):
-        dictionary, found = build_dictionary(session, source, attribute, hierarchy(attribute.column), "", j, "")
+        dictionary, found = build_dictionary(
+            session, source, CodedAttribute(attribute, hierarchy(attribute.column), "", j, "")
+        )
         assert dictionary is not None, found
         dictionaries.append(dictionary)
-    sensitive, found = build_sensitive(session, source, policy.attributes[2], hierarchy("s"), "", 2, "", ordered=True)
+    sensitive, found = build_sensitive(
+        session, source, CodedAttribute(policy.attributes[2], hierarchy("s"), "", 2, ""), ordered=True
+    )
     assert sensitive is not None, found
-    base = build_base(session, source, dictionaries, [sensitive])
+    base = build_base(session, source, dictionaries, CountedBeside([sensitive]))
     counter = open_counter(session, base, (0, 0))
     levels = (random.randrange(3), random.randrange(3))
     classes = counter.classes(levels)

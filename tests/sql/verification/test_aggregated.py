@@ -11,6 +11,7 @@ import pytest
 
 from tableveil.backend import Database, Session, table
 from tableveil.dictionary import build_aggregated
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.disclosure.determined import check_disclosure
 from tableveil.errors import InternalError, InvalidError
 from tableveil.policy import KAnonymity, ReleaseKind
@@ -206,7 +207,7 @@ def test_no_column_is_given_away_that_has_one_value(session: Session) -> None:
     attribute = case.policy.attributes[0]
     source = case.plan.source
     session.execute("DROP TABLE temp.main.aggregated_0")
-    dictionary, _ = build_aggregated(session, source, attribute, None, "", 0, "")
+    dictionary, _ = build_aggregated(session, source, CodedAttribute(attribute, None, "", 0, ""))
     assert dictionary is not None
     assert isinstance(case.plan.recoding, Clusters)
     aggregated = replace(case.plan.recoding.aggregated, dictionaries=(dictionary,))

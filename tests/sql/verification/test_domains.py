@@ -9,6 +9,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import build_dictionary
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.game import InformationLoss
 from tableveil.hierarchy import (
     Combination,
@@ -108,7 +109,7 @@ def test_losses_are_those_of_the_search(
         reference = hierarchies.create(session.ledger, hierarchy.name, TOWNS).reference
         hierarchy = InlineLevels(TOWNS)
     assert isinstance(hierarchy, InlineLevels | RuleHierarchy)
-    dictionary, found = build_dictionary(session, source, attribute, hierarchy, reference, 0, "")
+    dictionary, found = build_dictionary(session, source, CodedAttribute(attribute, hierarchy, reference, 0, ""))
     assert dictionary is not None, found
     columns = ("value", *(f"l{level}" for level in range(1, dictionary.levels.top + 1)))
     labels = Labels("q", dictionary.table_name, columns, hierarchy=reference)

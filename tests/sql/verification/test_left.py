@@ -15,7 +15,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.verification import left, unchanged
 from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
-from tableveil.verification.left import ClassPeople, least_of_one
+from tableveil.verification.left import ClassPeople, LeftLimits, least_of_one
 from tests.campaign.attacker.fitting import fitting
 
 COLUMNS, K = 3, 6
@@ -152,7 +152,7 @@ def least_by_codes(session: Session, at_once: int, *, people: bool) -> int | Non
         rows = {name: array[np.isin(rows["class"], classes)] for name, array in rows.items()}
         return held_rows(rows, records.values), rows["w"].astype(np.int64)
 
-    return least_of_one(records, held, 0, K, owned, held_by, most=10**6, at_once=at_once)
+    return least_of_one(records, held, 0, LeftLimits(K, most=10**6, at_once=at_once), owned, held_by)
 
 
 @pytest.mark.parametrize("people", [False, True])
@@ -184,7 +184,8 @@ def test_random_tables(shared_database: Database, monkeypatch: pytest.MonkeyPatc
                     monkeypatch.setattr(left, "GRID", grid)
                     least = least_by_codes(session, at_once, people=people)
                     assert (K if least is None else least) == expected, seed
-                grouped = unchanged._least(session, 0, COLUMNS, K, lambda: None, "owned", minorities=not people)
+                asked = unchanged._Asked(COLUMNS, K, lambda: None)
+                grouped = unchanged._least(session, 0, asked, "owned", minorities=not people)
                 assert min(K, K if grouped is None else grouped) == expected, seed
         for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
             session.execute(f'DROP TABLE temp."{name}"')
