@@ -16,7 +16,9 @@ from tableveil.errors.errors import (
     Relaxation,
     TableveilError,
     UnauthenticatedError,
+    check_all,
     depending_on,
+    together,
 )
 from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, with_ranks
 from tableveil.errors.wording import NearestNames, is_shown, nearest, shortened
@@ -41,6 +43,7 @@ __all__ = [
     "UnauthenticatedError",
     "Warned",
     "by_rank",
+    "check_all",
     "depending_on",
     "is_shown",
     "must_decide",
@@ -48,5 +51,6 @@ __all__ = [
     "note",
     "rank_of",
     "shortened",
+    "together",
     "with_ranks",
 ]

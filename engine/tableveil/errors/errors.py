@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
@@ -76,6 +76,33 @@ def depending_on(releases: Collection[int]) -> Iterator[None]:
     except TableveilError as error:
         error.releases = tuple(sorted({*error.releases, *releases}))
         raise
+
+
+def together(errors: Sequence[TableveilError]) -> TableveilError:
+    """The first of some errors, with the faults of all: who corrects one should not meet the next later."""
+    first, *others = errors
+    if not others:
+        return first
+    faults = tuple(dict.fromkeys(fault for error in errors for fault in error.faults))
+    merged = type(first).about(first.code, "it is refused", faults)
+    merged.releases = tuple(sorted({number for error in errors for number in error.releases}))
+    return merged
+
+
+def check_all(*checks: Callable[[], object]) -> None:
+    """Makes all checks.
+
+    Raises:
+        TableveilError: the first that failed, with the faults of all.
+    """
+    errors = []
+    for check in checks:
+        try:
+            check()
+        except TableveilError as error:
+            errors.append(error)
+    if errors:
+        raise together(errors)
 
 
 class InvalidError(TableveilError):

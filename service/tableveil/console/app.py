@@ -46,6 +46,7 @@ _GET: dict[str, View] = {
     "/releases/{number:int}": releases.one,
     "/releases/{number:int}/report": releases.report,
     "/releases/{number:int}/compare": releases.compare,
+    "/releases/{number:int}/questions": releases.ask,
     "/approvals": releases.queue,
     "/jobs": jobs.listed,
     "/jobs/{number:int}": jobs.one,

@@ -70,9 +70,9 @@ class Visit:
         return self.session.client
 
     @property
-    def posted(self) -> bool:
-        """Whether a form was sent."""
-        return self.request.method == "POST"
+    def is_part(self) -> bool:
+        """Whether the answer becomes a part of a page that is shown already."""
+        return self.request.headers.get("hx-request") == "true"
 
     def path(self, name: str) -> str:
         """A part of the page's address."""

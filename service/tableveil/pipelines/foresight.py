@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tableveil.disclosure import check_disclosure
 from tableveil.disclosure.determined import check_effective_k
-from tableveil.errors import InvalidError, note
+from tableveil.errors import ConflictError, GuardedError, InfeasibleError, InvalidError, TableveilError, note, together
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
 from tableveil.pipelines.anonymize import method_of
@@ -24,39 +24,46 @@ from tableveil.pipelines.read import (
     resolve_fully,
 )
 from tableveil.pipelines.relaxing import MOST_SECONDS
-from tableveil.policy import Policy, Recoded, early_warnings
+from tableveil.policy import IfExists, Policy, Recoded, ReleaseGuards, early_warnings
 from tableveil.source import Fingerprint, Source
 from tableveil.state import schema_rules
 from tableveil.state.jobs import JobPhase
 
-REASON = "repeat_reason"
-"""The field of the fault that hides all others of an earlier release's people."""
+REASON, EXISTS = "repeat_reason", "TARGET_EXISTS"
+"""The field of the fault, and the code of the error, that say nothing of the rows and would hide what these say."""
 
 
 def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
     """Raises the errors that `anonymize` would raise before it searches; returns the warnings known by then.
 
     Where nothing is left to search, columns that give away what the only labels hide are errors, too. Where sensitive
-    values choose, a warning says what choosing without them would cost. If a reason to release people again is
-    missing, the faults that would follow once there is one are told with it.
+    values choose, a warning says what choosing without them would cost. If the target is taken, or a reason to release
+    people again is missing, the faults that would follow are told with it.
     """
-    try:
-        return _checked(job, policy)
-    except InvalidError as error:
-        if [fault.field for fault in error.faults] != [REASON]:
-            raise
+    errors: list[TableveilError] = []
+    elsewhere = reasoned = False
+    while True:
         try:
-            _checked(job, replace(policy, repeat_reason="a check"))
-        except InvalidError as others:
-            warnings = InvalidError(error.code, error.message, (*error.faults, *others.faults))
-            warnings.releases = tuple(sorted({*error.releases, *others.releases}))
-            raise warnings from None
-        raise
+            warnings = _checked(job, policy, is_trial=elsewhere)
+        except (InvalidError, ConflictError, GuardedError, InfeasibleError) as error:
+            errors.append(error)
+            if [fault.field for fault in error.faults] == [REASON] and not reasoned:
+                reasoned, policy = True, replace(policy, repeat_reason="a check")
+            elif error.code == EXISTS and not elsewhere:
+                elsewhere = True
+                alone = replace(policy.release, if_exists=IfExists.FAIL, guards=ReleaseGuards())
+                policy = replace(policy, release=alone)
+            else:
+                raise together(errors) from None
+        else:
+            if errors:
+                raise together(errors)
+            return warnings
 
 
-def _checked(job: JobContext, policy: Policy) -> tuple[str, ...]:
+def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[str, ...]:
     job.report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(job.rows, policy, store=False)
+    source, policy, hierarchies = resolve_fully(job.rows, policy, store=False, is_trial=is_trial)
     if policy.method.budgeted:
         # Whatever the rows would say is not covered by the budget.
         method_of(policy).admit(job.rows, policy, source)

@@ -7,8 +7,10 @@ the runtime. A trial passes the gates of its target and of other releases when i
 
 from __future__ import annotations
 
+from functools import partial
+
 from tableveil.backend import WarehouseSession
-from tableveil.errors import ConflictError
+from tableveil.errors import ConflictError, check_all
 from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.target import check_existing
 from tableveil.loading import check_bound
@@ -26,9 +28,11 @@ def check_admitted(session: WarehouseSession, policy: Policy, source: Source, *,
         InvalidError: the policy is bound to another load, or the table was released before and there is no reason.
         ConflictError: the load's rows changed, or something exists at the target.
     """
-    check_place(session, policy, source, is_trial=is_trial)
-    if not is_trial:
-        check_ledger(session, policy, source, None)
+    place = partial(check_place, session, policy, source, is_trial=is_trial)
+    if is_trial:
+        place()
+    else:
+        check_all(place, lambda: check_ledger(session, policy, source, None))
 
 
 def check_place(session: WarehouseSession, policy: Policy, source: Source, *, is_trial: bool) -> None:

@@ -161,6 +161,21 @@ def test_a_second_release_needs_a_reason(jobs: JobManager, session: Session) -> 
     )
 
 
+def test_a_taken_target_and_a_missing_reason_are_refused_in_one_answer(jobs: JobManager) -> None:
+    """And so is what the rows say, by a check: who corrects one does not meet the next later."""
+    ended(jobs, submit(jobs, POLICY).number)
+    again = replace(POLICY, repeat_reason="")
+    with pytest.raises(ConflictError) as raised:
+        submit(jobs, again)
+    assert raised.value.code == "TARGET_EXISTS"
+    fields = [fault.field for fault in raised.value.faults]
+    assert {"release.name", "repeat_reason"} == {*fields}
+    age, *others = POLICY.attributes
+    narrow = replace(again, attributes=(replace(age, hierarchy=InlineLevels((("20", "*"),))), *others))
+    checked = [fault.field for fault in jobs.check(narrow).faults]
+    assert {*checked} == {"release.name", "repeat_reason", "attributes[0].hierarchy"}
+
+
 def test_a_repetition_under_another_name_fails_when_its_rows_are_read(jobs: JobManager, session: Session) -> None:
     ended(jobs, submit(jobs, POLICY).number)
     session.execute("CREATE TABLE people AS SELECT * FROM patients")

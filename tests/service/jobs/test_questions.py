@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from tableveil.backend import Database, Settings
+from tableveil.console.questions import questions
 from tableveil.policy import LocalRecoding, Policy
 from tableveil.publishing import DirectoryTarget, Target, read_edition
 from tableveil.publishing.parquet import ParquetTarget
@@ -166,3 +167,38 @@ def test_ages_are_in_the_order_of_numbers(file: Ask) -> None:
     starts = [0 if label.startswith("<") else int(re.findall("[0-9]+", label)[0]) for label in labels]
     assert len(starts) > 2
     assert starts == sorted(starts)
+
+
+# --- the statements that the console makes for a release --------------------------------------------------------------
+
+COLUMNS = "SELECT column_name, type, role, describes, unit FROM discharges_released_columns ORDER BY position"
+
+
+def made(file: Ask) -> list[str]:
+    names = ("column_name", "type", "role", "describes", "unit")
+    meanings = [dict(zip(names, row, strict=True)) for row in file(COLUMNS)]
+    tables = (f"discharges_released{more}" for more in ("", "_columns", "_about"))
+    rows, columns, about = (f'"main"."{name}"' for name in tables)
+    return [question.statement for question in questions(rows, columns, about, meanings)]
+
+
+def test_the_console_asks_ten_questions_that_the_endpoint_answers(file: Ask, endpoint: Ask) -> None:
+    statements = made(file)
+    assert len(statements) == 10
+    for statement in statements:
+        assert endpoint(statement), statement
+
+
+def test_statements_of_the_console_count_every_record(file: Ask) -> None:
+    ((records,),) = file("SELECT count(*) FROM discharges_released")
+    totals = [sum(row[-1] for row in file(one)) for one in made(file) if "weight" in one and "AS records" in one]
+    assert len(totals) == 3
+    assert totals == pytest.approx([records] * 3)
+
+
+def test_a_release_of_other_columns_has_fewer_questions() -> None:
+    """None of numbers or dates: names are quoted, whatever they are."""
+    meanings = [{"column_name": 'a "b"', "type": "VARCHAR", "role": "QUASI_IDENTIFIER", "describes": None}]
+    statements = [one.statement for one in questions("r", "c", "a", meanings)]
+    assert len(statements) == 3
+    assert 'r."a ""b"""' in statements[0]

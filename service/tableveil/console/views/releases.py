@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.responses import HTMLResponse, Response
 
-from tableveil.console.visit import Visit
-from tableveil.errors import NotFoundError
+from tableveil.console.faults import CORRECTABLE, placed
+from tableveil.console.questions import Question, questions, quoted
+from tableveil.console.render import fragment
+from tableveil.console.visit import Visit, status_of
+from tableveil.errors import NotFoundError, TableveilError
 from tableveil.pages.comparison import Side, compared
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import report_service_pb2
@@ -29,7 +34,23 @@ def queue(visit: Visit) -> Response:
 
 def one(visit: Visit) -> Response:
     """A release: the report's first page, its objects, and what can be done with it."""
-    return visit.page("release.html", release=visit.client.get_release(visit.path("number")))
+    return _one(visit)
+
+
+def ask(visit: Visit) -> Response:
+    """Questions that people ask, as statements for this release's own columns."""
+    release = visit.client.get_release(visit.path("number"))
+    names = {item.kind: item.name for item in release.objects}
+    made: list[Question] = []
+    # Warehouses have none of the functions.
+    if release.current and not release.warehouse and v1.RELEASE_OBJECT_KIND_COLUMNS in names:
+        meanings = visit.client.read_table(release.name, names[v1.RELEASE_OBJECT_KIND_COLUMNS]).to_pylist()
+        kinds = (v1.RELEASE_OBJECT_KIND_ROWS, v1.RELEASE_OBJECT_KIND_COLUMNS, v1.RELEASE_OBJECT_KIND_ABOUT)
+        rows, columns, about = (f"{quoted(release.target.schema)}.{quoted(names[kind])}" for kind in kinds)
+        made = questions(rows, columns, about, meanings)
+    if visit.is_part:
+        return HTMLResponse(fragment("questions_part.html", questions=made))
+    return visit.page("questions.html", release=release, questions=made)
 
 
 def report(visit: Visit) -> Response:
@@ -54,23 +75,36 @@ def compare(visit: Visit) -> Response:
 
 def approve(visit: Visit) -> Response:
     """Makes the release public."""
-    return _gone_on(visit, visit.client.approve_release(visit.path("number"), visit.text("note")))
+    return _changed(visit, lambda number: visit.client.approve_release(number, visit.text("note")))
 
 
 def reject(visit: Visit) -> Response:
     """Drops what waits."""
-    return _gone_on(visit, visit.client.reject_release(visit.path("number"), visit.text("note")))
+    return _changed(visit, lambda number: visit.client.reject_release(number, visit.text("note")))
 
 
 def promote(visit: Visit) -> Response:
     """Makes a release of a trial."""
-    return _gone_on(visit, visit.client.promote_release(visit.path("number"), visit.text("repeat_reason")))
+    return _changed(visit, lambda number: visit.client.promote_release(number, visit.text("repeat_reason")))
 
 
 def withdraw(visit: Visit) -> Response:
     """Drops what is public."""
-    return _gone_on(visit, visit.client.withdraw_release(visit.path("number"), visit.text("note")))
+    return _changed(visit, lambda number: visit.client.withdraw_release(number, visit.text("note")))
 
 
-def _gone_on(visit: Visit, release: v1.Release) -> Response:
-    return visit.go(f"/{release.name}")
+_INPUTS = {"note": "note|reason", "repeat_reason": "repeat_reason"}
+
+
+def _changed(visit: Visit, change: Callable[[str], v1.Release]) -> Response:
+    """The release once it has changed, or the same page with what stands in the way."""
+    try:
+        return visit.go(f"/{change(visit.path('number')).name}")
+    except CORRECTABLE as error:
+        return _one(visit, error)
+
+
+def _one(visit: Visit, error: TableveilError | None = None) -> Response:
+    release = visit.client.get_release(visit.path("number"))
+    status = 200 if error is None else status_of(error)
+    return visit.page("release.html", status, release=release, faults=placed(error, _INPUTS))

@@ -12,20 +12,40 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from tableveil.client.names import table_reference
+from tableveil.console.faults import placed
 from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
 from tableveil.console.sessions import MOST_UPLOADS, Sessions, Upload, VisitorSession
-from tableveil.console.visit import Endpoint, Visit
+from tableveil.console.visit import Endpoint, Visit, status_of
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
 from tableveil.v1 import table_service_pb2 as v1
 
-_MODES = ("create", "append", "replace")
+_MODES = {
+    "create": "refuse",
+    "append": "add the rows to it",
+    "replace": "put the rows in place of its rows",
+}
+_UPLOADED = {"file": "file", "table": r"table(\..*)?", "mode": "mode"}
+_STATED = {
+    "encoding_name": "(format\\.)?encoding(_name)?",
+    **{name: rf"(format\.)?{name}" for name in ("delimiter", "quote", "date_format", "timestamp_format")},
+    "null_texts": r"(format\.)?null_texts?.*",
+    "text_columns": r"(format\.)?types.*",
+}
 _SECONDS_BETWEEN = 0.5
 
 
 def form(visit: Visit) -> Response:
     """Asks for a file and a table."""
-    return visit.page("upload.html", error=None)
+    return _form(visit)
+
+
+def _form(visit: Visit, error: TableveilError | None = None) -> Response:
+    faults = placed(error, _UPLOADED)
+    status = 200 if error is None else status_of(error)
+    return visit.page(
+        "upload.html", status, faults=faults, modes=_MODES, table=visit.text("table"), mode=visit.text("mode")
+    )
 
 
 def receive(visit: Visit) -> Response:
@@ -44,7 +64,7 @@ def receive(visit: Visit) -> Response:
                 "UPLOADS_TOO_MANY", "file", f"{MOST_UPLOADS} files that wait", f"at most {MOST_UPLOADS}", hint
             )
     except TableveilError as error:
-        return visit.page("upload.html", 400, error=error)
+        return _form(visit, error)
     number = max(visit.session.uploads, default=0) + 1
     # The browser's name for it is for people alone: it may hold a path.
     suffix = ".parquet" if file.filename.lower().endswith((".parquet", ".pq")) else ".csv"
@@ -62,9 +82,9 @@ def preview(visit: Visit) -> Response:
         return visit.page("loading.html", upload=upload)
     failure = upload.failure if isinstance(upload.failure, TableveilError) else None
     if upload.path.suffix == ".parquet":
-        return visit.page("preview.html", upload=upload, guess=None, error=failure)
+        return visit.page("preview.html", upload=upload, guess=None, faults=placed(failure, _STATED))
     guess = visit.client.guess_csv_format(upload.path)
-    return visit.page("preview.html", upload=upload, guess=guess, error=failure)
+    return visit.page("preview.html", upload=upload, guess=guess, faults=placed(failure, _STATED))
 
 
 def load(visit: Visit) -> Response:

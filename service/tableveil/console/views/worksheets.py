@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from tableveil.console.faults import CORRECTABLE, placed
 from tableveil.console.render import fragment
-from tableveil.console.visit import Visit
+from tableveil.console.visit import Visit, status_of
+from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.pages import Line, lines
@@ -76,8 +78,8 @@ def decided(visit: Visit) -> Response:
     request.table.CopyFrom(kept.table)
     try:
         job = visit.client.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=request))
-    except InvalidError as error:
-        return _decide(visit, kept, error.faults)
+    except CORRECTABLE as error:
+        return _decide(visit, kept, error)
     kept.job = job.name
     visit.client.update_worksheet(kept)
     return visit.go(f"/{job.name}?worksheet={_number(kept)}")
@@ -172,7 +174,7 @@ def rehearse(visit: Visit) -> Response:
     kept = _kept(visit)
     try:
         job = visit.client.submit_analysis(dry_run_service_pb2.SubmitDryRunRequest(policy=kept.policy))
-    except InvalidError as error:
+    except CORRECTABLE as error:
         return _release(visit, kept, error)
     return visit.go(f"/{job.name}?worksheet={_number(kept)}")
 
@@ -189,7 +191,7 @@ def submit(visit: Visit) -> Response:
     kept = visit.client.update_worksheet(kept)
     try:
         job = visit.client.submit(kept.policy, trial=visit.text("action") == "trial")
-    except InvalidError as error:
+    except CORRECTABLE as error:
         return _release(visit, kept, error)
     kept.job = job.name
     visit.client.update_worksheet(kept)
@@ -243,16 +245,26 @@ def _take_request(visit: Visit, kept: Worksheet) -> None:
     )
 
 
-def _decide(visit: Visit, kept: Worksheet, faults: Sequence[Fault] = ()) -> Response:
+def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
+    keep = [one.column for one in kept.request.keep]
+    inputs = {
+        "person_column": "person_column|rows_are_people",
+        "recurs": "recurs|record_column",
+        "readers": "readers",
+    }
+    for position, one in enumerate(kept.policy.attributes):
+        inputs[f"role-{position}"] = rf"(attributes|columns)\[{position}\].*"
+        if one.column in keep:
+            inputs[f"keep-{position}"] = rf"keep\[{keep.index(one.column)}\].*"
     return visit.page(
         "decide.html",
-        400 if faults else 200,
+        200 if error is None else status_of(error),
         kept=kept,
         roles=ROLES,
         readers=READERS,
         chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
         must_stay={one.column for one in kept.request.keep},
-        faults=faults,
+        faults=placed(error, inputs),
     )
 
 
@@ -274,8 +286,12 @@ def _policy(
         statement=create_statement(kept.policy),
         faults=faults,
         warnings=warnings,
+        ranks=ranks_to_proto(warnings),
         checked=checked,
     )
+
+
+_RELEASED = {"target": r"release(\.(schema|name|if_exists))?", "repeat_reason": "repeat_reason"}
 
 
 def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
@@ -283,8 +299,8 @@ def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None)
     name = target.name or f"{kept.table.table}_released"
     return visit.page(
         "release_worksheet.html",
-        400 if error else 200,
+        200 if error is None else status_of(error),
         kept=kept,
         target=f"{target.schema or kept.table.schema}.{name}",
-        error=error,
+        faults=placed(error, _RELEASED),
     )
