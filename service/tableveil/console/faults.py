@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tableveil.errors import ConflictError, Fault, GuardedError, InfeasibleError, InvalidError, TableveilError
 
 CORRECTABLE = (InvalidError, ConflictError, GuardedError, InfeasibleError)
-"""What somebody can put right in the form that was sent."""
+"""Refusals that somebody can put right in the form that was sent."""
 
 _WRAPPERS = re.compile(r"^(policy|proposal|worksheet|request)\.(?=.)")
 

@@ -102,7 +102,7 @@ def _by_number(rows: str, labels: _Labels, measured: Sequence[str], by: Sequence
     )
     group, grouped = (f"{by[0]}, ", f" GROUP BY {by[0]} ORDER BY {by[0]}") if by else ("", "")
     yield Question(
-        f"What are the mean and the median of {name}{f' by {by[0]}' if by else ''}?",
+        f"How high are the mean and the median of {name}{f' by {by[0]}' if by else ''}?",
         f"SELECT {group}{mean}.low AS mean_from, {mean}.high AS mean_to,\n  {median}.low AS median_from, {median}.high "
         f"AS median_to\nFROM {rows}{grouped}",
     )
@@ -113,7 +113,7 @@ def _by_number(rows: str, labels: _Labels, measured: Sequence[str], by: Sequence
     )
     for one in measured:
         yield Question(
-            f"What is the mean of {one} by bands of {name}?",
+            f"How high is the mean of {one} by bands of {name}?",
             f"SELECT b.band_from, tv_estimated_mean(d.{one}, b.weight) AS mean, sum(b.weight) AS records\n{bands}\n"
             "GROUP BY b.band_from ORDER BY b.band_from",
         )
