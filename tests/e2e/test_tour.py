@@ -41,6 +41,28 @@ PAGES = (
 
 STAND_INS = {
     "make demo": "tableveil demo --rows 800",
+    "tableveil propose visits": "tableveil propose visits --seconds 5",
+    (
+        "tableveil propose --query visits-repaired.sql --output visits --overwrite"
+        " --keep zip --leave-out ward --leave-out weight"
+    ): (
+        "tableveil propose --query visits-repaired.sql --output visits --overwrite"
+        " --keep zip --leave-out ward --leave-out weight --seconds 20"
+    ),
+    (
+        "tableveil submit visits.yaml --release-name visits_january"
+        " --set documentation.risk_threshold=0.2 --trial --wait"
+    ): (
+        "tableveil submit visits.yaml --release-name visits_january"
+        " --set documentation.risk_threshold=0.2 --trial --wait --set search.time_limit_seconds=3"
+    ),
+    (
+        "tableveil submit visits.yaml --release-name visits_february"
+        ' --repeat-reason "other readers, who may not have January" --wait'
+    ): (
+        "tableveil submit visits.yaml --release-name visits_february"
+        ' --repeat-reason "other readers, who may not have January" --wait --set search.time_limit_seconds=3'
+    ),
     "tableveil sweep game.yaml --gains 0..2000/500 --chart payouts.html": (
         "tableveil sweep game.yaml --gains 0..500/500 --chart payouts.html"
     ),
@@ -66,6 +88,8 @@ ELSEWHERE = {
 """Snippets that do not run in the tour, with the reason."""
 
 EXIT_CODES = {
+    "tableveil load january.csv visits": 2,
+    "tableveil submit visits.yaml --release-name visits_february --wait": 2,
     "tableveil submit tableveil-demo/policy.yaml --wait": 6,
     "tableveil check-policy stays.yaml": 2,
     "tableveil check-policy draft.yaml": 2,
@@ -108,7 +132,7 @@ class Reader:
         environment = {"TABLEVEIL_SERVER": self.address} if self.server else {}
         environment |= NO_TOKEN
         if command.startswith("tableveil "):
-            words = shlex.split(command, comments=True)[1:]
+            words = shlex.split(command.replace("\\\n", " "), comments=True)[1:]
             code, said = Command(*words, directory=self.directory, environment=environment).ended()
         else:
             path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -85,7 +85,7 @@ def propose(
         asked.source_query = query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
     result = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
-    _write(result, prefix, overwrite)
+    _write(result, prefix, overwrite, query)
     session.output.result("proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
 
 
@@ -148,10 +148,13 @@ def _repaired(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}-repaired.sql")
 
 
-def _write(found: v1.Proposal, prefix: Path, overwrite: bool) -> None:
-    """One file for each policy that makes a release, and the query that repairs; earlier ones are gone."""
+def _write(found: v1.Proposal, prefix: Path, overwrite: bool, query: str | None) -> None:
+    """One file for each policy that makes a release, and the query that repairs; earlier ones are gone.
+
+    The query that this proposal was asked for stays: it is the source of the policies.
+    """
     for path in (*(_file(prefix, number) for number in range(1, _MOST_FILES + 1)), _repaired(prefix)):
-        if overwrite and path.is_file():
+        if overwrite and path.is_file() and not (query and path.read_text(encoding="utf-8") == query):
             path.unlink()
     for number, alternative in enumerate(_released(found), 1):
         head = f"# {found.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"

@@ -112,6 +112,13 @@ def test_files_are_not_replaced_unasked_and_none_of_an_earlier_proposal_stays(
     assert (tmp_path / "other-1.yaml").exists()
 
 
+def test_the_query_that_is_proposed_for_stays(run: Run, proposal: v1.Proposal, tmp_path: Path) -> None:
+    (tmp_path / "v-repaired.sql").write_text("SELECT 1 AS a\n")
+    proposal.repair_query = ""
+    assert run("propose", "--query", "v-repaired.sql", "--output", "v", "--overwrite").exit_code == 0
+    assert (tmp_path / "v-repaired.sql").read_text() == "SELECT 1 AS a\n"
+
+
 def test_a_table_of_any_name_makes_files_in_the_directory(run: Run, tmp_path: Path) -> None:
     assert run("propose", "../a/b c", "--schema", "main").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"_a_b_c-1.yaml"}
