@@ -70,10 +70,9 @@ def test_every_topic_and_error_is_placed() -> None:
 
 def test_every_dependency_has_its_reason() -> None:
     project = text(ROOT / "pyproject.toml").partition("\ndependencies = [\n")[2].partition("\n]\n")[0]
-    dependencies = re.findall(r'^  "([\w-]+)', project, flags=re.MULTILINE)
-    assert "duckdb" in dependencies
-    named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "explanations" / "architecture.md")))
-    assert not set(dependencies) - named
+    listed = [line for line in project.splitlines() if not line.strip().startswith("#")]
+    assert len(listed) >= 10
+    assert not [line for line in listed if not re.fullmatch(r'  "[^"]+", +# .+', line)]
 
 
 @pytest.mark.parametrize(("page", "lines"), [("README.md", 150), ("docs/reference/policy.md", 500)])

@@ -78,6 +78,7 @@ MEANINGS = {
     "dry_run_attributes": "Their quasi-identifiers.",
     "dry_run_suppressions": "Their suppressed records by labels, as in `release_suppressions`.",
     "dry_run_risks": "Their risks, by the same stages.",
+    "dry_run_rows": "Up to twenty of the rows that they would release, until rows of their source are erased.",
     "dry_run_guarantees": "The strictest parameters that they reach.",
     "worksheets": "Worksheets. Their contents are JSON.",
     "proposals": "The proposals that were made.",

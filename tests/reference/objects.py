@@ -49,6 +49,7 @@ def page() -> Iterator[str]:
     yield "## Public objects\n"
     yield INTRODUCTION
     released, owners = _columns()
+    assert owners.keys() == MEANINGS.keys(), "give each table of the state its meaning in tests/reference/meanings.py"
     for described in OBJECTS.values():
         yield f"### `<name>{described.suffix}`\n"
         yield f"Each row stands for {described.row}.\n"

@@ -2660,7 +2660,9 @@ Global___PrivacyModel: _TypeAlias = PrivacyModel  # noqa: Y015
 
 @_typing.final
 class KAnonymity(_message.Message):
-    """Every class has records of at least k people (Samarati and Sweeney 1998, Wang and Fung 2006)."""
+    """Every class has records of at least k people (Samarati and Sweeney 1998, Wang and Fung 2006).
+    Choose it by default: the adversary may know that a person is in the table.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2684,6 +2686,7 @@ Global___KAnonymity: _TypeAlias = KAnonymity  # noqa: Y015
 class Dominance(_message.Message):
     """No person has more than this share of the records of a class. Where every row is another person, this asks for
     classes of 1 / share records. docs/explanations/people.md says why k_anonymity needs it where people have several records.
+    Choose it beside k-anonymity with a share of at most 1/k, where people have several records.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2708,7 +2711,10 @@ Global___Dominance: _TypeAlias = Dominance  # noqa: Y015
 
 @_typing.final
 class KMap(_message.Message):
-    """Every class has at least k records in the policy's population (Sweeney 2001). It needs rows of a population."""
+    """Every class has at least k records in the policy's population (Sweeney 2001). It needs rows of a population.
+    Choose it if the source is a part of a population whose rows you have, and the adversary does not know who is in it.
+    It costs less than k-anonymity.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2732,6 +2738,7 @@ Global___KMap: _TypeAlias = KMap  # noqa: Y015
 class EstimatedKMap(_message.Message):
     """k-map where only the population's size is known: classes are so large that one of k people in the population would
     reach their size with a probability of at most `significance` (El Emam and Dankar 2008).
+    Choose it as k_map, if you only know how many people there are.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2764,6 +2771,7 @@ Global___EstimatedKMap: _TypeAlias = EstimatedKMap  # noqa: Y015
 class DeltaPresence(_message.Message):
     """In every class of the population, the share of records that are in the source is within bounds (Nergiz et al. 2007).
     Refused: 0 and 1 together, which every share meets.
+    Choose it if nobody may learn that somebody is in the table: patients of a clinic, people in debt.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2794,6 +2802,7 @@ Global___DeltaPresence: _TypeAlias = DeltaPresence  # noqa: Y015
 class Inclusion(_message.Message):
     """Every class has at least as many records in the policy's population as in the source. Alone it promises nothing; it
     stands beside `k_map` or `delta_presence`.
+    Choose it beside the two models that count the population, to make sure that the source is a part of it.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2811,7 +2820,9 @@ Global___Inclusion: _TypeAlias = Inclusion  # noqa: Y015
 
 @_typing.final
 class AverageRisk(_message.Message):
-    """The average risk of the released records, released classes / released records, is at most the threshold."""
+    """The average risk of the released records, released classes / released records, is at most the threshold.
+    Choose it if a rule bounds the average risk. Single records may still stand out: add k-anonymity with a small k.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2833,7 +2844,9 @@ Global___AverageRisk: _TypeAlias = AverageRisk  # noqa: Y015
 
 @_typing.final
 class SampleUniqueness(_message.Message):
-    """At most this share of the released records is alone in its class."""
+    """At most this share of the released records is alone in its class.
+    Choose it if a few unique records do no harm, because the source is a small sample.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2857,6 +2870,8 @@ Global___SampleUniqueness: _TypeAlias = SampleUniqueness  # noqa: Y015
 class PopulationUniqueness(_message.Message):
     """At most this share of the released records is estimated to be unique in the population. It needs the population's
     size.
+    Choose it as sample_uniqueness, if the population's size is known: only a record that is unique in the population is
+    recognized for certain.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2883,7 +2898,10 @@ Global___PopulationUniqueness: _TypeAlias = PopulationUniqueness  # noqa: Y015
 
 @_typing.final
 class DistinctLDiversity(_message.Message):
-    """Every class has at least l different values of a sensitive column; NULL is no value (Machanavajjhala et al. 2007)."""
+    """Every class has at least l different values of a sensitive column; NULL is no value (Machanavajjhala et al. 2007).
+    Choose it as the least protection: no value is certain. A guess of a frequent value may still be right nearly
+    always.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2909,7 +2927,9 @@ Global___DistinctLDiversity: _TypeAlias = DistinctLDiversity  # noqa: Y015
 
 @_typing.final
 class ProbabilisticLDiversity(_message.Message):
-    """No value has more than the share 1/l of a class's records that have a value (Xiao and Tao 2006)."""
+    """No value has more than the share 1/l of a class's records that have a value (Xiao and Tao 2006).
+    Choose it if a guess must not be right more often than 1/l. It is easy to explain.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2935,7 +2955,10 @@ Global___ProbabilisticLDiversity: _TypeAlias = ProbabilisticLDiversity  # noqa: 
 
 @_typing.final
 class EntropyLDiversity(_message.Message):
-    """The entropy of the values in every class is at least log l (Machanavajjhala et al. 2007)."""
+    """The entropy of the values in every class is at least log l (Machanavajjhala et al. 2007).
+    Choose it if all values are to be spread, not only the most frequent one. It is impossible if one value is frequent
+    in the whole table.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2967,6 +2990,7 @@ Global___EntropyLDiversity: _TypeAlias = EntropyLDiversity  # noqa: Y015
 class RecursiveCLDiversity(_message.Message):
     """In every class the most frequent value has fewer records than c times all but the l - 1 most frequent values
     (Machanavajjhala et al. 2007).
+    Choose it if frequent values may be frequent, but rarer ones must weigh against them.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2999,6 +3023,8 @@ Global___RecursiveCLDiversity: _TypeAlias = RecursiveCLDiversity  # noqa: Y015
 class TCloseness(_message.Message):
     """The distribution of a sensitive column in every class is at most t away from that of the source (Li et al. 2007).
     NULL is a value like others.
+    Choose it if a class must tell little more than the whole table tells. An ordered distance knows that near values
+    are alike: a class of salaries around 3,000 is diverse, but not close.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3031,6 +3057,7 @@ Global___TCloseness: _TypeAlias = TCloseness  # noqa: Y015
 class NTCloseness(_message.Message):
     """Every class is at most t away from a natural superset of at least n records: the class that holds it at a more
     general transformation, suppressed records included (Li et al. 2010).
+    Choose it if t-closeness costs too much, and facts about n people may be learned.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3067,6 +3094,8 @@ Global___NTCloseness: _TypeAlias = NTCloseness  # noqa: Y015
 class DeltaDisclosure(_message.Message):
     """For every value, |log₂(share in the class / share in the source)| is below delta (Brickell and Shmatikov 2008). NULL
     is a value like others.
+    Choose it if no value may become much likelier or much less likely. It is strict: by default a class must have all
+    values of the source.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3099,6 +3128,7 @@ Global___DeltaDisclosure: _TypeAlias = DeltaDisclosure  # noqa: Y015
 class BetaLikeness(_message.Message):
     """For every value of share p in the source, its share in a class is at most (1 + beta) · p (Cao and Karras 2012). NULL
     is a value like others.
+    Choose it if only gains matter, and rare values need the most protection.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3129,7 +3159,10 @@ Global___BetaLikeness: _TypeAlias = BetaLikeness  # noqa: Y015
 
 @_typing.final
 class Profitability(_message.Message):
-    """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015)."""
+    """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015).
+    Choose it if the publisher carries the damage and can put a price on it. It releases attacked records that still
+    pay, unique ones too: add no_attack or k-anonymity to exclude them.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3155,7 +3188,10 @@ Global___Profitability: _TypeAlias = Profitability  # noqa: Y015
 
 @_typing.final
 class NoAttack(_message.Message):
-    """No attack on a released record pays for the adversary of the policy's game (Prasser et al. 2017)."""
+    """No attack on a released record pays for the adversary of the policy's game (Prasser et al. 2017).
+    Choose it if no rational adversary shall try. For prosecutors that is k-anonymity with k = gain / cost, rounded up:
+    75 for 300 / 4. For journalists it is k-map with this k; without rows of a population, k-anonymity.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3179,6 +3215,7 @@ Global___NoAttack: _TypeAlias = NoAttack  # noqa: Y015
 class SafeHarbor(_message.Message):
     """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows: at level 1 or above. Refused: a
     policy without such a quasi-identifier; `maximum_level` or `search.levels` below 1 for one.
+    Choose it as a baseline alone, or with other models, such as the game's.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3311,6 +3348,8 @@ class Loss(_message.Message):
     values count, whether they occur or not: `02***` covers 1 % of 100,000 codes of five digits, although the source may
     have 3,448 of them. The part of an aggregated column is the squared distances of its values to the mean of their
     class, over their squared distances to the mean of all.
+    Choose it by default, and if nothing is known about the use. It knows how wide a label is, not how frequent its
+    values are.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3351,6 +3390,7 @@ class Entropy(_message.Message):
     """A column's part is the bits that generalization and suppression take from it: non-uniform entropy (de Waal and
     Willenborg 1999; Prasser, Bild and Kuhn 2016). It is ∑ log₂(records with the label / records with the value) over all
     records, and ∑ log₂(S / suppressed records with the label) over the S suppressed ones.
+    Choose it if distributions matter: joining two frequent values costs more than joining two rare ones.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3389,7 +3429,9 @@ Global___Entropy: _TypeAlias = Entropy  # noqa: Y015
 
 @_typing.final
 class Precision(_message.Message):
-    """A column's part is its level over the highest level (Sweeney 2002); 1 for a suppressed record."""
+    """A column's part is its level over the highest level (Sweeney 2002); 1 for a suppressed record.
+    Choose it if each level is a step of like size for the users.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3421,7 +3463,9 @@ Global___Precision: _TypeAlias = Precision  # noqa: Y015
 
 @_typing.final
 class Height(_message.Message):
-    """A column's part is its level (Samarati 2001). Suppression costs nothing."""
+    """A column's part is its level (Samarati 2001). Suppression costs nothing.
+    Choose it for the least generalization at any price in records, and to compare with the literature.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3445,6 +3489,8 @@ Global___Height: _TypeAlias = Height  # noqa: Y015
 class Discernibility(_message.Message):
     """Every record costs the size of its class, a suppressed one the size N of the table (Bayardo and Agrawal 2005): ∑
     size² over the released classes + N for each suppressed record.
+    Choose it if records are to stay distinguishable, whatever their labels: matching, sampling. It grows with the
+    square of class sizes.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3469,6 +3515,7 @@ Global___Discernibility: _TypeAlias = Discernibility  # noqa: Y015
 class AverageClassSize(_message.Message):
     """Records per class; all suppressed records are one class (LeFevre, DeWitt and Ramakrishnan 2006): N / (released
     classes + 1 if any record is suppressed).
+    Choose it as discernibility, if one large class is no worse than its share of the records.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3500,6 +3547,7 @@ class Ambiguity(_message.Message):
     """Number of combinations of values that a released record could have had (Goldberger and Tassa 2010): ∑ over all
     records of the product of the numbers of values under their labels; the product of the |H| for suppressed records.
     Refused: columns that are measured instead of counted.
+    Choose it if records are to be traced back to few combinations of all columns at once. Its scores are astronomic.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3526,6 +3574,7 @@ class KLDivergence(_message.Message):
     · log₂(p/q) over the combinations of values. p is a combination's share of the records. q is the share that it would
     have if its class, or all suppressed records, were spread evenly over the values that its labels stand for. Refused:
     columns that are measured instead of counted.
+    Choose it if models are to be fitted on several columns together.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3554,6 +3603,7 @@ Global___KLDivergence: _TypeAlias = KLDivergence  # noqa: Y015
 class PublisherPayout(_message.Message):
     """The benefit of all records less the payouts of the released ones, N · benefit − ∑ payouts, by the policy's game (Wan
     et al. 2015). Refused: columns that are measured instead of counted; aggregated columns.
+    Choose it if the worth of records can be said in money.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -3579,6 +3629,8 @@ class Classification(_message.Message):
     """Penalties of records whose class a classifier could not predict from the features: ∑ penalties of all records / (N ·
     the highest penalty), averaged over the classes (Iyengar 2002). Released records with equal features vote; suppressed
     ones do not. Penalties are from 0 to 10⁹; three zeros are refused.
+    Choose it if the release is to train a classifier of a column that you know. It keeps the features that predict the
+    column, and nothing else.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
