@@ -29,12 +29,6 @@ from tests.service.jobs.elsewhere import (
 )
 from tests.warehouses.conftest import MOST_COLLECTED, query, tree
 
-pytestmark = pytest.mark.skip(
-    reason="A defect of unknown cause: BLANK fails with NOT_A_TABLE_FUNCTION, and companion tables of later cases are "
-    "missing although their jobs succeed. Take this mark off to see it."
-)
-
-
 @pytest.fixture(scope="module")
 def database(spark_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Both have the same tables in a schema `clinic`."""

@@ -69,7 +69,7 @@ def _translated(node: exp.Expr, catalog: str) -> exp.Expr:
             node.set("safe", True)
         case exp.DataType() if node.this in _HOLDING:
             return exp.DataType.build(_HOLDING[node.this], dialect="spark")
-        case exp.GenerateSeries() if isinstance(node.parent, exp.Table):
+        case exp.GenerateSeries() if isinstance(node.parent, exp.Table | exp.From):
             # A table of numbers: sqlglot writes the function that makes a list.
             return exp.Anonymous(this="range", expressions=[node.args["end"]])
         case exp.Create() if node.args.get("kind") == "TABLE" and not node.args.get("properties"):
