@@ -29,6 +29,7 @@ from tests.service.jobs.elsewhere import (
 )
 from tests.warehouses.conftest import MOST_COLLECTED, query, tree
 
+
 @pytest.fixture(scope="module")
 def database(spark_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Both have the same tables in a schema `clinic`."""

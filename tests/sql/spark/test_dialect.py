@@ -21,5 +21,5 @@ NUMBERS = exp.GenerateSeries(end=number(5), is_end_exclusive=True)
     ids=["read", "built", "built in a table"],
 )
 def test_numbers_as_rows_are_a_table(statement: exp.Expr | str) -> None:
-    """sqlglot writes a list of the numbers otherwise, which Spark refuses as a table."""
+    """Sqlglot writes a list of the numbers otherwise, which Spark refuses as a table."""
     assert rendered(statement, (), "lake").text.lower() == "select 1 from range(5)"
