@@ -20,7 +20,7 @@ from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
 from tableveil.microaggregation import squared_error
 from tableveil.microaggregation.classes import cluster_classes
-from tableveil.microaggregation.solve import counter_of, solve
+from tableveil.microaggregation.solve import ClusterProblem, counter_of, solve
 from tableveil.policy import ClosenessAlgorithm, Distance, KAnonymity, Microaggregation, TCloseness
 from tableveil.privacy import privacy_of
 
@@ -132,7 +132,7 @@ def _compared(correlation: str) -> Section:
 def _run(points: Points, column: SensitiveColumn, k: int, t: Decimal, algorithm: ClosenessAlgorithm) -> Run:
     started = time.process_time()
     options = Microaggregation(closeness=algorithm)
-    found = solve(points, k, options, [column], [KAnonymity(k), _model(t)], Control())
+    found = solve(ClusterProblem(points, k, [column], [KAnonymity(k), _model(t)]), options, Control())
     taken = time.process_time() - started
     return Run(squared_error(points, found.clusters).total, found.clusters, taken)
 

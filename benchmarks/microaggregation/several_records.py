@@ -17,7 +17,7 @@ from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
 from tableveil.microaggregation import squared_error
-from tableveil.microaggregation.solve import solve
+from tableveil.microaggregation.solve import ClusterProblem, solve
 from tableveil.policy import Dominance, KAnonymity, Microaggregation, PrivacyModel
 from tableveil.policy.microaggregation import Aggregation
 
@@ -83,7 +83,7 @@ def _solved(
     points: Points, columns: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]
 ) -> tuple[list[str], SparseClusters]:
     started = time.process_time()
-    found = solve(points, K, Microaggregation(), columns, models, Control()).clusters
+    found = solve(ClusterProblem(points, K, columns, models), Microaggregation(), Control()).clusters
     taken = time.process_time() - started
     return [seconds(taken), f"{squared_error(points, found).total:.4f}", f"{found.number:,}"], found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,7 @@ def cluster(
         actual = f"clusters of at least {k} records asked of {records} records"
         raise InfeasibleError.of("TOO_FEW_RECORDS", "privacy_models", actual, f"at most {records}")
     method, why = _chosen(points, k, options)
-    clusters = _clusters(points, k, method, options, control, on_progress, singly)
+    clusters = _clusters(points, k, replace(options, clustering=method), control, on_progress, singly)
     if points.people is not None and method is not Clustering.UNIVARIATE:
         why += f", {'by one record' if singly else 'by the nearest records'} of {k:,} people each"
     return Clustered(clusters, f"{method} {why}", optimal=method is Clustering.UNIVARIATE or records < 2 * k)
@@ -82,13 +83,12 @@ def _chosen(points: Points, k: int, options: Microaggregation) -> tuple[Clusteri
 def _clusters(
     points: Points,
     k: int,
-    method: Clustering,
     options: Microaggregation,
     control: Control,
     on_progress: Callable[[int, int], None],
     singly: bool,
 ) -> SparseClusters:
-    if method is Clustering.UNIVARIATE:
+    if options.clustering is Clustering.UNIVARIATE:
         ((column,), (codes,)) = points.columns, points.codes
         records_of = np.bincount(codes, points.counts, len(column.counts)).astype(np.float64)
         positions = unit_range(column.positions, records_of)
@@ -101,11 +101,11 @@ def _clusters(
         on_progress(clustered, records)
 
     space, forming = Space.of(points), Forming()
-    if method is Clustering.PARTITION:
+    if options.clustering is Clustering.PARTITION:
         partition(space, k, forming, control, on_taken, singly=singly)
     else:
         remaining = remaining_of(space, np.arange(len(points.counts)), points.counts, singly=singly)
-        if method is Clustering.V_MDAV:
+        if options.clustering is Clustering.V_MDAV:
             v_mdav(remaining, k, options.gain, forming, control, on_taken)
         else:
             mdav(remaining, k, forming, control, on_taken)

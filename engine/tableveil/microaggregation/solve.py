@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,23 +21,98 @@ from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_f
 from tableveil.microaggregation.closeness.merge import merge_until_close, merge_until_released
 from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_first
-from tableveil.microaggregation.closeness.targets import ClosenessTarget, targets_of
+from tableveil.microaggregation.closeness.targets import targets_of
 from tableveil.microaggregation.clustering import cluster
 from tableveil.policy import Dominance, PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
-from tableveil.privacy import privacy_of
+from tableveil.privacy import Conjunction, privacy_of
 from tableveil.search.relaxing import Unmet, refusal, ways_of
 
 TOGETHER = "all records in one cluster do not meet the privacy models"
 """The reason why there are no clusters at all."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterProblem:
+    """The records to cluster, and what every cluster has to meet.
+
+    `k` is the least size: the k of the k-anonymity model. `sensitive` are the columns of `points.sensitive`, in that
+    order, with the counts of these records. `models` are the policy's, in its order: k-anonymity, dominance, and models
+    of these columns except (n,t)-closeness. There is at least one record.
+    """
+
+    points: Points
+    k: int
+    sensitive: Sequence[SensitiveColumn]
+    models: Sequence[PrivacyModel]
+
+    @property
+    def counter(self) -> ClassCounter:
+        """See `counter_of`."""
+        return counter_of(self.points, self.sensitive)
+
+    @property
+    def privacy(self) -> Conjunction:
+        """The rules of all models."""
+        return privacy_of(self.models, self.counter)
+
+    @property
+    def together(self) -> EquivalenceClasses:
+        """A single cluster of all records."""
+        rows = np.arange(len(self.points.counts))
+        one = SparseClusters(rows, np.zeros_like(rows), self.points.counts)
+        return cluster_classes(self.points, one, self.sensitive)
+
+    @property
+    def code(self) -> str:
+        """The code of the error if all records together do not meet the models."""
+        return "TOO_FEW_RECORDS" if int(self.points.counts.sum()) < self.k else "INFEASIBLE"
+
+    @property
+    def proves(self) -> bool:
+        """Whether all models that not even a single cluster of all records meets are proven to be met by no clusters.
+
+        Shares of the people who have a value are not: in each of two clusters every person may have another value, and
+        in their union all may have all.
+        """
+        together = self.together
+        return all(rule.monotone or rule.releasable(together).all() for rule in self.privacy.rules)
+
+    @property
+    def refused(self) -> InfeasibleError:
+        """The error if models do not release all records together, nor the clusters that were formed."""
+        return refusal(self.code, TOGETHER, self.unmet(), nearest=self.proves)
+
+    def unmet(self) -> list[Unmet]:
+        """The models that not even a single cluster of all records meets, each judged by itself.
+
+        No other clusters meet them either if the models hold for a union if they hold for its parts.
+        """
+        records = int(self.points.counts.sum())
+        every = f"{records:,} records"
+        if self.points.people is not None:
+            people = len(np.unique(self.points.people))
+            every += " of 1 person" if people == 1 else f" of {people:,} people"
+        together, counter = self.together, self.counter
+
+        def holds(model: PrivacyModel) -> bool:
+            return bool(privacy_of([model], counter).releasable(together).all())
+
+        return [
+            Unmet(
+                f"privacy_models[{i}]",
+                f"{model}, which a single cluster of all {every} does not meet",
+                "a model that all records together meet",
+                ways_of(i, model, records, holds),
+            )
+            for i, model in enumerate(self.models)
+            if not holds(model)
+        ]
+
+
 def solve(
-    points: Points,
-    k: int,
+    problem: ClusterProblem,
     options: Microaggregation,
-    sensitive: Sequence[SensitiveColumn],
-    models: Sequence[PrivacyModel],
     control: Control,
     on_progress: Callable[[int, int], None] = lambda records, of: None,
 ) -> Clustered:
@@ -50,12 +126,8 @@ def solve(
     each if a model limits their shares; what others form is merged until people are enough.
 
     Args:
-        points: All records to cluster, at least one.
-        k: The least size: the k of the k-anonymity model.
+        problem: The records, and what clusters have to meet.
         options: How clusters are formed.
-        sensitive: The columns of `points.sensitive`, in that order, with the counts of these records.
-        models: The policy's models, in its order: k-anonymity, dominance, and models of these columns except
-            (n,t)-closeness.
         control: May stop the work.
         on_progress: Called with the number of records in clusters and the number of all.
 
@@ -64,48 +136,31 @@ def solve(
             always of their union, neither these nor the clusters that were found.
         Stopped: `control` says so.
     """
-    if privacy_of(models, counter_of(points, sensitive)).refuses_all_below(_together(points, sensitive)):
-        raise refused(points, k, sensitive, models)
-    targets = targets_of(models, sensitive)
-    formed = _formed(points, k, options, targets, models, control, on_progress)
-    return _merged(points, k, formed, sensitive, models, control)
+    if problem.privacy.refuses_all_below(problem.together):
+        raise problem.refused
+    return _merged(problem, _formed(problem, options, control, on_progress), control)
 
 
-def join(
-    points: Points,
-    k: int,
-    found: Clustered,
-    into: NDArray[np.intp],
-    sensitive: Sequence[SensitiveColumn],
-    models: Sequence[PrivacyModel],
-    control: Control,
-) -> Clustered:
+def join(problem: ClusterProblem, clustered: Clustered, into: NDArray[np.intp], control: Control) -> Clustered:
     """Joins clusters to those of the number `into`, then merges as `solve` does until every model releases them.
 
     Raises:
         InfeasibleError: As for `solve`.
         Stopped: `control` says so.
     """
-    before = found.clusters
+    before = clustered.clusters
     joined = SparseClusters.of(before.points, into[before.clusters], before.counts)
-    formed = Clustered(joined, found.account, merged=found.merged + before.number - joined.number)
-    return _merged(points, k, formed, sensitive, models, control)
+    formed = Clustered(joined, clustered.account, merged=clustered.merged + before.number - joined.number)
+    return _merged(problem, formed, control)
 
 
-def _merged(
-    points: Points,
-    k: int,
-    formed: Clustered,
-    sensitive: Sequence[SensitiveColumn],
-    models: Sequence[PrivacyModel],
-    control: Control,
-) -> Clustered:
-    targets = targets_of(models, sensitive)
-    merging = Merging(Space.of(points), formed.clusters, cluster_classes(points, formed.clusters, sensitive))
+def _merged(problem: ClusterProblem, formed: Clustered, control: Control) -> Clustered:
+    points, targets = problem.points, targets_of(problem.models, problem.sensitive)
+    merging = Merging(Space.of(points), formed.clusters, cluster_classes(points, formed.clusters, problem.sensitive))
     if targets:
         merge_until_close(merging, targets, control)
-    if not merge_until_released(merging, privacy_of(models, counter_of(points, sensitive)), control):
-        raise refused(points, k, sensitive, models)
+    if not merge_until_released(merging, problem.privacy, control):
+        raise problem.refused
     if not merging.merged:
         return formed
     times = "once" if merging.merged == 1 else f"{merging.merged:,} times"
@@ -114,17 +169,12 @@ def _merged(
 
 
 def _formed(
-    points: Points,
-    k: int,
-    options: Microaggregation,
-    targets: Sequence[ClosenessTarget],
-    models: Sequence[PrivacyModel],
-    control: Control,
-    on_progress: Callable[[int, int], None],
+    problem: ClusterProblem, options: Microaggregation, control: Control, on_progress: Callable[[int, int], None]
 ) -> Clustered:
     """The clusters before any are merged; of as many people as shares of them are asked for, too."""
-    shares = [math.ceil(1 / Fraction(model.share)) for model in models if isinstance(model, Dominance)]
-    k = max(k, *shares) if shares else k
+    points, targets = problem.points, targets_of(problem.models, problem.sensitive)
+    shares = [math.ceil(1 / Fraction(model.share)) for model in problem.models if isinstance(model, Dominance)]
+    k = max([problem.k, *shares])
     if not targets or options.closeness is ClosenessAlgorithm.MERGE:
         return cluster(points, k, options, control, on_progress, singly=bool(shares))
     space = Space.of(points)
@@ -144,59 +194,3 @@ def counter_of(points: Points, sensitive: Sequence[SensitiveColumn]) -> ClassCou
         for column, codes in zip(sensitive, points.sensitive, strict=True)
     ]
     return NumpyCounter([one], [np.zeros(len(rows), np.int32)], points.counts, sensitive=values)
-
-
-def code_of(points: Points, k: int) -> str:
-    """The code of the error if all records together do not meet the models."""
-    return "TOO_FEW_RECORDS" if int(points.counts.sum()) < k else "INFEASIBLE"
-
-
-def refused(
-    points: Points, k: int, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]
-) -> InfeasibleError:
-    """The error if models do not release all records together, nor the clusters that were found."""
-    unmet = unmet_together(points, sensitive, models)
-    return refusal(code_of(points, k), TOGETHER, unmet, nearest=proves(points, sensitive, models))
-
-
-def proves(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> bool:
-    """Whether all models that not even a single cluster of all records meets are proven to be met by no clusters.
-
-    Shares of the people who have a value are not: in each of two clusters every person may have another value, and in
-    their union all may have all.
-    """
-    together, privacy = _together(points, sensitive), privacy_of(models, counter_of(points, sensitive))
-    return all(rule.monotone or rule.releasable(together).all() for rule in privacy.rules)
-
-
-def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> list[Unmet]:
-    """The models that not even a single cluster of all records meets, each judged by itself.
-
-    No other clusters meet them either if the models hold for a union if they hold for its parts.
-    """
-    records = int(points.counts.sum())
-    every = f"{records:,} records"
-    if points.people is not None:
-        people = len(np.unique(points.people))
-        every += " of 1 person" if people == 1 else f" of {people:,} people"
-    together, counter = _together(points, sensitive), counter_of(points, sensitive)
-
-    def holds(model: PrivacyModel) -> bool:
-        return bool(privacy_of([model], counter).releasable(together).all())
-
-    return [
-        Unmet(
-            f"privacy_models[{i}]",
-            f"{model}, which a single cluster of all {every} does not meet",
-            "a model that all records together meet",
-            ways_of(i, model, records, holds),
-        )
-        for i, model in enumerate(models)
-        if not holds(model)
-    ]
-
-
-def _together(points: Points, sensitive: Sequence[SensitiveColumn]) -> EquivalenceClasses:
-    """A single cluster of all records."""
-    rows = np.arange(len(points.counts))
-    return cluster_classes(points, SparseClusters(rows, np.zeros_like(rows), points.counts), sensitive)

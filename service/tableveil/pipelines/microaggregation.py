@@ -19,7 +19,7 @@ from tableveil.errors import by_rank, shortened
 from tableveil.lifecycle import Solution
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
-from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, join, proves, solve, unmet_together
+from tableveil.microaggregation.solve import TOGETHER, ClusterProblem, counter_of, join, solve
 from tableveil.pipelines.infeasible import unmet_limit
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
@@ -58,6 +58,11 @@ class Clusterable:
     def k(self) -> int:
         """The least size of a cluster, in people."""
         return max(model.k for model in self.policy.privacy_models if isinstance(model, KAnonymity))
+
+    @property
+    def problem(self) -> ClusterProblem:
+        """The records, and what their clusters have to meet."""
+        return ClusterProblem(self.points, self.k, self.columns, self.policy.privacy_models)
 
     @property
     def clustered(self) -> int:
@@ -151,11 +156,10 @@ def _check_limit(read: Clusterable) -> None:
     why = "they have a NULL in an aggregated column"
     unmet = unmet_limit(read.policy, read.dictionaries.set_aside, read.records, why)
     if unmet is not None:
-        asked = read.policy.privacy_models
-        models = unmet_together(read.points, read.columns, asked)
+        problem = read.problem
+        models = problem.unmet()
         message = f"{unmet.found}; {TOGETHER}" if models else ""
-        nearest = proves(read.points, read.columns, asked)
-        raise refusal(code_of(read.points, read.k), message, [unmet, *models], nearest=nearest)
+        raise refusal(problem.code, message, [unmet, *models], nearest=problem.proves)
 
 
 def clustered_plan(job: JobContext, read: Clusterable) -> tuple[ReleasePlan, float]:
@@ -165,22 +169,19 @@ def clustered_plan(job: JobContext, read: Clusterable) -> tuple[ReleasePlan, flo
 
 
 def _solve(job: JobContext, read: Clusterable) -> _Solved:
-    points, started = read.points, job.control.now()
+    started = job.control.now()
 
     def progress(clustered: int, of: int) -> None:
         job.report.on_progress(Progress(clustered, of, None, None, None, of_records=True))
 
-    models = read.policy.privacy_models
-    read_solved = solve(points, read.k, read.options, read.columns, models, job.control, progress)
-    solved = _measured(read, read_solved)
+    solved = _measured(read, solve(read.problem, read.options, job.control, progress))
     # A class of the rows has all clusters with its values. A people's share may hold of each and not of all together;
     # and one person's share of a cluster is not that of the class, which is what is told of people.
     while read.dictionaries.people is not None:
         into = alike(job.session, _plan(read, solved))
         if into.max() + 1 == solved.found.clusters.number:
             break
-        read_solved = join(points, read.k, solved.found, into, read.columns, models, job.control)
-        solved = _measured(read, read_solved)
+        solved = _measured(read, join(read.problem, solved.found, into, job.control))
     progress(read.clustered, read.clustered)
     return replace(solved, seconds=job.control.now() - started)
 

@@ -7,7 +7,7 @@ from tableveil.lifecycle.gates import check_admitted, check_place, check_read
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
 from tableveil.lifecycle.promote import Promotion, check_trial, promote
-from tableveil.lifecycle.publish import Rehearsal, publish, rehearse, writing
+from tableveil.lifecycle.publish import Rehearsal, Terms, publish, rehearse, writing
 from tableveil.lifecycle.repeated import repeated_by_reason
 from tableveil.lifecycle.standing import place_of, refuse_trial, require_current, require_here, require_public
 from tableveil.lifecycle.swap import recover
@@ -22,6 +22,7 @@ __all__ = [
     "Promotion",
     "Rehearsal",
     "Solution",
+    "Terms",
     "check_admitted",
     "check_existing",
     "check_guards",

@@ -39,22 +39,44 @@ from tableveil.state.trials import TRIALS, Trial
 from tableveil.verification import verify
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms under which a release is published.
+
+    One that `needs_approval` is written and verified in private; an earlier one at the target stays. With
+    `unless_safe`, one that repeats people by a reason needs it if they do not all share joint classes of k. A `trial`
+    stays in private as well: whatever depends on other releases and on the target is asked when it is promoted.
+    """
+
+    needs_approval: bool = False
+    unless_safe: bool = False
+    trial: Trial | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the release stays in private."""
+        return self.needs_approval or self.trial is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A release whose plan is staged and whose columns are `measured`; `verifying` is called before it is verified."""
+
+    plan: ReleasePlan
+    evidence: Evidence
+    measured: Measured
+    verifying: Callable[[], None]
+
+
 def publish(
     database: Database,
     session: WarehouseSession,
     plan: ReleasePlan,
     evidence: Evidence,
     verifying: Callable[[], None],
-    *,
-    needs_approval: bool = False,
-    unless_safe: bool = False,
-    trial: Trial | None = None,
+    terms: Terms,
 ) -> int:
     """Writes the release and the job's outcome, and returns the release's number.
-
-    A release that `needs_approval` is written and verified in private; an earlier one at the target stays. With
-    `unless_safe`, one that repeats people by a reason needs it if they do not all share joint classes of k. A `trial`
-    stays in private as well: whatever depends on other releases and on the target is asked when it is promoted.
 
     `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
     stays; once the commit begins nothing stops it. In a warehouse the objects get their names after the commit; see
@@ -66,88 +88,77 @@ def publish(
         InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
-    check_spreads_collectible(session, plan)
-    plan.recoding.stage(session, plan)
-    measured = check_effective_k(session, plan)
-    if unless_safe and not needs_approval and trial is None:
+    planned = _planned(session, plan, evidence, verifying)
+    if terms.unless_safe and not terms.waits:
         with suppress(_Unsafe):
-            return _publish(database, session, plan, evidence, measured, verifying, safely=True)
+            return _publish(database, session, planned, terms, safely=True)
         waits = note(
             "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
             "readers of all the releases are told the figures."
         )
-        evidence, needs_approval = evidence.with_more(first=(waits,)), True
-    return _publish(database, session, plan, evidence, measured, verifying, needs_approval=needs_approval, trial=trial)
+        planned = replace(planned, evidence=evidence.with_more(first=(waits,)))
+        terms = replace(terms, needs_approval=True)
+    return _publish(database, session, planned, terms)
+
+
+def _planned(
+    session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+) -> _Planned:
+    check_spreads_collectible(session, plan)
+    plan.recoding.stage(session, plan)
+    return _Planned(plan, evidence, check_effective_k(session, plan), verifying)
 
 
 def _publish(
-    database: Database,
-    session: WarehouseSession,
-    plan: ReleasePlan,
-    evidence: Evidence,
-    told: Measured,
-    verifying: Callable[[], None],
-    *,
-    needs_approval: bool = False,
-    safely: bool = False,
-    trial: Trial | None = None,
+    database: Database, session: WarehouseSession, planned: _Planned, terms: Terms, *, safely: bool = False
 ) -> int:
     """See `publish`; raises `_Unsafe` if the release has to be safe beside those that it repeats, and is not."""
+    plan, evidence = planned.plan, planned.evidence
     if session.traits.keeps_ledger:
         with writing(database, session), session.transaction():
             _check_unchanged(session, plan, evidence)
             number, target = RELEASES.next_number(session.ledger), plan.policy.release
-            existing = {} if trial else _check_current(session, plan, evidence)
-            repeated = Repeated() if trial else _stage_repeated(session, plan, evidence)
-            if needs_approval or trial:
+            existing = {} if terms.trial else _check_current(session, plan, evidence)
+            repeated = Repeated() if terms.trial else _stage_repeated(session, plan, evidence)
+            if terms.waits:
                 plan = _placed(plan, private(session, target, number, evidence.job))
             else:
                 drop_replaced(session, target, existing)
-            written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
+            written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
-            if not trial:
+            if not terms.trial:
                 check_guards(session, target, written.records, labels_of(written.attributes))
-            written = replace(written, needs_approval=needs_approval or trial is not None, trial=trial)
+            written = replace(written, needs_approval=terms.waits, trial=terms.trial)
             release = _recorded(session, evidence, written, sizes, target)
             end_job(session.ledger, release)
     else:
-        target, waits = plan.policy.release, needs_approval or trial is not None
-        number = _publish_elsewhere(
-            *(database, session, plan, evidence, told, verifying), waits=waits, safely=safely, trial=trial
-        )
-        plan = _placed(plan, private(session, target, number, evidence.job) if waits else target)
+        target = plan.policy.release
+        number = _publish_elsewhere(database, session, planned, terms, safely=safely)
+        plan = _placed(plan, private(session, target, number, evidence.job) if terms.waits else target)
     _look(database, session, plan, number)
     return number
 
 
 def _publish_elsewhere(
-    database: Database,
-    session: WarehouseSession,
-    plan: ReleasePlan,
-    evidence: Evidence,
-    told: Measured,
-    verifying: Callable[[], None],
-    *,
-    waits: bool,
-    safely: bool,
-    trial: Trial | None,
+    database: Database, session: WarehouseSession, planned: _Planned, terms: Terms, *, safely: bool
 ) -> int:
     """Publishes in a warehouse; other jobs may write until the intent goes to the ledger.
 
-    A release that `waits` stays in a schema of its own, without an intent.
+    A release that waits stays in a schema of its own, without an intent.
     """
+    plan, evidence = planned.plan, planned.evidence
     target, number = plan.policy.release, RELEASES.next_number(session.ledger)
     held = staged(session, target, number)
-    if waits:
+    if terms.waits:
         held = private(session, target, number, evidence.job)
         session.execute(exp.Create(this=table(held.schema), kind="SCHEMA", exists=True))
     plan = _placed(plan, held)
     try:
         # The verification reads what the ledger will have of the release.
         with suppress(_Rehearsed), session.embedded.transaction():
-            repeated = Repeated() if trial else _stage_repeated(session, plan, evidence)
-            written, sizes, safe = _written(session, plan, evidence, number, told, verifying, target, repeated)
+            repeated = Repeated() if terms.trial else _stage_repeated(session, plan, evidence)
+            written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
             # No transaction has held the rows still while they were written.
@@ -156,19 +167,19 @@ def _publish_elsewhere(
         with writing(database, session):
             complete_all(session)
             with session.embedded.transaction():
-                existing = {} if trial else _check_current(session, _placed(plan, target), evidence)
-                if not trial:
+                existing = {} if terms.trial else _check_current(session, _placed(plan, target), evidence)
+                if not terms.trial:
                     check_guards(session, target, written.records, labels_of(written.attributes))
-                written = replace(written, needs_approval=waits, trial=trial)
+                written = replace(written, needs_approval=terms.waits, trial=terms.trial)
                 release = _recorded(session, evidence, written, sizes, target)
                 write_distributions(session.embedded, plan, number)
-                if waits:
+                if terms.waits:
                     end_job(session.ledger, release)
                 else:
                     SWAPS.insert(session.ledger, [Swap(session.catalog, held.name, tuple(existing))], number)
             # The release is decided: nothing stops it any more.
             session.control = session.embedded.control = None
-            if not waits:
+            if not terms.waits:
                 complete(session, number)
     except BaseException:
         # A table that cannot be dropped now goes at the next start of the server.
@@ -248,18 +259,16 @@ def rehearse(
         ConflictError: the source changed since it was counted.
         InternalError: the verification failed.
     """
-    check_spreads_collectible(session, plan)
-    plan.recoding.stage(session, plan)
-    measured = check_effective_k(session, plan)
+    planned = _planned(session, plan, evidence, verifying)
     if not session.traits.transactional:
         _check_unchanged(session, plan, evidence)
         others = repeated_by_reason(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
-        return Rehearsal(_foreseen(session, plan, evidence, measured), tuple(others))
+        return Rehearsal(_foreseen(session, planned), tuple(others))
     rows: tuple[ShownRow, ...] = ()
     with writing(database, session), suppress(_Rehearsed), session.transaction():
         _check_unchanged(session, plan, evidence)
         repeated = _stage_repeated(session, plan, evidence)
-        release, _, safe = _written(session, plan, evidence, 0, measured, verifying, plan.policy.release, repeated)
+        release, _, safe = _written(session, planned, 0, plan.policy.release, repeated)
         if look:
             written = public(plan, plan.policy.release.name)
             rows = shown_rows(session.embedded, written, release.objects[0].row_count)
@@ -275,8 +284,9 @@ class _Unsafe(Exception):
     """Rolls the transaction back: the release is written once more, to wait for approval."""
 
 
-def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, told: Measured) -> Release:
-    """The release by its classes alone; call it after the plan is staged."""
+def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
+    """The release by its classes alone."""
+    plan, measured = planned.plan, planned.measured
     classes = plan.recoding.labelled(session, plan)
     risk = prosecutor_risk(ClassSizes.of(classes.counts), plan.policy.risk_thresholds)
     distinct_after = {
@@ -286,24 +296,19 @@ def _foreseen(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, 
     unwritten = note("No row was written or verified in the warehouse: the figures are those of the search.")
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name))
-    evidence = evidence.with_more(warnings=(*told.warnings, *single, unwritten), guarantees=told.guarantees)
+    more = (*measured.warnings, *single, unwritten)
+    evidence = planned.evidence.with_more(warnings=more, guarantees=measured.guarantees)
     return release_of(session, plan, evidence, 0, (), risk, distinct_after)
 
 
 def _written(
-    session: WarehouseSession,
-    plan: ReleasePlan,
-    evidence: Evidence,
-    number: int,
-    told: Measured,
-    verifying: Callable[[], None],
-    known_as: ReleaseTarget,
-    repeated: Repeated,
+    session: WarehouseSession, planned: _Planned, number: int, known_as: ReleaseTarget, repeated: Repeated
 ) -> tuple[Release, ClassSizes, bool]:
     """Writes and verifies the objects of the release of that number.
 
     Returns it with the sizes of its classes, and whether it is safe beside the releases that it repeats.
     """
+    plan, measured = planned.plan, planned.measured
     made = write_objects(session, plan, number, known_as)
     single = single_valued(session, plan, public(plan, made.objects[0].name))
     if plan.policy.person_column is not None and not plan.policy.no_person_digests:
@@ -311,13 +316,13 @@ def _written(
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
     joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
-    evidence = evidence.with_more(
+    evidence = planned.evidence.with_more(
         first=joint.warnings,
-        warnings=(*told.warnings, *single),
-        guarantees=(*told.guarantees, *joint.guarantees),
+        warnings=(*measured.warnings, *single),
+        guarantees=(*measured.guarantees, *joint.guarantees),
         joint=joint.joint,
     )
-    verifying()
+    planned.verifying()
     solution = evidence.solution
     largest_share = solution.risk_after.highest if solution.risk_after is not None else None
     written = replace(written_objects(session, plan, number), score=solution.score, largest_share=largest_share)

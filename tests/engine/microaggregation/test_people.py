@@ -26,7 +26,7 @@ from tableveil.microaggregation.error import squared_error
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.remaining import Forming
 from tableveil.microaggregation.remaining_people import remaining_of
-from tableveil.microaggregation.solve import join, solve
+from tableveil.microaggregation.solve import ClusterProblem, join, solve
 from tableveil.policy import (
     ClosenessAlgorithm,
     Clustering,
@@ -126,7 +126,7 @@ class Visits:
 
 def solved(visits: Visits, models: Sequence[PrivacyModel], method: Clustering = Clustering.AUTO) -> Clustered:
     k = max(model.k for model in models if isinstance(model, KAnonymity))
-    return solve(visits.points, k, Microaggregation(method), visits.sensitive, models, Control())
+    return solve(ClusterProblem(visits.points, k, visits.sensitive, models), Microaggregation(method), Control())
 
 
 def attempted(
@@ -284,7 +284,10 @@ def test_counting_people_while_clusters_form_loses_less_than_merging(method: Clu
 
     of_records = cluster(visits.as_records, 5, Microaggregation(method), Control())
     merged = join(
-        visits.points, 5, of_records, np.arange(of_records.clusters.number), visits.sensitive, models, Control()
+        ClusterProblem(visits.points, 5, visits.sensitive, models),
+        of_records,
+        np.arange(of_records.clusters.number),
+        Control(),
     )
     assert merged.merged > 10 > found.merged
     assert squared_error(visits.points, found.clusters).total < squared_error(visits.points, merged.clusters).total
@@ -303,7 +306,7 @@ def test_blocks_of_few_people_are_merged() -> None:
 
     formed = Clustered(forming.clusters(), "blocks")
     into = np.arange(formed.clusters.number)
-    found = join(visits.points, 3, formed, into, visits.sensitive, [KAnonymity(3)], Control())
+    found = join(ClusterProblem(visits.points, 3, visits.sensitive, [KAnonymity(3)]), formed, into, Control())
 
     assert min(len({who for _, who, _ in part}) for part in visits.members(found.clusters)) >= 3
 
@@ -312,7 +315,9 @@ def test_blocks_of_few_people_are_merged() -> None:
 def test_algorithms_of_t_closeness_are_merged_until_people_are_enough(closeness: ClosenessAlgorithm) -> None:
     visits = hospital(2, 80)
     models: list[PrivacyModel] = [KAnonymity(4), TCloseness("s", Decimal("0.4")), Dominance(Decimal("0.3"))]
-    found = solve(visits.points, 4, Microaggregation(closeness=closeness), visits.sensitive, models, Control())
+    found = solve(
+        ClusterProblem(visits.points, 4, visits.sensitive, models), Microaggregation(closeness=closeness), Control()
+    )
     members = visits.members(found.clusters)
     assert len(members) > 1
     assert all(visits.meets(part, model) for part in members for model in (models[0], models[2]))
@@ -331,7 +336,12 @@ def test_clusters_that_look_alike_are_joined_and_judged_together() -> None:
     assert all(visits.meets(part, model) for part in visits.members(formed) for model in models)
 
     with pytest.raises(InfeasibleError) as raised:
-        join(visits.points, 4, Clustered(formed, "given"), np.zeros(2, np.intp), visits.sensitive, models, Control())
+        join(
+            ClusterProblem(visits.points, 4, visits.sensitive, models),
+            Clustered(formed, "given"),
+            np.zeros(2, np.intp),
+            Control(),
+        )
 
     assert [fault.field for fault in raised.value.faults] == ["privacy_models[1]"]
     assert not any(relaxation.nearest for relaxation in raised.value.relaxations)

@@ -21,7 +21,7 @@ from tableveil.microaggregation.closeness.merge import merge_until_close, merge_
 from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.nearest import RECENT, Nearest
 from tableveil.microaggregation.closeness.targets import targets_of
-from tableveil.microaggregation.solve import counter_of, solve
+from tableveil.microaggregation.solve import ClusterProblem, counter_of, solve
 from tableveil.policy import (
     AbsentValues,
     BetaLikeness,
@@ -51,7 +51,7 @@ def solved(
     table: Table, k: int, models: list[PrivacyModel], algorithm: ClosenessAlgorithm = ClosenessAlgorithm.MERGE
 ) -> Clustered:
     options = Microaggregation(closeness=algorithm)
-    return solve(table.points, k, options, table.sensitive, [KAnonymity(k), *models], Control())
+    return solve(ClusterProblem(table.points, k, table.sensitive, [KAnonymity(k), *models]), options, Control())
 
 
 def farthest(table: Table, clusters: SparseClusters, column: int, distance: Distance) -> Fraction:
@@ -302,10 +302,12 @@ def test_work_stops_when_it_is_told_to() -> None:
     for algorithm in ALGORITHMS:
         with pytest.raises(Stopped):
             solve(
-                distinct_table(1, 50).points,
-                2,
+                ClusterProblem(
+                    distinct_table(1, 50).points,
+                    2,
+                    distinct_table(1, 50).sensitive,
+                    [KAnonymity(2), TCloseness("s0", Decimal("0.1"), Distance.ORDERED)],
+                ),
                 Microaggregation(closeness=algorithm),
-                distinct_table(1, 50).sensitive,
-                [KAnonymity(2), TCloseness("s0", Decimal("0.1"), Distance.ORDERED)],
                 control,
             )

@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tableveil.aggregation.points import Clustered, Points
+from tableveil.aggregation.points import Clustered
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.disclosure.determined import Measured
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
-from tableveil.microaggregation.solve import solve
+from tableveil.microaggregation.solve import ClusterProblem, solve
 from tableveil.pipelines import microaggregation as run_microaggregation
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
@@ -343,8 +343,8 @@ def test_a_search_that_counts_records_does_not_pass_the_verification(
     create(session, visits(11))
     patches(monkeypatch)
 
-    def of_records(points: Points, *others: Any) -> Clustered:
-        return solve(replace(points, people=None), *others)
+    def of_records(problem: ClusterProblem, *others: Any) -> Clustered:
+        return solve(replace(problem, points=replace(problem.points, people=None)), *others)
 
     monkeypatch.setattr(run_microaggregation, "solve", of_records)
     assert re.search(found, str(refused(InternalError, database, replace(POLICY, privacy_models=models))))
