@@ -14,7 +14,6 @@ from tableveil.cli.hierarchy_tables import comparison_table, preview_table, refe
 from tableveil.cli.output import as_dict
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import CommandSession, verb
-from tableveil.client.csv_rows import read_csv_rows
 from tableveil.client.names import source_reference
 from tableveil.document import load_policy
 from tableveil.errors import InvalidError, nearest, shortened
@@ -169,6 +168,9 @@ def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: 
     Files of ARX import as they are: a row is a value and its labels up to the top, without a header. Rows that are
     stored already keep their version.
     """
+    # It loads numpy, which no other command here needs.
+    from tableveil.client.csv_rows import read_csv_rows
+
     file, faults = read_csv_rows(path, "file", delimiter, encoding)
     if file is None:
         raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)

@@ -17,7 +17,6 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.pages.utility import as_html, changes, number
-from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
 
@@ -93,4 +92,7 @@ def _mean(side: Spread, type_: str) -> str:
 
 
 def _median(side: Spread, type_: str) -> str:
+    # Its package loads numpy, which the command does not need before it shows numbers.
+    from tableveil.usefulness import QUANTILES
+
     return number(side.quantiles[QUANTILES.index(0.5)], type_) if side.quantiles else ""

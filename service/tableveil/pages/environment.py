@@ -7,11 +7,14 @@ import hashlib
 import re
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tableveil import wording
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LONGEST_WORD = 14
 """Characters of the longest word that a column of a table keeps whole."""
@@ -26,6 +29,9 @@ def environment(package: str = "tableveil.pages") -> Environment:
 
     A page extends `base.html` and fills its blocks; the macros in `parts.html` make tables and charts.
     """
+    # Commands load this module, and few of them write a page.
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     made = Environment(
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, "tableveil.pages"))]),
         autoescape=True,

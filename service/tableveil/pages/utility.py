@@ -13,7 +13,6 @@ from markupsafe import Markup
 from tableveil import wording
 from tableveil.pages.charts import heat_map, share_bars
 from tableveil.pages.environment import environment
-from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread, UtilityReport
 
@@ -117,6 +116,9 @@ def _statistics(column: ColumnUtility) -> list[tuple[str, ...]]:
             )
         )
         rows.append(("variance", *(f"{side.variance:.6g}" if side.HasField("variance") else "" for side in sides)))
+        # Its package loads numpy, which few commands need.
+        from tableveil.usefulness import QUANTILES
+
         for i, share in enumerate(QUANTILES):
             name = {0.0: "least", 0.5: "median", 1.0: "greatest"}.get(share, f"{share:.0%} quantile")
             rows.append((name, *(number(side.quantiles[i], column.type) if side.quantiles else "" for side in sides)))

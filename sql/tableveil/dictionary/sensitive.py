@@ -14,10 +14,9 @@ from tableveil.dictionary.coded import CodedAttribute
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, NullPosition
 from tableveil.source import Column, Source
-from tableveil.source.spelling import spelling
+from tableveil.source.spelling import has_spellings, spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +82,11 @@ def build_sensitive(
 
 def _spellings(session: Session, table_name: str, source_column: Column) -> NDArray[np.int64] | None:
     """Per code, the first code whose value has the same spelling, if any two have."""
-    if source_column.kind is not ValueKind.TEXT:
+    if not has_spellings(session, exp.select("value").from_(table(table_name)), source_column):
         return None
     alike = exp.Window(this=exp.Min(this=column("code")), partition_by=[spelling(column("value"), source_column)])
     read = exp.select(alias(cast(alike, "BIGINT"), "shared")).from_(table(table_name)).order_by("code")
-    shared = session.arrays(read)["shared"].astype(np.int64)
-    return None if (shared == np.arange(len(shared))).all() else shared
+    return session.arrays(read)["shared"].astype(np.int64)
 
 
 def _check_nulls(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:

@@ -73,9 +73,8 @@ def check_ledger(
 
 def _check_untold(session: WarehouseSession, known: Collection[int]) -> None:
     """Refuses numbers of suppressed records where an earlier release told some: the difference could tell of one."""
-    for number in sorted(known):
-        release = releases.RELEASES.find(session.ledger, number)
-        if release is not None and json.loads(release.policy).get("release", {}).get(_TOLD):
+    for number, release in sorted(releases.RELEASES.found(session.ledger, known).items()):
+        if json.loads(release.policy).get("release", {}).get(_TOLD):
             with depending_on([number]):
                 actual = f"suppressed_by, of people of whom releases/{number} told it"
                 raise InvalidError.of("RELEASED_BEFORE", "release.suppressed_by", actual, "none", "Leave it out.")

@@ -26,7 +26,7 @@ from tableveil.source import Fingerprint, Source
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import persons
 from tableveil.state.joint_texts import JointText
-from tableveil.state.releases import RELEASES, Release
+from tableveil.state.releases import RELEASES, STANDING, Release
 
 JOINT_K = "joint_k"
 """Its name in the evidence."""
@@ -96,11 +96,9 @@ def stage_repeated(
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
     staged: list[tuple[int, tuple[tuple[str, str], ...]]] = []
     unjoined: list[int] = []
+    there = [one.number for one in STANDING.found(session.ledger, numbers).values() if one.current or one.waits]
     # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
-    for number in reversed(numbers):
-        release = RELEASES.find(session.ledger, number)
-        if release is None or not (release.current or release.waits):
-            continue
+    for number, release in sorted(RELEASES.found(session.ledger, there).items(), reverse=True):
         earlier = None if policy_of is None else standing(session, release, policy_of(release.policy))
         by = join_columns(earlier, new.shown) if earlier is not None else []
         too_many = bool(by) and len(staged) == MOST_JOINED

@@ -12,7 +12,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
 from tableveil.source.model import Source
 from tableveil.source.recurring import columns_numbering_people
-from tableveil.source.spelling import spelling
+from tableveil.source.spelling import count_spellings
 
 LINKED = 0.05
 """A released column that ties rows of more than this share of the people together is refused unless acknowledged."""
@@ -152,10 +152,8 @@ def respelled(session: WarehouseSession, source: Source, person: str, people: in
     """A warning of people who may be one person."""
     if source.column(person).kind is not ValueKind.TEXT:
         return
-    spelled = spelling(column(person), source.column(person))
-    different: int = session.value(
-        exp.select(exp.Count(this=exp.Distinct(expressions=[spelled]))).from_(source.table())
-    )
+    values = exp.select(alias(column(person), "value")).from_(source.table())
+    different, _ = count_spellings(session, values, source.column(person))
     if different < people:
         yield (
             f"{people - different:,} values of {shortened(person)} differ from others in case, spaces, characters that "

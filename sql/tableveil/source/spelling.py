@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import Session, cast, column, in_composed_form, replaced, text
+from tableveil.backend import Session, WarehouseSession, cast, column, in_composed_form, replaced, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -28,21 +28,51 @@ def spelling(value: exp.Expr, of: Column) -> exp.Expr:
     """
     if of.kind is not ValueKind.TEXT:
         return value
-    shown = exp.RegexpReplace(
-        this=in_composed_form(cast(value, "VARCHAR")), expression=text(_UNSEEN), replacement=text("")
-    )
+    shown = _seen(value)
     spelled: exp.Expr = shown
     for letter in _LONGER:
         spelled = replaced(spelled, letter, letter.casefold())
-    has_longer = exp.RegexpLike(this=shown.copy(), expression=text(f"[{''.join(_LONGER)}]"))
-    folded = exp.Case(ifs=[exp.If(this=has_longer, true=spelled)], default=shown.copy())
-    return in_composed_form(exp.Lower(this=exp.Upper(this=folded)))
+    return _folded(exp.Case(ifs=[exp.If(this=_has_longer(shown), true=spelled)], default=shown.copy()))
 
 
 def has_spellings(session: Session, values: exp.Select, of: Column) -> bool:
     """Whether two of the values, which are in a column `value`, are spellings of one."""
     if of.kind is not ValueKind.TEXT:
         return False
-    spellings = exp.Count(this=exp.Distinct(expressions=[spelling(column("value"), of)]))
-    fewer = exp.LT(this=spellings, expression=exp.Count(this=column("value")))
-    return bool(session.value(exp.select(fewer).from_(values.distinct().subquery("different"))))
+    spellings, different = count_spellings(session, exp.select("value").from_(values.distinct().subquery("each")), of)
+    return spellings < different
+
+
+def count_spellings(session: WarehouseSession, values: exp.Select, of: Column) -> tuple[int, int]:
+    """How many spellings the values have, which are texts in a column `value`, and how many of them are not NULL.
+
+    The expression of `spelling` takes longer to plan than most tables take to be read, for the letters that fold to
+    several. So it is asked only where a value has one of these; elsewhere it is equal without them.
+    """
+    shown = _seen(column("value"))
+    longer = exp.Coalesce(this=exp.LogicalOr(this=_has_longer(shown)), expressions=[exp.false()])
+    values_table = values.subquery("spelled")
+    counted, present, has_longer = session.row(
+        exp.select(_count_distinct(_folded(shown)), exp.Count(this=column("value")), longer).from_(values_table)
+    )
+    if has_longer:
+        counted = session.value(exp.select(_count_distinct(spelling(column("value"), of))).from_(values_table.copy()))
+    return int(counted), int(present)
+
+
+def _count_distinct(value: exp.Expr) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[value]))
+
+
+def _seen(value: exp.Expr) -> exp.Expr:
+    """A text without what nobody sees of it."""
+    composed = in_composed_form(cast(value, "VARCHAR"))
+    return exp.RegexpReplace(this=composed, expression=text(_UNSEEN), replacement=text(""))
+
+
+def _has_longer(shown: exp.Expr) -> exp.Expr:
+    return exp.RegexpLike(this=shown.copy(), expression=text(f"[{''.join(_LONGER)}]"))
+
+
+def _folded(shown: exp.Expr) -> exp.Expr:
+    return in_composed_form(exp.Lower(this=exp.Upper(this=shown)))

@@ -176,6 +176,13 @@ class NumberedTable(Table[Row]):
         seen, values = self._seen(ledger.sight)
         return self._for_reader(ledger, self.where(ledger, f"{condition} AND {seen}", [*parameters, *values], order))
 
+    def found(self, ledger: Ledger, numbers: Collection[int]) -> dict[int, Row]:
+        """The rows of these numbers that the ledger shows, as `seen_where` has them, by number."""
+        if not numbers:
+            return {}
+        rows = cast(list[Any], self.seen_where(ledger, *_among("number", numbers)))
+        return {row.number: row for row in rows}
+
     def among(self, ledger: Ledger, numbers: Collection[int]) -> list[Row]:
         """The rows with these numbers that exist, in any order; they say nothing of who reads them."""
         return self.where(ledger, *_among("number", numbers))

@@ -8,12 +8,13 @@ import unicodedata
 import duckdb
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
-from tableveil.backend import column, render
+from tableveil.backend import Session, column, render
 from tableveil.errors import is_shown
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
-from tableveil.source.spelling import spelling
+from tableveil.source.spelling import count_spellings, has_spellings, spelling
 from tableveil.verification.text import folded
 
 CASED = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.casefold() != letter]
@@ -69,3 +70,25 @@ def test_the_same_characters_do_not_show_in_names() -> None:
 def test_the_verification_agrees() -> None:
     one, other = (spelled(CHARACTERS, by) for by in BY)
     assert one == other
+
+
+@pytest.mark.parametrize(
+    ("values", "spellings"),
+    [
+        ([], 0),
+        ([None], 0),
+        (["a", "A", " a", "b", None], 2),
+        (["Straße", "STRASSE", "strasse", "x"], 2),
+        (["stra\u00dfe", "STRA\u1e9eE"], 1),
+        (["ﬁn", "x"], 2),
+    ],
+)
+def test_spellings_are_counted_alike_with_and_without_long_letters(
+    session: Session, values: list[str | None], spellings: int
+) -> None:
+    session.execute("CREATE TABLE texts AS SELECT unnest($1::VARCHAR[]) AS value", [values])
+    read, of = exp.select("value").from_("texts"), Column("value", "VARCHAR", ValueKind.TEXT)
+    present = [value for value in values if value is not None]
+    assert count_spellings(session, read, of) == (spellings, len(present))
+    assert len(set(spelled(present, "the source"))) == spellings
+    assert has_spellings(session, read, of) == (spellings < len(set(present)))
