@@ -15,10 +15,7 @@ MOST_WORDS_OF = {"docs/explanations/threats.md": 2_500, "docs/guides/": 3_000}
 MOST_LINES = {"README.md": 110, "CHANGELOG.md": 60}
 MOST_LONG_SENTENCES = 0.02
 
-NOT_YET: frozenset[str] = frozenset()
-"""Pages that are still being cut."""
-
-PAGES = [page for page in by_hand() if page.relative_to(ROOT).as_posix() not in NOT_YET]
+PAGES = by_hand()
 
 
 def named(page: Path) -> str:
@@ -31,12 +28,11 @@ def test_a_page_is_short(page: Path) -> None:
     assert words(page) <= min(limits, default=MOST_WORDS_OF_A_PAGE)
 
 
-@pytest.mark.skipif(bool(NOT_YET), reason="pages are still being cut")
 def test_all_pages_are_short() -> None:
-    assert sum(map(words, by_hand())) <= MOST_WORDS
+    assert sum(map(words, PAGES)) <= MOST_WORDS
 
 
-@pytest.mark.parametrize("page", sorted({*MOST_LINES} - NOT_YET))
+@pytest.mark.parametrize("page", MOST_LINES)
 def test_a_page_has_few_lines(page: str) -> None:
     assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= MOST_LINES[page]
 
