@@ -3810,7 +3810,7 @@ class ReleaseTarget(_message.Message):
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
-    """Name of the table or view. Six more tables have it as prefix; docs/explanations/evidence.md lists them. Required. Refused: a
+    """Name of the table or view. Six more tables have it as prefix; docs/reference/objects.md lists them. Required. Refused: a
     name that makes one of them the source.
     """
     kind: Global___ReleaseKind.ValueType
