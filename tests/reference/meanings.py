@@ -80,7 +80,6 @@ MEANINGS = {
     "dry_run_risks": "Their risks, by the same stages.",
     "dry_run_rows": "Up to twenty of the rows that they would release, until rows of their source are erased.",
     "dry_run_guarantees": "The strictest parameters that they reach.",
-    "dry_run_rows": "Twenty of the rows that they would release, for owners of all tables that they read.",
     "worksheets": "Worksheets. Their contents are JSON.",
     "proposals": "The proposals that were made.",
     "proposal_findings": "Their values that look wrong.",
