@@ -31,12 +31,24 @@ class ReleaseReaders(StrEnum):
         """The greatest chance of finding somebody that is accepted (El Emam 2013; EMA policy 0070)."""
         return _RISKS[self]
 
+    @property
+    def source_of_risk(self) -> str:
+        """The publication that gives this risk."""
+        return _SOURCES[self]
+
 
 _SIZES = {ReleaseReaders.PUBLIC: (12, 20), ReleaseReaders.CONTRACT: (5, 10), ReleaseReaders.INSIDE: (3, 5)}
 _RISKS = {
     ReleaseReaders.PUBLIC: Decimal("0.09"),
     ReleaseReaders.CONTRACT: Decimal("0.2"),
     ReleaseReaders.INSIDE: Decimal("0.3334"),
+}
+
+
+_SOURCES = {
+    ReleaseReaders.PUBLIC: "EMA policy 0070 accepts 0.09 for releases to the public.",
+    ReleaseReaders.CONTRACT: "Classes of 5 are customary for known recipients under contract (El Emam 2013).",
+    ReleaseReaders.INSIDE: "Classes of 3 are the least that is customary, for trusted recipients (El Emam 2013).",
 }
 
 

@@ -18,7 +18,9 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_yaml
+from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
+from tableveil.v1.policy_pb2 import Documentation
 
 _MOST_FILES = 4
 _READERS = ("public", "contract", "inside")
@@ -49,12 +51,18 @@ _DOUBTS = {
 @click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
 @click.option("--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record.")
 @click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
-@click.option("--ask", is_flag=True, help="Ask for readers, recurrence and columns in the terminal.")
+@click.option("--ask", is_flag=True, help="Ask in the terminal, also for what the report says of the release.")
+@click.option(
+    "--documentation",
+    multiple=True,
+    metavar="FIELD=TEXT",
+    help="What the report says of the release, such as purpose=…; may be repeated.",
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="PREFIX",
-    help="Write PREFIX-1.yaml, PREFIX-2.yaml, …  [default: the table's name]",
+    help="Write PREFIX-1.yaml and .sql, PREFIX-2.yaml and .sql, …  [default: the table's name]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace or remove the files of an earlier proposal.")
 @DATABASE
@@ -67,26 +75,37 @@ def propose(
     output: Path | None,
     overwrite: bool,
     ask: bool,
+    documentation: tuple[str, ...],
     **wanted: Any,
 ) -> None:
     """Draft policies for a table or a query, try each, and write those that make a release, the best as PREFIX-1.yaml.
 
-    Nothing is released. The proposal also counts values that look wrong, and PREFIX-repaired.sql repairs them: propose
-    again with it as --query. With --json, one JSON object per line: the job at each change, then the proposal.
+    PREFIX-1.sql is the statement that does the same. Nothing is released. The proposal also counts values that look
+    wrong, and PREFIX-repaired.sql repairs them: propose again with it as --query.
+
+    With --json, one JSON object per line: the job at each change, then the proposal.
     """
     require_one_source(table, schema, query, "TABLE")
+    documented = _documentation(documentation)
     prefix = output or Path(_stem(table or "query"))
-    for path in (*(_file(prefix, number) for number in range(1, _MOST_FILES + 1)), _repaired(prefix)):
+    for path in _all_files(prefix):
         require_free(path, "output", overwrite)
     asked = _request(_asked(wanted) if ask else wanted)
+    if ask:
+        documented |= _asked_documentation(documented)
     if table is not None:
         asked.table.CopyFrom(source_reference(table, schema))
     else:
         asked.source_query = query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
     result = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
+    for alternative in result.alternatives:
+        for field, text in documented.items():
+            setattr(alternative.policy.documentation, field, text)
     _write(result, prefix, overwrite, query)
-    session.output.result("proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix)))
+    session.output.result(
+        "proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix, session.on_file))
+    )
 
 
 def show_result(session: CommandSession, name: str) -> None:
@@ -109,6 +128,34 @@ def _asked(wanted: dict[str, Any]) -> dict[str, Any]:
         "keep": [name.strip() for name in keep.split(",") if name.strip()],
         "leave_out": [name.strip() for name in left_out.split(",") if name.strip()],
     }
+
+
+_DOCUMENTED = {
+    "purpose": "For what purpose does the recipient get the rows?",
+    "legal_basis": "On which legal basis?",
+    "recipient": "Who gets them?",
+    "contact": "Who answers questions about the release?",
+    "necessity": "Why does the purpose need these columns, as fine as this?",
+}
+
+
+def _asked_documentation(given: dict[str, str]) -> dict[str, str]:
+    """The answers; an empty one leaves the field out."""
+    answers = {
+        field: click.prompt(question, given.get(field, ""), show_default=field in given, err=True)
+        for field, question in _DOCUMENTED.items()
+    }
+    return {field: text for field, text in answers.items() if text.strip()}
+
+
+def _documentation(given: tuple[str, ...]) -> dict[str, str]:
+    texts = {name for name, field in Documentation.DESCRIPTOR.fields_by_name.items() if field.type == field.TYPE_STRING}
+    pairs = [text.partition("=") for text in given]
+    for field, _, text in pairs:
+        if field not in texts or not text:
+            expected = f"FIELD=TEXT, and one of {', '.join(sorted(texts))} as FIELD"
+            raise InvalidError.of("DOCUMENTATION_INVALID", "documentation", shortened(f"{field}={text}"), expected)
+    return {field: text for field, _, text in pairs}
 
 
 def _request(wanted: dict[str, Any]) -> v1.ProposalRequest:
@@ -144,35 +191,46 @@ def _file(prefix: Path, number: int) -> Path:
     return prefix.with_name(f"{prefix.name}-{number}.yaml")
 
 
+def _all_files(prefix: Path) -> list[Path]:
+    """All that a proposal may write."""
+    yaml = [_file(prefix, number) for number in range(1, _MOST_FILES + 1)]
+    return [*yaml, *(path.with_suffix(".sql") for path in yaml), _repaired(prefix)]
+
+
 def _repaired(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}-repaired.sql")
 
 
 def _write(found: v1.Proposal, prefix: Path, overwrite: bool, query: str | None) -> None:
-    """One file for each policy that makes a release, and the query that repairs; earlier ones are gone.
+    """Two files for each policy that makes a release, and the query that repairs; earlier ones are gone.
 
     The query that this proposal was asked for stays: it is the source of the policies.
     """
-    for path in (*(_file(prefix, number) for number in range(1, _MOST_FILES + 1)), _repaired(prefix)):
+    # It loads the database's parser, for which the help need not wait.
+    from tableveil.statements.render import create_statement
+
+    for path in _all_files(prefix):
         if overwrite and path.is_file() and not (query and path.read_text(encoding="utf-8") == query):
             path.unlink()
     for number, alternative in enumerate(_released(found), 1):
-        head = f"# {found.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
-        write_text(_file(prefix, number), head + to_yaml(alternative.policy), "output", overwrite)
+        path = _file(prefix, number)
+        head = f"{found.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
+        write_text(path, f"# {head}{to_yaml(alternative.policy)}", "output", overwrite)
+        statement = f"-- {head}{create_statement(alternative.policy)};\n"
+        write_text(path.with_suffix(".sql"), statement, "output", overwrite)
     if found.repair_query:
         write_text(_repaired(prefix), found.repair_query + "\n", "output", overwrite)
 
 
-def _files(found: v1.Proposal, prefix: Path) -> list[RenderableType]:
-    made = _released(found)
-    lines = [f"Written: {_file(prefix, number)} ({_described(one)})." for number, one in enumerate(made, 1)]
+def _files(found: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:
+    made, on = _released(found), "" if on_file is None else f" --database {on_file}"
+    lines = [f"Written: {_file(prefix, number)} and .sql ({_described(one)})." for number, one in enumerate(made, 1)]
     if found.repair_query:
-        again = f"tableveil propose --query {_repaired(prefix)} --output {prefix}"
-        lines.append(
-            f"Written: {_repaired(prefix)}, which repairs the values: `{again} --overwrite`, with your options."
-        )
+        again = f"tableveil propose --query {_repaired(prefix)} --output {prefix} --overwrite{on}"
+        lines.append(f"Written: {_repaired(prefix)}, which repairs the values: `{again}`, with your options.")
     if made and made[0].recommended:
-        lines.append(f"Release it with `tableveil submit {_file(prefix, 1)} --wait`.")
+        release = f"run {_file(prefix, 1)}{on}" if on else f"submit {_file(prefix, 1)} --wait"
+        lines.append(f"Release it with `tableveil {release}`.")
     return [Text(wording.printable(line)) for line in lines]
 
 

@@ -36,11 +36,12 @@ def state_option(states: Any) -> Callable[[Callable[..., None]], Callable[..., N
 
 @dataclass(frozen=True, slots=True)
 class CommandSession:
-    """The tools of a command; the server is `alone` with it if it ends with it."""
+    """The tools of a command; the server is `alone` with it if it ends with it, and works on a file if it has one."""
 
     client: Client
     output: Output
     alone: bool = False
+    on_file: Path | None = None
 
 
 def _database(exists: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -108,6 +109,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
                     client_key=client_key,
                 )
                 client = opened.enter_context(connection)
-            function(CommandSession(client, output, alone=on_file is not None), **options)
+            path = on_file if isinstance(on_file, Path) else None
+            function(CommandSession(client, output, alone=path is not None, on_file=path), **options)
 
     return run

@@ -101,8 +101,23 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
         message.release.left_behind = policy_pb2.LEFT_BEHIND_REQUIRE
     if not variant.local:
         message.ClearField("local_recoding")
+    _document(message.documentation, request.readers)
     del message.privacy_models[:]
     message.privacy_models.extend(_models(message, wanted, draft, variant.k))
+
+
+_CONTEXTS = {
+    ReleaseReaders.PUBLIC: policy_pb2.RELEASE_CONTEXT_PUBLIC,
+    ReleaseReaders.CONTRACT: policy_pb2.RELEASE_CONTEXT_CONTRACT,
+}
+
+
+def _document(documentation: policy_pb2.Documentation, readers: ReleaseReaders) -> None:
+    """The choice of readers, by which the report says whether the risk is accepted; no other text is invented."""
+    documentation.risk_threshold = f"{readers.highest_risk:f}"
+    documentation.threshold_reason = readers.source_of_risk
+    if readers in _CONTEXTS:
+        documentation.context = _CONTEXTS[readers]
 
 
 def _models(

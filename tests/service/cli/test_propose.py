@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tableveil.document import load_policy
+from tableveil.statements.render import create_statement
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1 import proposal_service_pb2 as v1
 from tests.file_modes import open_to_others
@@ -92,7 +93,10 @@ def test_what_people_read(run: Run, tmp_path: Path) -> None:
 
 def test_the_files(run: Run, proposal: v1.Proposal, tmp_path: Path) -> None:
     assert run("propose", "clinic.visits").exit_code == 0
-    assert sorted(os.listdir(tmp_path)) == ["visits-1.yaml", "visits-2.yaml", "visits-repaired.sql"]
+    policies = ["visits-1.sql", "visits-1.yaml", "visits-2.sql", "visits-2.yaml"]
+    assert sorted(os.listdir(tmp_path)) == [*policies, "visits-repaired.sql"]
+    assert (tmp_path / "visits-1.sql").read_text().startswith("-- proposals/2: local recoding")
+    assert create_statement(policy("best")) in (tmp_path / "visits-1.sql").read_text()
     assert load_policy(tmp_path / "visits-1.yaml") == (policy("best"), [])
     assert load_policy(tmp_path / "visits-2.yaml") == (policy("second"), [])
     assert (tmp_path / "visits-repaired.sql").read_text() == proposal.repair_query + "\n"
@@ -107,7 +111,7 @@ def test_files_are_not_replaced_unasked_and_none_of_an_earlier_proposal_stays(
     assert service.requests == []
     proposal.repair_query = ""
     assert run("propose", "visits", "--overwrite").exit_code == 0
-    assert sorted(os.listdir(tmp_path)) == ["visits-1.yaml", "visits-2.yaml"]
+    assert sorted(os.listdir(tmp_path)) == ["visits-1.sql", "visits-1.yaml", "visits-2.sql", "visits-2.yaml"]
     assert run("propose", "visits", "--output", str(tmp_path / "other")).exit_code == 0
     assert (tmp_path / "other-1.yaml").exists()
 
@@ -152,12 +156,27 @@ def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> Non
     assert (asked(service).source_query, asked(service).rows_are_people) == ("SELECT 1 AS a", True)
 
 
-def test_answers_in_the_terminal(run: Run, service: FakeService) -> None:
-    result = run("propose", "visits", "--ask", "--leave-out", "nr", stdin="inside\ny\nsex, age\n\n")
+def test_answers_in_the_terminal(run: Run, service: FakeService, tmp_path: Path) -> None:
+    result = run(
+        "propose", "visits", "--ask", "--leave-out", "nr", stdin="inside\ny\nsex, age\n\n\nArt. 9 GDPR\n\n\n\n"
+    )
     assert result.exit_code == 0, result.output
+    (made, _), (other, _) = (load_policy(tmp_path / f"visits-{number}.yaml") for number in (1, 2))
+    assert made.documentation == policy_pb2.Documentation(legal_basis="Art. 9 GDPR")
+    assert other.documentation.legal_basis == "Art. 9 GDPR"
     found = asked(service)
     assert (found.readers, found.recurs) == (v1.READERS_INSIDE, True)
     assert ([kept.column for kept in found.keep], list(found.leave_out)) == (["sex", "age"], ["nr"])
+
+
+def test_documentation_by_options(run: Run, service: FakeService, tmp_path: Path) -> None:
+    assert run("propose", "v", "--documentation", "purpose=research=yes", "--output", "visits").exit_code == 0
+    made, _ = load_policy(tmp_path / "visits-1.yaml")
+    assert made.documentation.purpose == "research=yes"
+    for wrong in ("purpse=x", "purpose", "purpose=", "context=PUBLIC"):
+        refused = run("propose", "v", "--documentation", wrong)
+        assert refused.exit_code != 0
+        assert "legal_basis" in refused.output + refused.stderr
 
 
 def test_as_json(documents: Callable[..., list[Any]]) -> None:
