@@ -51,12 +51,12 @@ _DOUBTS = {
 @click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
 @click.option("--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record.")
 @click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
-@click.option("--ask", is_flag=True, help="Ask in the terminal, also for what the report says of the release.")
+@click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")
 @click.option(
     "--documentation",
     multiple=True,
     metavar="FIELD=TEXT",
-    help="What the report says of the release, such as purpose=…; may be repeated.",
+    help="A text of the report, such as purpose=…; may be repeated.",
 )
 @click.option(
     "--output",
