@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column's formula over quasi-identifiers `of` these names; `named` if the threats' page says that it is found.
+    """A column's formula over quasi-identifiers `of` these names; `named` if the check promises to find it.
 
     Or a column `beside` it, and what the row `gives` by both: that is what the quasi-identifier tells. The columns show
     the quasi-identifiers `shown`.

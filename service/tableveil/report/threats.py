@@ -133,7 +133,7 @@ THREATS = (
     ),
     Threat(
         "Membership",
-        lambda found: "delta_presence" not in found.kinds,
+        lambda found: "delta_presence" not in found.kinds and not found.facts.promised,
         lambda found: (
             "The release does not hide who is in the source. Labels that no class has tell that somebody with these "
             "labels is not in it, or was suppressed."
@@ -181,7 +181,7 @@ THREATS = (
     ),
     Threat(
         "Differential privacy",
-        _always,
+        lambda found: not found.facts.promised,
         lambda found: "The release does not give it: no noise was added.",
     ),
     Threat(

@@ -161,6 +161,8 @@ def test_every_limit_of_the_page_is_one_of_the_report() -> None:
     ("change", "heading"),
     [
         (lambda policy: policy.privacy_models.add().delta_presence.SetInParent(), "Membership"),
+        (lambda policy: policy.differential_privacy.SetInParent(), "Membership"),
+        (lambda policy: policy.differential_privacy.SetInParent(), "Differential privacy"),
         (lambda policy: policy.microaggregation.SetInParent(), "Microaggregation"),
         (lambda policy: policy.record_level.SetInParent(), "Adversaries who do not reckon"),
     ],
