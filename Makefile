@@ -51,7 +51,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy engine sql service proto/generate.py proto/lint.py proto/reference.py tests benchmarks
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples
+	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples docs README.md CHANGELOG.md
 	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/kubernetes-validate --strict --quiet $(addprefix deploy/kubernetes/,backup.yaml endpoint.yaml service.yaml volumes.yaml)

@@ -73,8 +73,3 @@ def test_every_dependency_has_its_reason() -> None:
     listed = [line for line in project.splitlines() if not line.strip().startswith("#")]
     assert len(listed) >= 10
     assert not [line for line in listed if not re.fullmatch(r'  "[^"]+", +# .+', line)]
-
-
-@pytest.mark.parametrize(("page", "lines"), [("README.md", 150), ("docs/reference/policy.md", 500)])
-def test_pages_that_are_read_to_the_end_stay_short(page: str, lines: int) -> None:
-    assert len(text(ROOT / page).splitlines()) <= lines
