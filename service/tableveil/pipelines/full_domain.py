@@ -115,16 +115,22 @@ def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, coun
     why = why_infeasible(problem)
     less = relaxed(job, policy, problem, counted.base, proven=found.complete)
     binding = together.binding_releases(counted, problem, why)
-    return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less, tuple(binding))
+    withheld, inherited = problem.counter.withheld, _inherited(counted)
+    return nothing_valid(policy, choosing_models(policy), why, withheld, less, tuple(binding), inherited)
 
 
 def _check_judged(job: JobContext, problem: Problem, found: SearchOutcome, best: Candidate, counted: Counted) -> None:
     """Raises `InfeasibleError` if a model that took no part in choosing does not release the result."""
     policy = counted.policy
-    unmet = unprotected_values(policy, problem, best, *_judging(problem, counted))
+    unmet = unprotected_values(policy, problem, best, *_judging(problem, counted), _inherited(counted))
     if unmet:
         by_all = chosen_by_all(job, policy, problem, counted.base)
         raise values_unprotected(policy, unmet, by_all, found.complete)
+
+
+def _inherited(counted: Counted) -> tuple[PrivacyModel, ...]:
+    """The models that joint classes meet for earlier releases' policies alone."""
+    return () if counted.base.earlier is None else counted.base.earlier.inherited
 
 
 def _judging(

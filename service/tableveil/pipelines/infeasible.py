@@ -27,20 +27,21 @@ def nothing_valid(
     withheld: int,
     relaxed: Relaxed,
     others: Sequence[Fault] = (),
+    inherited: Sequence[PrivacyModel] = (),
 ) -> InfeasibleError:
     """The error for a search that found nothing.
 
     `models` are those of the problem's rules, in their order; `withheld` records are suppressed because of NULLs.
-    `others` are faults of other requirements.
+    `others` are faults of other requirements; the policy has `inherited` models of earlier releases'.
     """
     if relaxed.valid is not None:
-        return _found_too_late(policy, models, relaxed.valid)
+        return _found_too_late(policy, models, relaxed.valid, inherited)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
     suppressed = _part(why.suppressed, why.records)
     actual = "meets the policy" if relaxed.proven else f"was found that meets the policy before {TIME_LIMIT} were over"
     faults = _faults(relaxed, partial(_found, policy, models, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
-    faults += _not_asked(policy, models) if relaxed.relaxations else ()
+    faults += _not_asked(policy, models, inherited) if relaxed.relaxations else ()
     faults += [*_stay_together(policy), *others]
     message = (
         f"no transformation {actual}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
@@ -76,7 +77,9 @@ def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault
     return faults
 
 
-def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequence[int]) -> InfeasibleError:
+def _found_too_late(
+    policy: Policy, models: Sequence[PrivacyModel], levels: Sequence[int], inherited: Sequence[PrivacyModel]
+) -> InfeasibleError:
     """The search's time was too short, and a later step found a transformation sooner, if not the best."""
     changes = tuple(
         Change(level_field(attribute.column), str(level))
@@ -89,7 +92,7 @@ def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequ
         "more time: there is one",
         "".join(["Give more", *(f", or these levels: {relaxation}" for relaxation in relaxations), "."]),
     )
-    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models)], relaxations)
+    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models, inherited)], relaxations)
 
 
 def _stay_together(policy: Policy) -> Iterator[Fault]:
@@ -104,9 +107,12 @@ def _stay_together(policy: Policy) -> Iterator[Fault]:
         )
 
 
-def _not_asked(policy: Policy, asked: Sequence[PrivacyModel]) -> Iterator[Fault]:
+def _not_asked(
+    policy: Policy, asked: Sequence[PrivacyModel], inherited: Sequence[PrivacyModel]
+) -> Iterator[Fault]:
     """A relaxation only says what could be chosen; models that take no part in choosing may still refuse it."""
-    others = [f"privacy_models[{i}]" for i, model in enumerate(policy.privacy_models) if model not in asked]
+    models = [(i, model) for i, model in enumerate(policy.privacy_models) if model not in asked]
+    others = [f"{model} of earlier releases" if model in inherited else f"privacy_models[{i}]" for i, model in models]
     if others:
         yield Fault(
             "search.choose",
@@ -235,13 +241,14 @@ def unprotected_values(
     best: Candidate,
     models: Sequence[PrivacyModel],
     rule_of: Callable[[PrivacyModel], ReleaseRule],
+    inherited: Sequence[PrivacyModel] = (),
 ) -> list[Unmet]:
     """The models that refuse a transformation that was chosen without them; see `refusing`."""
     classes = problem.counter.classes(best.transformation)
     kept = problem.privacy.releasable(classes)
     released = classes.selected(kept)
     pool = suppressed_pool(problem.counter, classes, kept) if problem.keeps_suppressed and best.suppressed else None
-    return refusing(policy, released, pool, problem.counter.records, models, rule_of)
+    return refusing(policy, released, pool, problem.counter.records, models, rule_of, inherited)
 
 
 def refusing(
@@ -251,10 +258,11 @@ def refusing(
     records: int,
     models: Sequence[PrivacyModel],
     rule_of: Callable[[PrivacyModel], ReleaseRule],
+    inherited: Sequence[PrivacyModel] = (),
 ) -> list[Unmet]:
     """The models that refuse the choice made without them: some class, or the pool of suppressed records that are kept.
 
-    The choice does not depend on them, so that each is judged by itself.
+    The choice does not depend on them, so that each is judged by itself. The policy cannot change `inherited` ones.
     """
     unmet = []
     for model in models:
@@ -262,6 +270,10 @@ def refusing(
         if refused:
             i = policy.privacy_models.index(model)
             actual = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
+            if model in inherited:
+                less = "earlier releases whose policies ask for what holds of all that is released"
+                unmet.append(Unmet("release.together_with", actual, less, ()))
+                continue
             ways = ways_of(i, model, records, lambda other: not _refused(rule_of(other), released, pool))
             unmet.append(Unmet(f"privacy_models[{i}]", actual, "a model that holds of all that is released", ways))
     return unmet

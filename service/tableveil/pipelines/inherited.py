@@ -19,9 +19,10 @@ from tableveil.policy import (
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """The policy with the models that it inherits; `met` and `unjudged` name them and their releases."""
+    """The policy with the `models` that it inherits; `met` and `unjudged` name them and their releases."""
 
     policy: Policy
+    models: tuple[PrivacyModel, ...] = ()
     met: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -41,17 +42,22 @@ def with_earlier_models(policy: Policy, earlier: Iterable[tuple[str, Policy]]) -
             if merged is None:
                 inherited = replace(inherited, unjudged=(*inherited.unjudged, name))
             elif merged != inherited.policy:
-                inherited = replace(inherited, policy=merged, met=(*inherited.met, name))
+                models, met = (*inherited.models, model), (*inherited.met, name)
+                inherited = replace(inherited, policy=merged, models=models, met=met)
     return inherited
+
+
+def also_meeting(policy: Policy, models: Iterable[PrivacyModel]) -> Policy:
+    """The policy with the models that it inherits, whatever it asks for itself."""
+    for model in models:
+        policy = _strictly(policy, model)
+    return policy
 
 
 def _with(policy: Policy, model: PrivacyModel, theirs: Policy) -> Policy | None:
     """The policy with the model, as it is if its own are as strict, or None if its classes cannot meet the model."""
-    models = policy.privacy_models
     if isinstance(model, KAnonymity | Dominance):
-        if not any(isinstance(own, type(model)) for own in models):
-            return replace(policy, privacy_models=(*models, model))
-        return replace(policy, privacy_models=tuple(_stricter(own, model) for own in models))
+        return _strictly(policy, model)
     if not isinstance(model, SensitiveModel) or isinstance(model, NTCloseness):
         return None
     mine, other = (
@@ -63,6 +69,14 @@ def _with(policy: Policy, model: PrivacyModel, theirs: Policy) -> Policy | None:
     ordered = isinstance(model, TCloseness) and model.distance is not Distance.EQUAL
     if ordered and (mine.order, mine.hierarchy) != (other.order, other.hierarchy):
         return None
+    return _strictly(policy, model)
+
+
+def _strictly(policy: Policy, model: PrivacyModel) -> Policy:
+    """The policy with the model, unless one of its own is as strict. Models of its own keep their positions."""
+    models = policy.privacy_models
+    if isinstance(model, KAnonymity | Dominance) and any(isinstance(own, type(model)) for own in models):
+        return replace(policy, privacy_models=tuple(_stricter(own, model) for own in models))
     return policy if model in models else replace(policy, privacy_models=(*models, model))
 
 

@@ -203,7 +203,9 @@ def _judged_with(
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
     earlier = find_earlier(session, policy, source, together_with, dictionaries.people)
-    return replace(dictionaries, earlier=earlier and replace(earlier, met=inherited.met, unjudged=inherited.unjudged))
+    if earlier is not None:
+        earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
+    return replace(dictionaries, earlier=earlier)
 
 
 def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:

@@ -14,6 +14,7 @@ from tableveil.counting.memory import memory_limit
 from tableveil.errors import InvalidError
 from tableveil.lattice import Lattice
 from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.inherited import also_meeting
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
@@ -98,6 +99,8 @@ def _tops(problem: Problem) -> list[int]:
 def problem_of(session: Session, problem: Problem, base: BaseHistogram, effort: Effort | None = None) -> ProblemOf:
     """The problem for other policies over this source; the quality model stays that of `problem`.
 
+    What earlier releases ask of joint classes stays, whatever another policy asks.
+
     `effort` counts the checks, also of classes that are remembered.
     """
     counter: ClassCounter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
@@ -109,6 +112,8 @@ def problem_of(session: Session, problem: Problem, base: BaseHistogram, effort: 
         lattice, faults = lattice_of(policy, tops)
         if lattice is None or faults:
             return None
+        if base.earlier is not None:
+            policy = also_meeting(policy, base.earlier.inherited)
         return Problem(
             lattice=lattice,
             counter=counter,

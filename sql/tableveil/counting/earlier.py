@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tableveil.backend import column, number, table
 from tableveil.classes import EarlierClasses
+from tableveil.policy import PrivacyModel
 
 EARLIER = "earlier_people"
 """The temporary table of a source's records with a row in the earlier releases, by `identifier`, with their `code`."""
@@ -17,12 +18,13 @@ EARLIER = "earlier_people"
 class Earlier:
     """The combinations of earlier classes that records had; the source's column `identifier` finds them.
 
-    Joint classes have `met` the models that the earlier policies ask for beyond the new one's, by name; others are
-    `unjudged`.
+    Joint classes meet the `inherited` models, which the earlier policies ask for beyond the new one's; `met` names them
+    with their releases. Others are `unjudged`.
     """
 
     known: EarlierClasses
     identifier: str
+    inherited: tuple[PrivacyModel, ...] = ()
     met: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 

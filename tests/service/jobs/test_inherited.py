@@ -18,6 +18,7 @@ from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.inherited import with_earlier_models
 from tableveil.policy import (
     AttributePolicy,
+    Choose,
     Distance,
     DistinctLDiversity,
     Dominance,
@@ -108,6 +109,32 @@ def test_infeasible_answers_name_them(database: Database) -> None:
     with pytest.raises(InfeasibleError) as refused:
         release(database, replace(asked, suppression_limit=Decimal(0)), policies)
     assert f"70-anonymity (releases/{first})" in str(refused.value.faults)
+    assert [str(relaxation) for relaxation in refused.value.relaxations] == [
+        "privacy_models[1].distinct_l_diversity.l = 2"
+    ]
+
+
+@pytest.mark.parametrize("choose", [Choose.ALL_MODELS, Choose.QUASI_IDENTIFIERS_ONLY])
+@pytest.mark.parametrize("stricter", [KAnonymity(70), DistinctLDiversity("illness", 2)])
+def test_advice_changes_no_model_of_an_earlier_policy(
+    database: Database, session: Session, stricter: PrivacyModel, choose: Choose
+) -> None:
+    policies: dict[str, Policy] = {}
+    models = {type(one): one for one in (KAnonymity(2), stricter)}.values()
+    first = release(database, policy("first", *models), policies).number
+    session.execute("DELETE FROM register WHERE illness <> 'illness 0'")
+    asked = policy("second", KAnonymity(2), left_behind=LeftBehind.REPORT)
+    asked = replace(asked, suppression_limit=Decimal("0.01"), search=replace(asked.search, choose=choose))
+    with pytest.raises(InfeasibleError) as refused:
+        release(database, asked, policies)
+    found = {fault.field: fault.found for fault in refused.value.faults}
+    assert set(found) <= {"release.together_with", "suppression_limit", "search.choose", "privacy_models[0]"}
+    assert found.get("privacy_models[0]", "2-anonymity").startswith("2-anonymity")
+    assert any(f"{stricter}" in fault.found for fault in refused.value.faults if "together" in fault.field)
+    assert not [c for each in refused.value.relaxations for c in each.changes if c.field.startswith("privacy_models")]
+    # The advice is true: without that release there is nothing to change.
+    alone = replace(asked, release=replace(asked.release, left_behind=None), repeat_reason=f"releases/{first} is old")
+    release(database, alone, policies)
 
 
 ILLNESS = AttributePolicy("illness", Role.SENSITIVE)
