@@ -107,9 +107,7 @@ def _stay_together(policy: Policy) -> Iterator[Fault]:
         )
 
 
-def _not_asked(
-    policy: Policy, asked: Sequence[PrivacyModel], inherited: Sequence[PrivacyModel]
-) -> Iterator[Fault]:
+def _not_asked(policy: Policy, asked: Sequence[PrivacyModel], inherited: Sequence[PrivacyModel]) -> Iterator[Fault]:
     """A relaxation only says what could be chosen; models that take no part in choosing may still refuse it."""
     models = [(i, model) for i, model in enumerate(policy.privacy_models) if model not in asked]
     others = [f"{model} of earlier releases" if model in inherited else f"privacy_models[{i}]" for i, model in models]

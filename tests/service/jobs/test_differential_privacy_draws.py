@@ -68,8 +68,8 @@ def test_a_released_class_tells_no_more_than_the_claim(
         ),
     )
     left: dict[int, Counter[int]] = {size: Counter() for size in SIZES}
-    shown = "SELECT ward[1]::INTEGER, n, count(*) FROM (SELECT ward, count(*) AS n FROM shown GROUP BY ward) GROUP BY 1, 2"
-    for size, rows, classes in session.rows(shown):
+    of_ward = "SELECT ward[1]::INTEGER AS size, count(*) AS n FROM shown GROUP BY ward"
+    for size, rows, classes in session.rows(f"SELECT size, n, count(*) FROM ({of_ward}) GROUP BY size, n"):
         left[size][rows] = classes
     removed = drops(Fraction(EPSILON), Fraction(DELTA))
     assert removed.middle <= 2
