@@ -47,6 +47,9 @@ EVIDENCE: Final = 11.5
 FAR: Final = 1.5
 """Own values are far from chance only if they repeat, or lack, so many times as many values as chance makes them."""
 
+ALIKE: Final = 2.0
+"""Own values whose records all have one value are no chance if so many times as many do as chance makes."""
+
 COINCIDENCES: Final = 10
 """Pairs of quasi-identifiers are looked at closely from so many more equal values than chance makes."""
 

@@ -99,7 +99,7 @@ def _tops(problem: Problem) -> list[int]:
 def problem_of(session: Session, problem: Problem, base: BaseHistogram, effort: Effort | None = None) -> ProblemOf:
     """The problem for other policies over this source; the quality model stays that of `problem`.
 
-    What earlier releases ask of joint classes stays, whatever another policy asks.
+    Joint classes meet all that earlier releases ask, whatever another policy asks.
 
     `effort` counts the checks, also of classes that are remembered.
     """

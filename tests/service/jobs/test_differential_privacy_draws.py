@@ -29,7 +29,7 @@ from tableveil.state.releases import Release
 pytestmark = pytest.mark.long
 
 CLASSES = 100_000
-"""Of each of two neighbouring sizes."""
+"""The classes of each of two neighbouring sizes."""
 
 SIZES = (6, 7)
 """So large that two rows are left at least, which k asks for."""

@@ -285,6 +285,14 @@ def test_a_minority_is_judged_by_itself(
         run(database, policy)
 
 
+def test_towns_of_one_person_that_share_a_code_are_refused(database: Database, session: Session, run: Run) -> None:
+    chance = Random(4)
+    alone = [{"town": town, "area": chance.randrange(400), "code": 7} for town in range(320, 380)]
+    create(session, [*towns(1)[: 300 * 40], *alone])
+    policy = asked([*hidden(session, "town"), kept(session, "area")], "code")
+    assert left(run, database, policy).endswith("by 'town'")
+
+
 def test_towns_of_a_few_people_without_a_common_code_pass(database: Database, session: Session, run: Run) -> None:
     rows, chance = towns(2), Random(3)
     create(session, [{**row, "code": chance.randrange(12)} for row in rows])

@@ -151,6 +151,26 @@ def chance(own: Codes, strata: Codes, of_strata: ValuePairs) -> Chance:
     )
 
 
+def chance_of_one(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
+    """The probability that all `own` of `size` records are among the `total` ones with a value."""
+    left = np.maximum(total - own, 0)
+    most = _log_factorial(total) - _log_factorial(left) + _log_factorial(size - own) - _log_factorial(size)
+    return np.where(own <= total, np.exp(np.minimum(most, 0.0)), 0.0)
+
+
+def chance_of_any(own: Codes, strata: Codes, of_strata: ValuePairs) -> NDArray[np.float64]:
+    """The probability of each own value that all its records have one value, whichever."""
+    most = int(max(own.max(initial=0), of_strata.records.max(initial=0))) + 1
+    groups, of_group = np.unique(strata * most + own, return_inverse=True)
+    totals_, times = np.unique(of_strata.own * most + of_strata.records, return_counts=True)
+    # Only values of at least as many records can be that one.
+    first: Codes = np.asarray(np.searchsorted(totals_, groups), np.int64)
+    last = np.searchsorted(totals_, (groups // most + 1) * most)
+    at, group = spread(first, last - first)
+    one = chance_of_one((groups % most)[group], totals_[at] % most, of_strata.of_own[groups // most][group])
+    return np.bincount(group, weights=times[at] * one, minlength=len(groups)).astype(np.float64)[of_group]
+
+
 def _present(drawn: Codes, total: Codes, records: Codes) -> NDArray[np.float64]:
     """The probability that some of the `drawn` of `records` are among the `total` ones with a value."""
     others = np.maximum(records - total, 0)

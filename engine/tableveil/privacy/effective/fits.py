@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Chance, Codes, ValuePairs, chance, spread
-from tableveil.risk.unchanged import ACCIDENT, ERRORS, EVIDENCE, EXPECTED, FAR, OF_CHANCE, POWER
+from tableveil.privacy.effective.cells import Chance, Codes, ValuePairs, chance, chance_of_any, chance_of_one, spread
+from tableveil.risk.unchanged import ACCIDENT, ALIKE, ERRORS, EVIDENCE, EXPECTED, FAR, OF_CHANCE, POWER, RIGHT
 
 Flags = NDArray[np.bool_]
 
@@ -70,7 +70,7 @@ def fits_of_one(cells: ValuePairs, labels: Codes, repeats: float) -> Fits:
     independent = (
         len(cells.own) >= expected - ERRORS * error and of_chance.power > 0 and of_chance.power >= POWER * error
     )
-    far = _far(cells, [of_chance], _pools(cells, labels), repeats)
+    far = _far(cells, [of_chance], _pools(cells, labels), repeats) | _alike(cells, labels, under, repeats)
     shown = bool(_far(cells, [of_chance], [np.zeros(cells.owns, np.int64)], repeats).any())
     excluding = np.full(cells.owns, independent) & ~far
     return _listed(cells, excluding, _missing(cells, under, labels, excluding), shown)
@@ -97,8 +97,46 @@ def fits_of_two(
 
 def _pools(cells: ValuePairs, labels: Codes | None = None) -> list[Codes]:
     """The own values of about as many records, those under one label, and each by itself."""
-    size = np.frexp(np.maximum(cells.of_own, 1).astype(np.float64))[1].astype(np.int64)
-    return [size, *([] if labels is None else [labels]), np.arange(cells.owns)]
+    return [_orders(cells), *([] if labels is None else [labels]), np.arange(cells.owns)]
+
+
+def _orders(cells: ValuePairs) -> Codes:
+    """The binary order of the number of records of each own value."""
+    return np.frexp(np.maximum(cells.of_own, 1).astype(np.float64))[1].astype(np.int64)
+
+
+def _alike(cells: ValuePairs, labels: Codes, under: ValuePairs, repeats: float) -> Flags:
+    """The own values whose records all have one value, where by chance fewer of about as many records would.
+
+    So a few are found among many. Own values of one record have one value anyway: nearly all must have the same.
+    """
+    size, order = cells.of_own, _orders(cells)
+    alike = np.flatnonzero(cells.different == 1)
+    value = np.full(cells.owns, -1)
+    value[alike] = cells.value[cells.first[alike]]
+    of_labels, total = under.of_own[labels], np.zeros(len(under.of_own), np.int64)
+    orders = np.unique(order[alike])
+    flags, least = np.zeros(cells.owns, np.bool_), EVIDENCE + np.log(3 * max(len(orders), 1))
+    for one in orders:
+        pool = np.flatnonzero((order == one) & (size > 0))
+        for number, of_any in ((1, False), (2, False), (2, True)):
+            tried = pool[size[pool] >= number]
+            found = tried[value[tried] >= 0]
+            if not len(found):
+                continue
+            if of_any:
+                expected = chance_of_any(size[tried], labels[tried], under)
+            else:
+                chosen = int(np.bincount(value[found]).argmax())
+                found = found[value[found] == chosen]
+                total[:] = 0
+                total[under.own[under.value == chosen]] = under.records[under.value == chosen]
+                expected = chance_of_one(size[tried], total[labels[tried]], of_labels[tried])
+            rate = max(float(expected.sum()), _LEAST_RATE)
+            bits = len(found) * np.log(len(found) / rate) - len(found) + rate
+            enough = number > 1 or len(found) >= RIGHT * len(tried)
+            flags[found] |= enough and len(found) >= ALIKE * rate and bits / repeats >= least
+    return flags
 
 
 def _far(cells: ValuePairs, chances: Sequence[Chance], pools: Sequence[Codes], repeats: float, tests: int = 1) -> Flags:
