@@ -9,7 +9,6 @@ import pyarrow as pa
 from google.protobuf.message import Message
 
 from tableveil.endpoint import sql_info
-from tableveil.endpoint.information import REMARKS
 from tableveil.endpoint.published import PublishedTable
 from tableveil.endpoint.statement import CATALOG
 from tableveil.errors import InvalidError
@@ -87,21 +86,8 @@ def _all_tables(command: sql.CommandGetTables, tables: _Tables) -> pa.Table:
     ]
     if not command.include_schema:
         return pa.table(columns, schema=_TABLES)
-    described = [_described(table).serialize().to_pybytes() for table in read_tables]
+    described = [table.described for table in read_tables]
     return pa.table([*columns, described], schema=_TABLES_WITH_COLUMNS)
-
-
-def _described(table: PublishedTable) -> pa.Schema:
-    """The columns, each with what Flight SQL tells of columns."""
-    place = {
-        "ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG,
-        "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": table.schema,
-        "ARROW:FLIGHT:SQL:TABLE_NAME": table.name,
-        "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1",
-        "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
-    }
-    columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in table.columns]
-    return pa.schema(columns, {REMARKS: table.comment} if table.comment else None)
 
 
 def _no_primary_keys(_: sql.CommandGetPrimaryKeys, __: _Tables) -> pa.Table:

@@ -18,29 +18,25 @@ from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError, Message
 from pyarrow import flight
 
-from tableveil.backend import folded
 from tableveil.control import Control
 from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
-from tableveil.endpoint.information import information
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import ConnectionPlaces
-from tableveil.endpoint.published import Published, PublishedTable
+from tableveil.endpoint.published import Listing, Published
+from tableveil.endpoint.query_process import parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.readers import Reader
 from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing, Watched
 from tableveil.endpoint.statement import MOST_CHARACTERS
-from tableveil.endpoint.written_shorthands import views_read
+from tableveil.endpoint.written_shorthands import reads_views
 from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
 
 LARGEST_PARAMETERS = 2**20
 """Bytes of bound parameters: they travel in handles."""
-
-_MOST_INFORMED = 8
-"""Callers with other tables whose views of tables are remembered; those of 500 releases take some MiB."""
 
 _DAMAGED = (pa.ArrowException, ValueError, TypeError, KeyError, NotImplementedError, OSError)
 """The errors of pyarrow for messages that are not Arrow's, or are of parts that it does not read."""
@@ -146,7 +142,6 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         self._limits = settings.limits
         self._lenient = settings.lenient
         self._schemas = Schemas()
-        self._informed: dict[object, dict[str, str]] = {}
         super().__init__(**transport)
 
     def get_flight_info(
@@ -163,8 +158,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                 case None:
                     raise _unknown("a command of Flight SQL")
                 case _:
-                    table = self._metadata(command, call)
-                    return _info(table.schema, descriptor, bytes(descriptor.command))
+                    # Answers about no tables have the same schema.
+                    return _info(COMMANDS[type(command)](command, ()).schema, descriptor, bytes(descriptor.command))
             schema, _ = self._described(statement, call, context)
             ticket = _packed(sql.TicketStatementQuery(statement_handle=statement.handle))
             return _info(schema or pa.schema([]), descriptor, ticket)
@@ -181,7 +176,9 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             if not isinstance(command, sql.TicketStatementQuery):
                 if command is None or type(command) not in COMMANDS:
                     raise _unknown("a ticket of this endpoint")
-                return flight.RecordBatchStream(self._metadata(command, call))
+                answer = COMMANDS[type(command)](command, self._published.tables(call.reader.releases))
+                accepted = [part for batch in answer.to_batches() for part in parts(batch)]
+                return flight.GeneratorStream(answer.schema, iter(accepted))
             statement = BoundStatement.of(command.statement_handle)
             asked = opened.enter_context(self._asked(statement, call, context, rows=True))
             call.releases = tuple(asked.answer()["releases"])
@@ -254,15 +251,12 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             result = sql.DoPutPreparedStatementResult(prepared_statement_handle=bound.handle)
             writer.write(pa.py_buffer(result.SerializeToString()))
 
-    def _metadata(self, command: Message, call: EndpointCall) -> pa.Table:
-        return COMMANDS[type(command)](command, self._published.tables(call.reader.releases))
-
     def _described(
         self, statement: BoundStatement, call: EndpointCall, context: flight.ServerCallContext
     ) -> tuple[pa.Schema | None, list[str]]:
         """The schema of a statement's rows, if its parameters are known, and the names of its parameters."""
         tables = self._published.tables(call.reader.releases)
-        key = (statement, [(table.release, table.schema, table.name) for table in tables])
+        key = (statement, tables.key)
         if (schema := self._schemas.get(key)) is None:
             with self._asked(statement, call, context, rows=False) as asked:
                 schema = asked.answer()
@@ -290,33 +284,17 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             finally:
                 self._processes.release(process)
 
-    def _request(
-        self, statement: BoundStatement, tables: list[PublishedTable], reader: Reader, *, rows: bool
-    ) -> dict[str, Any]:
+    def _request(self, statement: BoundStatement, tables: Listing, reader: Reader, *, rows: bool) -> dict[str, Any]:
         return {
             "statement": statement.query,
             "parameters": statement.parameters,
-            "tables": [(folded(table.schema), folded(table.name), table.release) for table in tables],
-            "files": {table.release: str(self._published.file(table.release)) for table in tables},
+            "tables": tables.named,
+            "directory": str(self._published.directory),
             "withdrawn": reader.withdrawn,
             "lenient": self._lenient,
-            "information": self._information(statement.query, tables),
+            "information": tables.views if reads_views(statement.query) else {},
             "rows": rows,
         }
-
-    def _information(self, query: str, tables: list[PublishedTable]) -> dict[str, str]:
-        """The views of tables that a statement may read; those of the last callers' tables are remembered."""
-        wanted = views_read(query)
-        if not wanted:
-            return {}
-        key = tuple((table.release, table.schema, table.name) for table in tables)
-        entry = self._informed.get(key)
-        if entry is None:
-            entry = {name: encoded(view) for name, view in information(tables).items()}
-            while len(self._informed) >= _MOST_INFORMED:
-                self._informed.pop(next(iter(self._informed)), None)
-            self._informed[key] = entry
-        return {name: view for name, view in entry.items() if name in wanted}
 
     def _rows(
         self, asked: _Asked, reader: pa.RecordBatchReader, call: EndpointCall, opened: ExitStack

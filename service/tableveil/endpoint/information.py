@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -71,11 +73,20 @@ def told(field: pa.Field, key: bytes) -> str | None:
     return value.decode() if value is not None else None
 
 
-def create_views(connection: duckdb.DuckDBPyConnection, views: Mapping[str, pa.Table]) -> None:
-    """Makes the views in the database of the process, as tables."""
+def write_views(directory: Path, views: Mapping[str, pa.Table]) -> dict[str, Path]:
+    """Writes the views into files of their own, from which the processes of queries map them into memory."""
+    files = {name: directory / f"{uuid.uuid4().hex}-{name}.arrow" for name in views}
+    for name, view in views.items():
+        files[name].touch(0o600)
+        with pa.OSFile(str(files[name]), "wb") as sink, pa.ipc.new_file(sink, view.schema) as stream:
+            stream.write_table(view)
+    return files
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, files: Mapping[str, str]) -> None:
+    """Makes the views in the database of the process, of their files."""
     place = ".".join(INFORMED)
     connection.execute(f"CREATE SCHEMA {place}")
-    for name, view in views.items():
-        connection.register("made", view)
-        connection.execute(f"CREATE TABLE {place}.{name} AS FROM made")
-        connection.unregister("made")
+    for name, file in files.items():
+        connection.register(f"written_{name}", pa.ipc.open_file(pa.memory_map(file)).read_all())
+        connection.execute(f"CREATE VIEW {place}.{name} AS FROM written_{name}")

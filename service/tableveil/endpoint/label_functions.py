@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
+from tableveil.backend import folded
 from tableveil.endpoint.grammar import ANSWERS
 
 _EXTREMES = """
@@ -60,3 +63,9 @@ IN_ROWS = frozenset({"greatest", "least", "list_sort"})
 
 AGGREGATES = ANSWERS.union(_OTHER_AGGREGATES.split(), AVERAGES, CORRELATIONS, BY_SECOND, EXTREMES - IN_ROWS)
 """Functions whose result is one of a group."""
+
+
+def aggregates(item: exp.Expr) -> bool:
+    """Whether an item of SELECT is of groups, not of rows."""
+    calls = (call for call in item.find_all(exp.Anonymous) if not isinstance(call.parent, exp.Window))
+    return any(folded(call.name) in AGGREGATES for call in calls)

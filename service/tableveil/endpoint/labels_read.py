@@ -5,7 +5,6 @@ It knows no more of a statement than what it needs for that. DuckDB answers the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from sqlglot import exp
 from tableveil.backend import folded
 from tableveil.endpoint import misuses
 from tableveil.endpoint.completed_calls import FUNCTIONS_OF_LABELS, answered, completed
+from tableveil.endpoint.cut_labels import COMPARISONS, SWAPPED, Cuts
 from tableveil.endpoint.grammar import COLUMNS
 from tableveil.endpoint.label_functions import (
     AGGREGATES,
@@ -26,6 +26,7 @@ from tableveil.endpoint.label_functions import (
     SAME,
     SHARES,
     TRUNCATING,
+    aggregates,
 )
 from tableveil.endpoint.meanings import (
     LabelMeaning,
@@ -41,16 +42,8 @@ from tableveil.endpoint.meanings import (
     of_table,
 )
 from tableveil.endpoint.misuses import Edit, Misuse
-from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_of, value_of
+from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_in_order, value_of
 
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.Between: "BETWEEN",
-}
-_SWAPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.SimilarTo)
 _PARTS = (Part.LABEL, Part.LOW, Part.HIGH, Part.RANK)
 _SUMS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Pow)
@@ -71,10 +64,14 @@ class LabelsRead:
     edits: list[Edit] = field(default_factory=list)
     misuses: list[Misuse] = field(default_factory=list)
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
+    cuts: Cuts = field(default_factory=Cuts)
 
     def read(self, tree: exp.Expr) -> Relation:
         """Finds the edits that complete calls, and the misuses; the columns of the statement."""
-        return self._query(tree, {}, None)
+        output = self._query(tree, {}, None)
+        for misuse in self.cuts.misuses(output, self.look, self.written):
+            self._misused(misuse)
+        return output
 
     # --- queries ----------------------------------------------------------------------------------------------------
 
@@ -118,7 +115,7 @@ class LabelsRead:
         for place in [*([from_] if from_ else []), *(node.args.get("joins") or [])]:
             self._from(place, common, scope)
         scope.grouped = self._grouped(node, common, scope)
-        scope.aggregates = bool(node.args.get("group")) or any(map(_aggregates, node.expressions))
+        scope.aggregates = bool(node.args.get("group")) or any(map(aggregates, node.expressions))
         columns: list[tuple[str, LabelMeaning | None]] = []
         for item in node.expressions:
             columns += self._item(item, common, scope)
@@ -321,14 +318,8 @@ class LabelsRead:
         # A rank that the query groups by is its own minimum.
         if scope.aggregates:
             rank = f"min({rank})"
-        place = self._place_in_order(by) if meaning.exact else None
+        place = place_in_order(by, self.written) if meaning.exact else None
         return misuses.sorted_by(meaning, rank, ((*place, rank),) if place else ())
-
-    def _place_in_order(self, by: exp.Expr) -> tuple[int, int] | None:
-        if isinstance(by, exp.Literal):
-            places = list(re.finditer(rf"ORDER\s+BY\s+({re.escape(by.name)})\b", self.written, re.IGNORECASE))
-            return places[0].span(1) if len(places) == 1 else None
-        return place_of(by)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -358,7 +349,7 @@ class LabelsRead:
             return inner
         parts = list(node.iter_expressions())
         meanings = [see(part) for part in parts]
-        if type(node) in _COMPARISONS:
+        if type(node) in COMPARISONS:
             self._compared(node, parts, meanings, scope)
         elif isinstance(node, _PATTERNS):
             self._each(meanings, misuses.as_text, node.key.upper())
@@ -437,7 +428,8 @@ class LabelsRead:
     def _compared(
         self, node: exp.Expr, parts: list[exp.Expr], meanings: list[LabelMeaning | None], scope: NamedColumns
     ) -> None:
-        operator = _COMPARISONS[type(node)]
+        operator = COMPARISONS[type(node)]
+        self.cuts.note(node, parts, meanings, operator)
         for i, (part, meaning) in enumerate(zip(parts, meanings, strict=True)):
             if meaning is None or meaning.part is not Part.LABEL or not self._ordered_values(meaning):
                 continue
@@ -447,7 +439,7 @@ class LabelsRead:
             value = parts[1 - i] if len(parts) == 2 else None
             read_value = value_of(value, meaning) if isinstance(value, exp.Literal) else ""
             self._misused(
-                misuses.compared(meaning, _SWAPPED.get(operator, operator) if i else operator, bounds, read_value)
+                misuses.compared(meaning, SWAPPED.get(operator, operator) if i else operator, bounds, read_value)
             )
             return
 
@@ -504,9 +496,3 @@ class LabelsRead:
     def _misused(self, misuse: Misuse) -> None:
         if misuse not in self.misuses:
             self.misuses.append(misuse)
-
-
-def _aggregates(item: exp.Expr) -> bool:
-    """Whether an item of SELECT is of groups, not of rows."""
-    calls = (call for call in item.find_all(exp.Anonymous) if not isinstance(call.parent, exp.Window))
-    return any(folded(call.name) in AGGREGATES for call in calls)

@@ -20,6 +20,7 @@ class LookInFiles:
         self.attach = cache(attach)
         self.columns = cache(self._columns)
         self.is_disordered = cache(self._is_disordered)
+        self.straddling = cache(self._straddling)
 
     def _columns(self, table: ReleaseTable) -> Sequence[tuple[str, str]]:
         """See `Look`."""
@@ -33,6 +34,28 @@ class LookInFiles:
         before = f"SELECT label, lag(label) OVER (ORDER BY place) AS earlier FROM ({labels})"
         disordered = self._connection.execute(f"SELECT count(*) FROM ({before}) WHERE earlier > label").fetchone()
         return disordered is not None and disordered[0] > 0
+
+    def _straddling(self, table: ReleaseTable, label: str, operator: str, value: str | None) -> int:
+        """See `Look`; a value that is no number or time is as good as none."""
+        name, low, high = (_quoted(f"{label}{end}") for end in ("", "_from", "_to"))
+        type_ = next(type_ for column, type_ in self.columns(table) if column == f"{label}_from")
+        limit = f"TRY_CAST(? AS {'TIMESTAMP' if type_ in ('DATE', 'TIMESTAMP') else 'DOUBLE'})"
+        # The upper end is no value of these labels.
+        above = (
+            f"({low} IS DISTINCT FROM {high} AND NOT suffix({name}, ']'))"
+            if type_ in ("DOUBLE", "TIMESTAMP")
+            else "FALSE"
+        )
+        all_, none = {
+            ">": (f"{low} > {limit}", f"{high} <= {limit}"),
+            ">=": (f"{low} >= {limit}", f"({high} < {limit} OR ({high} = {limit} AND {above}))"),
+            "<": (f"({high} < {limit} OR ({high} = {limit} AND {above}))", f"{low} >= {limit}"),
+            "<=": (f"{high} <= {limit}", f"{low} > {limit}"),
+        }[operator]
+        one_side = f"coalesce({all_}, FALSE) OR coalesce({none}, FALSE) OR coalesce({low} = {high}, FALSE)"
+        counted = f"SELECT count(*) FROM {self._path(table)} WHERE {name} IS NOT NULL AND NOT ({one_side})"
+        row = self._connection.execute(counted, [value] * counted.count("?")).fetchone()
+        return int(row[0]) if row is not None else 0
 
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
         """See `Look`."""

@@ -40,6 +40,10 @@ class Look(Protocol):
     def is_disordered(self) -> Callable[[ReleaseTable, str], bool]:
         """Whether the labels of a column, as texts, have another order than by their rank."""
 
+    @property
+    def straddling(self) -> Callable[[ReleaseTable, str, str, str | None], int]:
+        """How many records have a label on both sides of a comparison; without a value, on those of any."""
+
 
 class Part(Enum):
     """The part that a column has beside the labels that it belongs to."""

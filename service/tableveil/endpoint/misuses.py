@@ -69,12 +69,28 @@ def compared(meaning: LabelMeaning, operator: str, bounds: tuple[str, str] | Non
     value = value or "…"
     certain, possible = (low, high) if operator.startswith(">") else (high, low)
     words = (
-        f"Write {certain} {operator} {value} for those who certainly are, "
+        f"Write coalesce({certain} {operator} {value}, FALSE) for those who certainly are, "
         f"coalesce({possible} {operator} {value}, TRUE) for those who possibly are"
     )
     if operator == "BETWEEN":
         words = f"Write tv_count_between({meaning.label}, low, high), or compare {low} and {high}"
     return Misuse(actual, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
+
+
+def cut(meaning: LabelMeaning, column: str, operator: str, value: str | None, records: int) -> Misuse:
+    """One bound is compared, where labels lie on both sides of the value."""
+    low, high = (_beside(meaning, part) for part in (Part.LOW, Part.HIGH))
+    certain, possible = (low, high) if operator.startswith(">") else (high, low)
+    quoted = (f"DATE '{value}'" if meaning.of_time and value.count("-") == 2 else value) if value is not None else "…"
+    sides = f"{records:,} records whose labels lie" if value is not None else "labels that may lie"
+    limits = f"{quoted}, NULL" if operator.startswith(">") else f"NULL, {quoted}"
+    return Misuse(
+        f"{shortened(column)} {operator} {quoted}, a comparison of one bound, with {sides} on both sides",
+        "both numbers, or a statement that says which of them it wants",
+        f"Write tv_count_between({meaning.label}, {limits}) for both numbers, or "
+        f"coalesce({certain} {operator} {quoted}, FALSE) for those who certainly are, "
+        f"coalesce({possible} {operator} {quoted}, TRUE) for those who possibly are.",
+    )
 
 
 def extreme(meaning: LabelMeaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:

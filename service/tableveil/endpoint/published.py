@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import base64
+import hashlib
 import logging
+import os
 import re
 import threading
 import time
-from collections.abc import Collection
+import weakref
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import overload
 
 import pyarrow as pa
 
 from tableveil.backend import folded
 from tableveil.control import Control
+from tableveil.endpoint.information import REMARKS, information, write_views
 from tableveil.endpoint.pipes import Ended
+from tableveil.endpoint.query_process import file_of
 from tableveil.endpoint.query_processes import QueryProcesses, schema_from
+from tableveil.endpoint.statement import CATALOG
 from tableveil.errors import TableveilError
 
 logger = logging.getLogger("tableveil.endpoint")
@@ -24,9 +32,11 @@ logger = logging.getLogger("tableveil.endpoint")
 _FILE = re.compile(r"releases-([1-9][0-9]{0,17})\.duckdb")
 _OWN_SCHEMA = "tableveil"
 _SECONDS_TO_READ = 60.0
+_MOST_LISTINGS = 64
+"""Sets of tables that are remembered: one for all callers with the same grants."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PublishedTable:
     """A table of a release, with its columns in Arrow's types; their metadata tell DuckDB's types, and the comments."""
 
@@ -36,39 +46,122 @@ class PublishedTable:
     columns: pa.Schema
     comment: str = ""
 
+    @cached_property
+    def folded_name(self) -> tuple[str, str]:
+        """The schema and the name by which statements find it."""
+        return folded(self.schema), folded(self.name)
+
+    @cached_property
+    def described(self) -> bytes:
+        """The columns, each with what Flight SQL tells of columns, in Arrow's format."""
+        place = {
+            "ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG,
+            "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": self.schema,
+            "ARROW:FLIGHT:SQL:TABLE_NAME": self.name,
+            "ARROW:FLIGHT:SQL:IS_READ_ONLY": "1",
+            "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1",
+        }
+        columns = [column.with_metadata({**(column.metadata or {}), **place}) for column in self.columns]
+        comment = {REMARKS: self.comment} if self.comment else None
+        return bytes(pa.schema(columns, comment).serialize())
+
+
+class Listing(Sequence[PublishedTable]):
+    """The tables of some releases, by schema and name, and what the calls need of all of them. It does not change.
+
+    With hundreds of releases, putting it together takes longer than most queries: so it is made once.
+    """
+
+    def __init__(self, tables: Sequence[PublishedTable], key: str, directory: Path) -> None:
+        """Writes the views of `information_schema` into the directory when they are first asked for.
+
+        Listings with the same key have the same tables.
+        """
+        self.key = key
+        self._tables = tables
+        self._directory = directory
+        self._lock = threading.Lock()
+
+    @overload
+    def __getitem__(self, place: int) -> PublishedTable: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[PublishedTable]: ...
+    def __getitem__(self, place: int | slice) -> PublishedTable | Sequence[PublishedTable]:
+        """One table, or some of them."""
+        return self._tables[place]
+
+    def __len__(self) -> int:
+        """How many tables there are."""
+        return len(self._tables)
+
+    def __iter__(self) -> Iterator[PublishedTable]:
+        """The tables."""
+        return iter(self._tables)
+
+    @cached_property
+    def named(self) -> list[tuple[str, str, int]]:
+        """The folded schema and name of each table, and the number of its release."""
+        return [(*table.folded_name, table.release) for table in self._tables]
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The files of the views of `information_schema`, by the names of these; they live as long as the listing."""
+        with self._lock:
+            return self._views
+
+    @cached_property
+    def _views(self) -> dict[str, str]:
+        files = write_views(self._directory, information(self._tables))
+        for file in files.values():
+            weakref.finalize(self, file.unlink, missing_ok=True)
+        return {view: str(file) for view, file in files.items()}
+
 
 class Published:
     """Looks into each file once. Used from any thread."""
 
     def __init__(self, directory: Path, processes: QueryProcesses) -> None:
-        self._directory = directory.absolute()
+        self.directory = directory.absolute()
         self._processes = processes
         self._lock = threading.Lock()
         self._known: dict[int, tuple[object, tuple[PublishedTable, ...]]] = {}
+        self._listings: OrderedDict[str, Listing] = OrderedDict()
 
     def stamp(self) -> object:
         """Changes whenever a file is published or removed."""
         try:
-            return self._directory.stat().st_mtime_ns
+            return self.directory.stat().st_mtime_ns
         except OSError:
             return None
 
     def file(self, release: int) -> Path:
         """The file of a release, which may not be there."""
-        return self._directory / f"releases-{release}.duckdb"
+        return Path(file_of(self.directory, release))
 
-    def tables(self, releases: Collection[int]) -> list[PublishedTable]:
+    def tables(self, releases: Collection[int]) -> Listing:
         """The tables of those releases whose files are there, by schema and name."""
+        read = {release: self._tables_of(release) for release in sorted(self._there().intersection(releases))}
+        stamps = repr([(release, stamp) for release, (stamp, _) in read.items()])
+        key = hashlib.sha256(stamps.encode()).hexdigest()
+        with self._lock:
+            if (listing := self._listings.get(key)) is not None:
+                self._listings.move_to_end(key)
+                return listing
         tables: dict[tuple[str, str], PublishedTable] = {}
-        for release in sorted(self._there().intersection(releases)):
-            for table in self._tables_of(release):
+        for _, of_release in read.values():
+            for table in of_release:
                 # A later release with a table of that name has replaced the earlier one.
-                tables[folded(table.schema), folded(table.name)] = table
-        return [tables[name] for name in sorted(tables)]
+                tables[table.folded_name] = table
+        listing = Listing([tables[name] for name in sorted(tables)], key, self._processes.directory)
+        with self._lock:
+            self._listings[key] = listing
+            if len(self._listings) > _MOST_LISTINGS:
+                self._listings.popitem(last=False)
+        return listing
 
     def _there(self) -> set[int]:
         try:
-            names = [path.name for path in self._directory.iterdir()]
+            names = os.listdir(self.directory)
         except OSError:
             return set()
         there = {int(match[1]) for name in names if (match := _FILE.fullmatch(name))}
@@ -78,11 +171,12 @@ class Published:
             }
         return there
 
-    def _tables_of(self, release: int) -> tuple[PublishedTable, ...]:
+    def _tables_of(self, release: int) -> tuple[object, tuple[PublishedTable, ...]]:
+        """What tells one file of a release from another one, and its tables."""
         try:
-            status = self.file(release).stat()
+            status = os.stat(file_of(self.directory, release))
         except OSError:
-            return ()
+            return None, ()
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
         with self._lock:
             remembered = self._known.get(release)
@@ -90,7 +184,7 @@ class Published:
             remembered = stamp, self._read(release)
             with self._lock:
                 self._known[release] = remembered
-        return remembered[1]
+        return remembered
 
     def _read(self, release: int) -> tuple[PublishedTable, ...]:
         control = Control()
@@ -108,8 +202,3 @@ class Published:
             for schema, name, comment, columns in answer["tables"]
             if folded(schema) != _OWN_SCHEMA
         )
-
-
-def encoded(schema: pa.Schema) -> str:
-    """A schema as text."""
-    return base64.b64encode(schema.serialize()).decode()

@@ -71,6 +71,11 @@ _TOLD = (
 )
 
 
+def file_of(directory: Path | str, release: int) -> str:
+    """The file of a published release."""
+    return f"{directory}/releases-{release}.duckdb"
+
+
 def main() -> None:
     """Forks a process for each pair of pipes that arrives, until the endpoint is gone."""
     # A terminal sends them to all processes; the endpoint ends this one by closing the socket.
@@ -183,7 +188,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     """Writes the account of the statement; if its rows are wanted, that they begin, and then these."""
 
     def attach(number: int) -> str:
-        _attach(connection, alias_of(number), request["files"][str(number)])
+        _attach(connection, alias_of(number), file_of(request["directory"], number))
         return alias_of(number)
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
@@ -193,7 +198,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     for number in sorted(checked.releases):
         looking.attach(number)
     if checked.informed:
-        create_views(connection, {name: _table(sent) for name, sent in request["information"].items()})
+        create_views(connection, request["information"])
     _lock(connection)
     second_opinion.require_same(connection, checked)
     values = _values(connection, request["parameters"], checked) if request["parameters"] else None
@@ -216,7 +221,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         try:
             for batch in reader:
                 rows += batch.num_rows
-                for part in _parts(cleared(batch)):
+                for part in parts(cleared(batch)):
                     stream.write_batch(part)
         except (duckdb.Error, pa.ArrowException, OSError) as failure:
             error = _told(failure, request)
@@ -270,8 +275,8 @@ def _query(connection: duckdb.DuckDBPyConnection, text: str, values: Values | No
     return connection.sql(f"SELECT {columns} FROM (\n{text}\n) AS result({', '.join(places)})", params=values)
 
 
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in parts that clients accept."""
+def parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts that clients accept; raises `BusyError` for a row that is larger than any."""
     count = -(-batch.nbytes // LARGEST_BATCH)
     if count <= 1 or batch.num_rows <= 1:
         if batch.nbytes > LARGEST_ROW:
@@ -279,8 +284,8 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch
         return
     half = batch.num_rows // 2
-    yield from _parts(batch.slice(0, half))
-    yield from _parts(batch.slice(half))
+    yield from parts(batch.slice(0, half))
+    yield from parts(batch.slice(half))
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> None:
@@ -333,7 +338,7 @@ def _values(connection: duckdb.DuckDBPyConnection, encoded: str, checked: Checke
 def _told(error: Exception, request: Message) -> TableveilError:
     """The error for the caller, without a path, and without the text that DuckDB was given."""
     message = str(error).partition("\n\nLINE ")[0].strip()
-    paths = [str(Path(path).parent) for path in request.get("files", {}).values()]
+    paths = [request["directory"] if "directory" in request else str(Path(request["file"]).parent)]
     if isinstance(error, duckdb.OutOfMemoryException):
         return BusyError.of("OUT_OF_MEMORY", "statement", "more memory or disk than a query may take", "a smaller one")
     if isinstance(error, _TOLD) and not any(path in message for path in paths):

@@ -54,6 +54,11 @@ class QueryProcesses:
         self._watching.start()
         self._fill()
 
+    @property
+    def directory(self) -> Path:
+        """A private directory that is removed in the end."""
+        return self._spilled.path
+
     def open(self, request: Message, control: Control) -> QueryProcess:
         """A process that works on the request until it is closed, or `control` says to stop."""
         with self._lock:

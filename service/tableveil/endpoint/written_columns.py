@@ -33,6 +33,14 @@ def place_of(column: exp.Expr) -> tuple[int, int] | None:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
+def place_in_order(by: exp.Expr, written: str) -> tuple[int, int] | None:
+    """The place of what ORDER BY sorts by, or of the number that stands for it if the text has one ORDER BY of it."""
+    if isinstance(by, exp.Literal):
+        places = list(re.finditer(rf"ORDER\s+BY\s+({re.escape(by.name)})\b", written, re.IGNORECASE))
+        return places[0].span(1) if len(places) == 1 else None
+    return place_of(by)
+
+
 def value_of(value: exp.Expr, meaning: LabelMeaning) -> str:
     """A value as it is compared with bounds; numbers are often written as texts."""
     if meaning.of_time:

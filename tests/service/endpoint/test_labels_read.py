@@ -11,6 +11,7 @@ import pytest
 
 from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.looked import LookInFiles
+from tableveil.endpoint.meanings import ReleaseTable
 from tableveil.endpoint.second_opinion import require_same
 from tableveil.endpoint.statement import CheckedStatement, check
 from tableveil.errors import InvalidError
@@ -84,7 +85,17 @@ def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
         "SELECT age_from, age_to, count(*) FROM stays WHERE age_from >= 65 GROUP BY age_from, age_to ORDER BY age_from",
         "SELECT age, min(age_from), max(age_to), max(age) FROM stays GROUP BY age",
         "SELECT max(age_to - age_from) AS widest, count(DISTINCT age), string_agg(age) FROM stays",
-        "SELECT sum(CASE WHEN age_from >= 65 THEN charge END) FROM stays",
+        "SELECT sum(CASE WHEN coalesce(age_from >= 65, FALSE) THEN charge END) FROM stays",
+        "SELECT count(*) FROM stays WHERE coalesce(age_from >= 65, FALSE)",
+        "SELECT count(*) FROM stays WHERE (age_to >= 65) IS NOT FALSE",
+        "SELECT count(*) FROM stays WHERE age_from >= 11 AND age_to <= 80",
+        "SELECT count(*) FILTER (WHERE 65 BETWEEN age_from AND age_to) FROM stays",
+        "SELECT age, charge FROM stays WHERE age_from >= 65",
+        "SELECT age, count(*) FROM stays WHERE age_to < 65 GROUP BY age",
+        # No label lies on both sides of these.
+        "SELECT count(*) FROM stays WHERE age_from >= 9",
+        "SELECT count(*) FROM stays WHERE age_from < 9 AND charge > 0",
+        "SELECT count(*) FROM stays WHERE admitted_from >= DATE '2024-01-01'",
         "SELECT age || ' years' AS shown, any_value(charge), arg_max(age, charge) FROM stays GROUP BY age",
         "SELECT * FROM stays WHERE charge > 10 ORDER BY charge LIMIT 3",
         "WITH l (age, area) AS (VALUES ('[9, 10]', 'x')) SELECT area FROM l JOIN stays USING (age) ORDER BY area",
@@ -163,11 +174,13 @@ def test_hints_are_statements_to_paste(
         ("SELECT width_bucket(age_from, 0, 100, 10) FROM stays", "tv_band(age, 10)"),
         ("SELECT greatest(age, '5') FROM stays", "tv_mean"),
         ("SELECT count(*) FROM stays WHERE age >= '65'",
-         "Write age_from >= 65 for those who certainly are, coalesce(age_to >= 65, TRUE) for those who possibly are"),
-        ("SELECT count(*) FROM stays AS s WHERE '65' > s.age", "Write age_to < 65 for those who certainly are"),
+         "Write coalesce(age_from >= 65, FALSE) for those who certainly are, coalesce(age_to >= 65, TRUE)"),
+        ("SELECT count(*) FROM stays AS s WHERE '65' > s.age",
+         "Write coalesce(age_to < 65, FALSE) for those who certainly are"),
         ("SELECT count(*) FROM stays WHERE age BETWEEN '10' AND '20'", "Write tv_count_between(age, low, high)"),
         ("SELECT count(*) FROM stays WHERE (age, ward) < ('a', 'b')", "tv_count_between counts both"),
-        ("SELECT count(*) FROM stays WHERE admitted > '2024-02-01'", "Write admitted_from > DATE '2024-02-01'"),
+        ("SELECT count(*) FROM stays WHERE admitted > '2024-02-01'",
+         "Write coalesce(admitted_from > DATE '2024-02-01', FALSE)"),
         ("SELECT count(*) FROM stays WHERE stay > '5'", "Compare stay_rank."),
         ("SELECT age FROM stays WHERE age LIKE '[9%'", "Use age_from and age_to"),
         ("SELECT left(age, 2) FROM stays", "Use age_from and age_to"),
@@ -196,10 +209,22 @@ def test_hints_are_statements_to_paste(
         ("SELECT age_from, count(*) FROM stays GROUP BY age_from", "Write GROUP BY age, or add , tv_band(age, 10)"),
         ("SELECT f, count(*) FROM (SELECT age_from AS f FROM stays) GROUP BY f", "Write GROUP BY age"),
         ("SELECT age, count(*) FROM stays WHERE charge > (SELECT min(charge) FROM stays WHERE age < '5') GROUP BY age",
-         "Write age_to < 5"),
+         "Write coalesce(age_to < 5, FALSE)"),
         ("SELECT (SELECT max(s.age)) FROM stays s", "tv_max"),
         ("FROM stays s JOIN stays t ON s.age < t.age", "tv_count_between counts both"),
         ("SELECT max(age) OVER () FROM stays", "Write tv_max(age)"),
+        ("SELECT count(*) FROM stays WHERE age_from >= 65",
+         "Write tv_count_between(age, 65, NULL) for both numbers, or coalesce(age_from >= 65, FALSE)"),
+        ("SELECT ward, count(*) FROM stays AS s WHERE 65 > s.age_to GROUP BY ward", "tv_count_between(age, NULL, 65)"),
+        ("SELECT sum(CASE WHEN age_from > 65 THEN charge END) FROM stays", "Write tv_count_between(age, "),
+        ("SELECT count(*) FILTER (WHERE age_from BETWEEN 10 AND 100) FROM stays", "Write tv_count_between(age, "),
+        ("WITH old AS (SELECT * FROM stays WHERE age_from >= 65) SELECT count(*) FROM old",
+         "Write tv_count_between(age, "),
+        ("SELECT count(*) FROM (VALUES (9, 40)) AS b (low, high), stays WHERE age_from >= low AND age_from < high",
+         "Write tv_count_between(age, …, NULL)"),
+        ("SELECT count(*) FROM stays WHERE age_from >= $1", "Write tv_count_between(age, …, NULL)"),
+        ("SELECT count(*) FROM stays WHERE admitted_from >= '2024-02-01'",
+         "tv_count_between(admitted, DATE '2024-02-01'"),
     ],
 )  # fmt: skip
 def test_labels_are_not_taken_for_values(connection: duckdb.DuckDBPyConnection, statement: str, told: str) -> None:
@@ -279,3 +304,43 @@ def test_summaries_leave_out_what_they_would_misread(ann: flight_sql.Connection)
         assert rows[name][2:4] + rows[name][5:10] == (None,) * 7
         assert rows[name][10] == 12
     assert len(ask(ann, "SUMMARIZE SELECT charge FROM stays")) == 1
+
+
+def test_the_error_counts_the_labels_on_both_sides(connection: duckdb.DuckDBPyConnection) -> None:
+    told = str(refusal(connection, "SELECT count(*) FROM stays WHERE age_from >= 65"))
+    assert "found 'age_from' >= 65, a comparison of one bound, with 6 records whose labels lie on both sides;" in told
+
+
+BOUNDS = """
+SELECT v.*, place::INTEGER AS n_rank FROM (VALUES ('[0, 5[', 0.0::{0}, 5.0::{0}, 1), ('[5, 10]', 5, 10, 2),
+  ('7', 7, 7, 3), ('>= 10', 10, NULL, 4), ('< 0', NULL, 0, 5), ('*', NULL, NULL, 6),
+  (NULL, NULL, NULL, NULL), ('[0, 10]', 0, 10, 7)
+) AS v (n, n_from, n_to, place)
+"""
+
+
+@pytest.mark.parametrize("type_", ["BIGINT", "DOUBLE"])
+@pytest.mark.parametrize("operator", [">", ">=", "<", "<="])
+def test_labels_on_both_sides_are_those_of_which_some_values_are(operator: str, type_: str) -> None:
+    """Whole numbers include both ends; of others `[0, 5[` and `< 0` leave out the upper one."""
+    whole = type_ == "BIGINT"
+    step = 1.0 if whole else 0.25
+    values = [step * i for i in range(int(-30 / step), int(40 / step))]
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE released AS {BOUNDS.format(type_)}")
+        look = LookInFiles(connection, lambda release: "memory")
+        table = ReleaseTable(1, "main", "released")
+        labels = connection.execute("SELECT n, n_from, n_to FROM released WHERE n IS NOT NULL").fetchall()
+        for limit in (-1, 0, 3, 5, 6, 7, 8, 10, 11):
+            mixed = 0
+            for label, low, high in labels:
+                excluded = not whole and label in ("[0, 5[", "< 0")
+                under = [
+                    value
+                    for value in values
+                    if (low is None or value >= low) and (high is None or (value < high if excluded else value <= high))
+                ]
+                sides = {eval(f"{value} {operator} {limit}") for value in under}
+                mixed += len(sides) == 2
+            assert look.straddling(table, "n", operator, str(limit)) == mixed, limit
+        assert look.straddling(table, "n", operator, None) == 6
