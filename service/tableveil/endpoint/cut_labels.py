@@ -1,7 +1,7 @@
 """Comparisons of one bound of labels, which silently count a label that lies on both sides in one of them.
 
-`WHERE age_from >= 65` leaves out all people under `[60, 69]`. That is right for those who certainly are so old, and
-wrong for all people of 65 and more. A statement whose rows show the labels, or that compares both bounds, or that says
+`WHERE age_from >= 65` leaves out all people under `[60, 69]`. It counts those who certainly are so old, and not all
+people of 65 and more. A statement whose rows show the labels, or that compares both bounds, or that says
 by `coalesce(…, FALSE)` what an unknown end counts for, is taken at its word.
 """
 

@@ -172,7 +172,7 @@ class Published:
         return there
 
     def _tables_of(self, release: int) -> tuple[object, tuple[PublishedTable, ...]]:
-        """What tells one file of a release from another one, and its tables."""
+        """A stamp, by which one file of a release differs from another one, and its tables."""
         try:
             status = os.stat(file_of(self.directory, release))
         except OSError:

@@ -1,4 +1,4 @@
-"""What the endpoint remembers of the tables in its directory."""
+"""The endpoint remembers the tables in its directory."""
 
 from __future__ import annotations
 
