@@ -11,7 +11,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Database, Ledger, Listed, Session, Settings, Sight, Traits, create_table, drop, table
+from tableveil.backend import Database, Ledger, Listed, Session, Settings, Traits, Visibility, create_table, drop, table
 from tableveil.backend.warehouse import Statement
 from tableveil.control import Control
 from tableveil.errors import Fault
@@ -54,8 +54,8 @@ class AnotherSession:
         return self.embedded.ledger
 
     @property
-    def sight(self) -> Sight:
-        return self.embedded.sight
+    def visibility(self) -> Visibility:
+        return self.embedded.visibility
 
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         self._before("execute")

@@ -11,7 +11,7 @@ from tableveil.server.endpoint import DESCRIPTORS
 
 RULES = {
     # Looked up by a session that sees as its caller does.
-    "TableReference": "source/tables.py find_table and find_schema, by the caller's sight",
+    "TableReference": "source/tables.py find_table and find_schema, by the caller's visibility",
     "source_query": "source/query_tables.py find_tables, with the views, types and macros of the schema",
     "ReleaseTarget": "lifecycle/target.py check_target: a schema that the caller owns",
     "StoredHierarchy": "state/hierarchies.py find, by the schema in the name",

@@ -2,7 +2,7 @@
 
 from tableveil.access.access import Access, WantedGrant
 from tableveil.access.privacy_budgets import PrivacyBudgets
-from tableveil.access.rules import Caller, scopes, sight
+from tableveil.access.rules import Caller, scopes, visibility
 from tableveil.access.schema_rules import SchemaRules
 from tableveil.state.grants import AccessRole, Grant, Scope
 
@@ -16,5 +16,5 @@ __all__ = [
     "Scope",
     "WantedGrant",
     "scopes",
-    "sight",
+    "visibility",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from tableveil.backend import ALL, Scopes, Sight, folded
+from tableveil.backend import ALL, Scopes, Visibility, folded
 from tableveil.state.grants import AccessRole, Grant, Scope
 
 
@@ -48,7 +48,7 @@ def allows(grants: Iterable[Grant], caller: Caller, role: AccessRole, scope: Sco
     return held.has_table(scope.schema, scope.table) if scope.table else held.has_schema(scope.schema)
 
 
-def sight(grants: Collection[Grant], caller: Caller, roles: Collection[AccessRole]) -> Sight:
+def visibility(grants: Collection[Grant], caller: Caller, roles: Collection[AccessRole]) -> Visibility:
     """The caller's view of the database by those of the roles that it has."""
 
     def on(*counted: AccessRole) -> Scopes:
@@ -56,7 +56,7 @@ def sight(grants: Collection[Grant], caller: Caller, roles: Collection[AccessRol
 
     # Nobody else calls methods of those who run the server: what these do concerns all tables.
     runs_server = {AccessRole.ADMIN, AccessRole.OPERATOR}.issuperset(roles)
-    return Sight(
+    return Visibility(
         principal=caller.name,
         owned=ALL if runs_server else on(AccessRole.STEWARD),
         reviewed=on(AccessRole.APPROVER, AccessRole.AUDITOR),

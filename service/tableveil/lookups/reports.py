@@ -176,7 +176,7 @@ def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:
-    return release.number in seen_among(ledger, [release.number], by(ledger.sight))
+    return release.number in seen_among(ledger, [release.number], by(ledger.visibility))
 
 
 def _columns(session: Session, release: Release) -> Iterator[ToldColumn]:

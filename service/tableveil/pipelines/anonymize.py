@@ -69,7 +69,7 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
     if is_trial:
         told = replace(plan.policy, release=resolved.release, repeat_reason=resolved.repeat_reason)
         plan = replace(plan, policy=told)
-        trial = Trial(job.session.sight.principal, now() + LASTS, evidence.population_fingerprint)
+        trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
     with depending_on(plan.together_with):
         return publish(

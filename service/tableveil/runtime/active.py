@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tableveil.backend import Look, Session, present_look, scoped
+from tableveil.backend import Session, VisibilityNow, present_visibility, scoped
 from tableveil.control import Control
 from tableveil.errors import ConflictError, DeniedError, shortened
 from tableveil.pipelines.work import Work
@@ -25,8 +25,8 @@ def no_step() -> tuple[int, int]:
 class Active:
     """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted.
 
-    Its principal, who sees as `look` gives, has to own the tables in `owned`. While it runs, `step` tells where; once
-    it has run, `phases` are the seconds that it took in each.
+    Its principal, who sees as `visibility` gives, has to own the tables in `owned`. While it runs, `step` tells where;
+    once it has run, `phases` are the seconds that it took in each.
     """
 
     job: Job
@@ -34,7 +34,7 @@ class Active:
     reads: tuple[TableReference, ...]
     owned: tuple[TableReference, ...]
     need: int
-    look: Look
+    visibility: VisibilityNow
     granted: int = 0
     control: Control = field(default_factory=Control)
     step: Callable[[], tuple[int, int]] = no_step
@@ -67,9 +67,9 @@ def tables_owned(session: Session, work: Work, reads: Iterable[TableReference]) 
     return tuple(replace(read, schema=read.schema or "main") for read in reads)
 
 
-def check_permitted(look: Look, owned: Sequence[TableReference], target: ReleaseTarget | None) -> None:
+def check_permitted(visibility: VisibilityNow, owned: Sequence[TableReference], target: ReleaseTarget | None) -> None:
     """Raises `DeniedError` if the principal may not read these tables, or not write the target, as of now."""
-    scopes = look().owned
+    scopes = visibility().owned
     reads = scopes.everything or (owned and all(scopes.has_table(read.schema, read.table) for read in owned))
     if not reads or (target is not None and not scopes.has_schema(target.schema)):
         message = "the job's principal is not a steward of all that the job reads and writes"
@@ -128,8 +128,8 @@ def check_release_free(jobs: Iterable[Active], release: Release) -> None:
 
 def _shown(active: Active) -> str:
     """The name of a job for a principal who may not see it."""
-    sight = present_look()()
-    is_seen = sight.every_job or sight.principal == active.job.request.owner
+    visibility = present_visibility()()
+    is_seen = visibility.every_job or visibility.principal == active.job.request.owner
     return f"jobs/{active.job.number}" if is_seen else "a job of another principal"
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, Ledger, Session, present_look, table
+from tableveil.backend import Database, Ledger, Session, present_visibility, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import (
     CancelledError,
@@ -153,7 +153,7 @@ class Loads:
         """
         started = time.monotonic()
         check_request_id(request.request_id)
-        with self._database.session() as session, self._once(session.sight.principal, request.request_id):
+        with self._database.session() as session, self._once(session.visibility.principal, request.request_id):
             session.control = control
             try:
                 target = found_target(session, request.target, existing=request.mode is LoadMode.APPEND)
@@ -222,7 +222,7 @@ class Loads:
             len(rejected),
             tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
             time.monotonic() - started,
-            session.sight.principal,
+            session.visibility.principal,
             removed,
         )
         store.LOADS.insert(session.ledger, [load])
@@ -234,7 +234,7 @@ class Loads:
             with _incoming(session, stream, self._most_columns) as rows:
                 yield rows
             return
-        directories = [own.path for own in self._directories if session.sight.owned.has_schema(own.schema)]
+        directories = [own.path for own in self._directories if session.visibility.owned.has_schema(own.schema)]
         with allowed_file(request.path, directories) as path:
             if isinstance(request.file_format, CsvFormat):
                 with csv_rows(
@@ -282,7 +282,7 @@ class Loads:
 
 def check_permitted(target: TableReference) -> None:
     """Raises `DeniedError` if the right to change the table was revoked while that went on."""
-    if not present_look()().owned.has_table(target.schema, target.table):
+    if not present_visibility()().owned.has_table(target.schema, target.table):
         raise DeniedError("PERMISSION_DENIED", "the right to change this table was revoked; nothing was changed")
 
 

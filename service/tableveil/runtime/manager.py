@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from tableveil.backend import EVERYTHING, Database, Ledger, Session, Sight, looking, present_look
+from tableveil.backend import EVERYTHING, Database, Ledger, Session, Visibility, present_visibility, seeing
 from tableveil.control import Control
 from tableveil.control.current_job import at_hand
 from tableveil.counting.memory import memory_limit
@@ -180,11 +180,11 @@ class JobManager:
             Stopped: `control` said so before the job was queued.
         """
         check_request_id(request_id)
-        digest, looker = _digest(work.document), present_look()
+        digest, visibility = _digest(work.document), present_visibility()
         with self._database.session() as session:
             if not again and (earlier_job := self._known(session.ledger, work, request_id, digest)) is not None:
                 return earlier_job
-            self._queue.check_room(session.sight.principal)
+            self._queue.check_room(session.visibility.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
             if work.released is not None and (refused := self._refused(session, work.released)):
@@ -195,12 +195,12 @@ class JobManager:
                 source, target = work.admit(elsewhere), work.target
             reads = tables_read(session, work, source)
             owned = tables_owned(session, work, reads)
-            check_permitted(looker, owned, target)
+            check_permitted(visibility, owned, target)
             session.control = None
         with self._submitting, self._database.session() as session:
             if not again and (earlier_job := self._known(session.ledger, work, request_id, digest)) is not None:
                 return earlier_job
-            self._queue.check_room(session.sight.principal)
+            self._queue.check_room(session.visibility.principal)
             check_room(self._database, session, work, source)
             if work.written is not None:
                 check_target_free(self._queue.active(), work.written)
@@ -215,7 +215,7 @@ class JobManager:
                 store.now(),
                 work.kind,
                 work.options,
-                session.sight.principal,
+                session.visibility.principal,
             )
             need = estimated_need(session, () if work.warehouse else reads)
             rights = store.insert_request(session.ledger, request, owned)
@@ -223,7 +223,7 @@ class JobManager:
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
             job = Job(request, JobState.QUEUED, warnings=by_rank(work.warnings))
-            self._queue.add(Active(job, work, reads, owned, need, lambda: replace(looker(), admitted=rights)))
+            self._queue.add(Active(job, work, reads, owned, need, lambda: replace(visibility(), admitted=rights)))
         return self.get(request.number)
 
     def _warehouse_of(self, session: Session, work: Work) -> str:
@@ -243,11 +243,11 @@ class JobManager:
 
     def get(self, number: int) -> Job:
         """The job as it stands; `NotFoundError` if there is none that its caller may see."""
-        sight = present_look()()
+        visibility = present_visibility()()
         active = self._queue.views([number]).get(number)
-        is_seen = active is not None and (sight.every_job or sight.principal == active.request.owner)
+        is_seen = active is not None and (visibility.every_job or visibility.principal == active.request.owner)
         if active is not None and is_seen and not active.state.ended:
-            return _seen(sight, active)
+            return _seen(visibility, active)
         with self._database.ledger() as ledger:
             jobs = self._find(ledger, [number] if store.exists(ledger, number) else [])
         if number not in jobs:
@@ -348,9 +348,9 @@ class JobManager:
             raise InvalidError.of("REASON_MISSING", "note", "none", f"why the release is {decided}, for the ledger")
         release = Releases(self._database).get(number)
         check_pending(release)
-        sight = present_look()()
+        visibility = present_visibility()()
         # An approver need not see the tables among which the objects are moved, nor the steward's job.
-        with looking(lambda: EVERYTHING):
+        with seeing(lambda: EVERYTHING):
             if self.get(release.job).request.owner == decision.by:
                 raise ConflictError.of(
                     "OWN_RELEASE",
@@ -361,7 +361,7 @@ class JobManager:
                 )
             self._check_unused(release)
             target = policy_of(release.policy).release
-            decide(self._database, number, target, decision, control, partial(self._unused, number), sight)
+            decide(self._database, number, target, decision, control, partial(self._unused, number), visibility)
         self._publishing.look()
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
@@ -378,7 +378,7 @@ class JobManager:
         with self._database.session() as session:
             reads = tuple(store.reads_of(session.ledger, number))
             unless_safe = schema_rules.asks_for_joint_k(session.ledger, release.target_schema)
-        check_permitted(present_look(), reads, replace(policy.release, schema=release.target_schema))
+        check_permitted(present_visibility(), reads, replace(policy.release, schema=release.target_schema))
         self._check_unused(release)
         assert self._policy_of is not None, "a server reads the policies of the ledger"
         waits = waits_in(release.target_schema, self._approval)
@@ -461,7 +461,7 @@ class JobManager:
             stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
             self._ended.keep(stored.values())
             jobs |= stored
-        return {job.number: _seen(ledger.sight, job) for job in told_jobs(ledger, jobs.values())}
+        return {job.number: _seen(ledger.visibility, job) for job in told_jobs(ledger, jobs.values())}
 
     def _known(self, ledger: Ledger, work: Work, request_id: str, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""
@@ -478,9 +478,9 @@ class JobManager:
         return None if job.failure is not None and job.failure.may_pass else job
 
 
-def _seen(sight: Sight, job: Job) -> Job:
+def _seen(visibility: Visibility, job: Job) -> Job:
     """The job as a principal sees it: only its state if it is another's, and its tables may be."""
-    return job if sight.owned.everything or job.request.owner == sight.principal else job.without_contents()
+    return job if visibility.owned.everything or job.request.owner == visibility.principal else job.without_contents()
 
 
 def _digest(document: str) -> str:

@@ -113,7 +113,7 @@ class Publishing:
             expected = "the reason why readers of the target may have these people once more, or nothing"
             raise InvalidError.of("REASON_MISSING", "repeat_reason", shortened(repeat_reason), expected)
         with self._database.session() as session:
-            publication = Publication(target, session.sight.principal, now(), repeat_reason)
+            publication = Publication(target, session.visibility.principal, now(), repeat_reason)
             _until_free(lambda: ask(self._database, session, number, publication))
         self._couriers[target].look()
 

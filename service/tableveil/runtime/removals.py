@@ -123,7 +123,7 @@ def _recorded(
     holding: tuple[int, ...] = (),
     untold: tuple[int, ...] = (),
 ) -> Removal:
-    number, owner = REMOVALS.next_number(session.ledger), session.sight.principal
+    number, owner = REMOVALS.next_number(session.ledger), session.visibility.principal
     removal = Removal(number, kind, target.schema, target.table, now(), rows, owner, persons, holding, untold)
     REMOVALS.insert(session.ledger, [removal])
     return removal

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from tableveil.backend import Database, looking
+from tableveil.backend import Database, seeing
 from tableveil.control.current_job import at_hand
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
@@ -115,19 +115,19 @@ class Workers:
         report = JobReport()
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
-            with looking(active.look), self._database.session() as session, self._database.ledger() as journal:
+            with seeing(active.visibility), self._database.session() as session, self._database.ledger() as journal:
                 session.control, session.memory = active.control, active.granted
                 session.measure_steps()
                 active.step = lambda: session.step
                 recorder = JobRecorder(journal, number, partial(self._queue.change, active))
                 active.control.raise_if_cancelled()
                 # It may have waited for long.
-                check_permitted(active.look, active.owned, active.work.target)
+                check_permitted(active.visibility, active.owned, active.work.target)
                 check_room(self._database, session, active.work, active.job.request.source)
 
                 def phase(begun: JobPhase) -> None:
                     # Also before anything is written, and before that is committed.
-                    check_permitted(active.look, active.owned, active.work.target)
+                    check_permitted(active.visibility, active.owned, active.work.target)
                     recorder.phase(begun)
 
                 report.on_phase, report.on_progress = phase, recorder.progress

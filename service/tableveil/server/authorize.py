@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from tableveil.access import Grant, scopes, sight
-from tableveil.backend import Scopes, look_from_now_on
+from tableveil.access import Grant, scopes, visibility
+from tableveil.backend import Scopes, see_from_now_on
 from tableveil.errors import DeniedError
 from tableveil.identity import Principal
 from tableveil.server.call import Call
@@ -39,4 +39,4 @@ class RolesByScope:
                 wanted = f"{', '.join(sorted(role.lower() for role in roles))}{where}"
                 method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
                 raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
-        look_from_now_on(lambda: sight(grants(), standing(caller), roles))
+        see_from_now_on(lambda: visibility(grants(), standing(caller), roles))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tableveil.access import Access, AccessRole, sight
-from tableveil.backend import Database, looking
+from tableveil.access import Access, AccessRole, visibility
+from tableveil.backend import Database, seeing
 from tableveil.identity import Authenticator, Credentials, Principal
 from tableveil.state.release_objects import PublicRelease, public_releases
 
@@ -25,6 +25,6 @@ class ReaderAnswers:
         Raises `Unauthenticated`.
         """
         principal = self._authenticator.authenticate(credentials)
-        seen = sight(self._access.grants, principal, READING_ROLES)
-        with looking(lambda: seen), self._database.ledger() as ledger:
+        seen = visibility(self._access.grants, principal, READING_ROLES)
+        with seeing(lambda: seen), self._database.ledger() as ledger:
             return principal, public_releases(ledger)

@@ -72,18 +72,18 @@ from tableveil.backend.functions import (
 )
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
-from tableveil.backend.sight import (
+from tableveil.backend.traits import Traits
+from tableveil.backend.visibility import (
     ALL,
     EVERYTHING,
-    Look,
     Scopes,
-    Sight,
+    Visibility,
+    VisibilityNow,
     folded,
-    look_from_now_on,
-    looking,
-    present_look,
+    present_visibility,
+    see_from_now_on,
+    seeing,
 )
-from tableveil.backend.traits import Traits
 from tableveil.backend.warehouse import Listed, Warehouse, WarehouseSession, collected, scoped
 
 __all__ = [
@@ -93,12 +93,12 @@ __all__ = [
     "Database",
     "Ledger",
     "Listed",
-    "Look",
     "Scopes",
     "Session",
     "Settings",
-    "Sight",
     "Traits",
+    "Visibility",
+    "VisibilityNow",
     "Warehouse",
     "WarehouseSession",
     "alias",
@@ -121,12 +121,10 @@ __all__ = [
     "is_finite",
     "joined_by",
     "listed",
-    "look_from_now_on",
-    "looking",
     "number",
     "padded",
     "parameter",
-    "present_look",
+    "present_visibility",
     "read_only",
     "render",
     "replaced",
@@ -134,6 +132,8 @@ __all__ = [
     "row_number",
     "rows_of_query",
     "scoped",
+    "see_from_now_on",
+    "seeing",
     "table",
     "text",
     "time_of_format",

@@ -147,7 +147,7 @@ def functions(session: Session, names: Collection[str]) -> list[Functions]:
     From DuckDB 2.0.1 on, functions of times with a zone are consistent within a query only: they depend on the time
     zone, which the server sets and locks. Functions that depend on the time of the query take no argument.
     """
-    owned = session.sight.owned
+    owned = session.visibility.owned
     hidden = [] if owned.everything else [n for n in schemas(session) if n != "main" and not owned.has_schema(n)]
     rows = session.rows(
         f"SELECT lower(function_name), bool_and(internal), bool_and({_CONSISTENT}), "

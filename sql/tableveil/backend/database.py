@@ -15,8 +15,8 @@ import duckdb
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Ledger, Session
-from tableveil.backend.sight import present_look
 from tableveil.backend.trial import Trials
+from tableveil.backend.visibility import present_visibility
 from tableveil.backend.warehouse import Warehouse, WarehouseSession
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
@@ -74,13 +74,13 @@ class Database:
         Raises:
             BusyError: the database is closed (STOPPING).
         """
-        sight = present_look()()
+        visibility = present_visibility()()
         # A connection must not be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
                 if self._connection is None:
                     raise BusyError("STOPPING", "the server is stopping and has closed its database")
-                given = (self._interrupter, self._trials, self._require_file, sight, self._catalog)
+                given = (self._interrupter, self._trials, self._require_file, visibility, self._catalog)
                 return Session(self._connection.cursor(), *given)
         except duckdb.Error as error:
             raise translated(error) from None

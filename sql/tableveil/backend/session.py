@@ -22,9 +22,9 @@ from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.redacted import without_literals
 from tableveil.backend.render import render
-from tableveil.backend.sight import EVERYTHING, Sight
 from tableveil.backend.traits import EMBEDDED
 from tableveil.backend.trial import Exceeded, Trials
+from tableveil.backend.visibility import EVERYTHING, Visibility
 from tableveil.backend.warehouse import Listed, Statement
 from tableveil.control import Control, Stopped
 from tableveil.errors import Fault
@@ -46,10 +46,10 @@ class Session:
         interrupter: Interrupter,
         trials: Trials | None = None,
         require_file: Callable[[], None] = lambda: None,
-        sight: Sight = EVERYTHING,
+        visibility: Visibility = EVERYTHING,
         catalog: str = "",
     ) -> None:
-        """`require_file` raises an error if a commit now would be lost; names that `sight` lacks are not found.
+        """`require_file` raises an error if a commit now would be lost; names that `visibility` lacks are not found.
 
         `catalog` is the database's name for its file, if it is known.
         """
@@ -59,7 +59,7 @@ class Session:
         self._interrupter = interrupter
         self._trials = trials or Trials()
         self._require_file = require_file
-        self.sight = sight
+        self.visibility = visibility
         self.control: Control | None = None
         self.memory: int | None = None
         self._statements = 0

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend.expressions import table
-from tableveil.backend.sight import Sight
 from tableveil.backend.traits import Traits
+from tableveil.backend.visibility import Visibility
 from tableveil.control import Control
 from tableveil.errors import Fault
 from tableveil.policy import Policy, TableReference
@@ -62,7 +62,7 @@ class WarehouseSession(Protocol):
         """The access to the ledger, which is in the embedded database."""
 
     @property
-    def sight(self) -> Sight:
+    def visibility(self) -> Visibility:
         """The names that are found."""
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
-from tableveil.backend import Database, Sight, WarehouseSession
+from tableveil.backend import Database, Visibility, WarehouseSession
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InternalError
 from tableveil.lifecycle.guards import check_guards, labels_of
@@ -26,14 +26,14 @@ def decide(
     decision: Decision,
     control: Control | None = None,
     unused: Callable[[], AbstractContextManager[object]] = nullcontext,
-    sight: Sight | None = None,
+    visibility: Visibility | None = None,
 ) -> None:
     """Approves or rejects a release in one transaction: its objects move to the `target`, or are dropped.
 
     In a warehouse they are copied first, and the copies get their names after the transaction; see `swap`.
 
     The commit is inside of `unused`, in which no job comes to use the release, and which raises if one does. The one
-    who decides has the `sight`, by default that of the session.
+    who decides has the `visibility`, by default that of the session.
 
     Raises:
         GuardedError: the target has another release now, which this one must not replace.
@@ -52,7 +52,7 @@ def decide(
             def admit() -> None:
                 waits = _still_pending(session, number)
                 check_newest(session, waits, "Reject it.")
-                check_guards(session, target, waits.records, labels_of(waits.attributes), sight)
+                check_guards(session, target, waits.records, labels_of(waits.attributes), visibility)
 
             def enter() -> None:
                 DECISIONS.insert(session.ledger, [decision], number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from tableveil.backend import Ledger, Sight, WarehouseSession, folded
+from tableveil.backend import Ledger, Visibility, WarehouseSession, folded
 from tableveil.errors import Fault, GuardedError, shortened
 from tableveil.policy import Guard, IfExists, ReleaseGuards, ReleaseTarget
 from tableveil.policy.guards import FIELD
@@ -27,13 +27,13 @@ def check_guards(
     target: ReleaseTarget,
     records: int,
     labels: Mapping[str, int] | None = None,
-    sight: Sight | None = None,
+    visibility: Visibility | None = None,
 ) -> None:
     """Raises `GuardedError` if a release of so many records must not be written to its target.
 
     `labels` are the numbers of different labels by column, None as long as nobody knows them. The error says nothing of
-    a replaced release that `sight`, by default that of the session, does not show: then nothing is compared, and any
-    guard that would have to compare holds the release back.
+    a replaced release that `visibility`, by default that of the session, does not show: then nothing is compared, and
+    any guard that would have to compare holds the release back.
     """
     guards, faults = target.guards, []
     if records < guards.minimum_records:
@@ -44,7 +44,7 @@ def check_guards(
             faults.append(Fault(f"{FIELD}.keep_columns", f"{shortened(column)}, {_ERASED}", "several labels", _CHECK))
     if target.if_exists is IfExists.REPLACE and (guards.compares_records or guards.compares_columns):
         place = session.scope(target.schema), target.name
-        faults += _compared(session.ledger, place, guards, records, labels, sight or session.sight)
+        faults += _compared(session.ledger, place, guards, records, labels, visibility or session.visibility)
     if faults:
         raise GuardedError.about("GUARDED", "guards hold the release back", faults)
 
@@ -55,10 +55,10 @@ def _compared(
     guards: ReleaseGuards,
     records: int,
     labels: Mapping[str, int] | None,
-    sight: Sight,
+    visibility: Visibility,
 ) -> Iterator[Fault]:
     """Faults of the guards that compare with the release at a place, if one stands there."""
-    seen, parameters = seen_releases(sight)
+    seen, parameters = seen_releases(visibility)
     standing = ledger.rows(
         f"SELECT number, records, {seen} FROM tableveil.releases WHERE number IN ({LATEST} "
         "HAVING target_schema = ? AND lower(target_name) = lower(?)) "

@@ -76,7 +76,7 @@ def promote(
             admission = _Admission(session, number, asked)
 
             def enter() -> None:
-                _enter(session.ledger, admission.release, session.sight.principal, asked.policy)
+                _enter(session.ledger, admission.release, session.visibility.principal, asked.policy)
 
             steps = Steps(admission.admit, enter, lambda: _look(session.ledger, number))
             if trial.warehouse and not asked.needs_approval:

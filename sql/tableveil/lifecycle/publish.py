@@ -226,7 +226,8 @@ def _recorded(
         TRIALS.insert(ledger, [release.trial], release.number)
         return release
     asked = [
-        Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason) for name in target.publish
+        Publication(name, session.visibility.principal, jobs.now(), target.publish_repeat_reason)
+        for name in target.publish
     ]
     PUBLICATIONS.insert(ledger, asked, release.number)
     return release

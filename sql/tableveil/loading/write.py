@@ -103,7 +103,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         NotFoundError: there is no such table.
         ConflictError: something of that name exists already, or the table belongs to a release.
     """
-    if not existing and not session.sight.owned.has_table(target.schema, target.table):
+    if not existing and not session.visibility.owned.has_table(target.schema, target.table):
         message = f"only a steward of the schema {shortened(target.schema)} may make this table"
         raise DeniedError("PERMISSION_DENIED", message)
     tables = listed(session, target.schema)

@@ -18,7 +18,7 @@ def views_reading(
     for schema, name, text in catalog.views(session):
         is_dropped = (schema.casefold(), name.casefold()) in dropped
         if not is_dropped and not {*dropped, *read}.isdisjoint(_tables(schema, text)):
-            seen = session.sight.owned.has_table(schema, name)
+            seen = session.visibility.owned.has_table(schema, name)
             yield f"view {shortened(name)} in schema {shortened(schema)}" if seen else "a view that you may not see"
 
 

@@ -27,7 +27,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         {
             (folded(schema), folded(name)): TableReference(own, schema, name)
             for schema, name in session.rows(f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() {_HERE}", [own])
-            if session.sight.owned.has_table(schema, name)
+            if session.visibility.owned.has_table(schema, name)
         }
         for kind in ("table", "view")
     )

@@ -32,7 +32,7 @@ def _definitions(session: Session, references: Collection[TableReference]) -> It
     """Statements that make tables with these names and columns, and the types that the query may name."""
     own = render(identifier(session.catalog))
     yield f"ATTACH IF NOT EXISTS ':memory:' AS {own}"
-    types = [(schema, name) for schema, name in catalog.types(session) if session.sight.owned.has_schema(schema)]
+    types = [(schema, name) for schema, name in catalog.types(session) if session.visibility.owned.has_schema(schema)]
     for schema in dict.fromkeys([*(reference.schema for reference in references), *(schema for schema, _ in types)]):
         yield f"CREATE SCHEMA IF NOT EXISTS {own}.{render(identifier(schema))}"
     for schema, name in types:

@@ -40,7 +40,7 @@ def find_schema(
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    schemas = [name for name in session.schemas() if session.sight.owned.reaches(session.scope(name))]
+    schemas = [name for name in session.schemas() if session.visibility.owned.reaches(session.scope(name))]
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
@@ -56,7 +56,7 @@ def _named_in_full(
     own, schema = session.catalog, wanted.schema or "main"
     if wanted.catalog not in ("", own):
         # Such a name may be of a schema or table with a dot: clients know no names of warehouses.
-        schemas = [name for name in session.schemas() if session.sight.owned.reaches(session.scope(name))]
+        schemas = [name for name in session.schemas() if session.visibility.owned.reaches(session.scope(name))]
         if f"{wanted.catalog}.{schema}" in schemas:
             return TableReference(own, f"{wanted.catalog}.{schema}", wanted.table), []
         if wanted.catalog in schemas and wanted.catalog.casefold() != STATE_SCHEMA:
@@ -106,14 +106,14 @@ def _in_parts(*names: str) -> str:
 
 def listed(session: WarehouseSession, schema: str | None = None) -> list[Listed]:
     """The tables and views of a schema, or of all, that the session sees."""
-    owned = session.sight.owned
+    owned = session.visibility.owned
     tables = session.listed(schema)
     return [one for one in tables if owned.has_table(session.scope(one.schema), one.name)]
 
 
 def owned_schemas(session: WarehouseSession) -> list[str]:
     """The schemas that the session sees whole: new objects may be made in them."""
-    return [name for name in session.schemas() if session.sight.owned.has_schema(session.scope(name))]
+    return [name for name in session.schemas() if session.visibility.owned.has_schema(session.scope(name))]
 
 
 def kind_of(type_: str) -> ValueKind | None:

@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from tableveil.backend import Ledger, Listed, Session, Sight, Traits, drop, identifier, render, table
+from tableveil.backend import Ledger, Listed, Session, Traits, Visibility, drop, identifier, render, table
 from tableveil.backend.redacted import without_literals
 from tableveil.control import Control
 from tableveil.errors import Fault, InvalidError, TableveilError
@@ -88,9 +88,9 @@ class SparkSession:
         return self.embedded.ledger
 
     @property
-    def sight(self) -> Sight:
+    def visibility(self) -> Visibility:
         """The names that are found."""
-        return self.embedded.sight
+        return self.embedded.visibility
 
     @property
     def id(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from tableveil.backend import Ledger, Sight, folded
+from tableveil.backend import Ledger, Visibility, folded
 from tableveil.errors import Warned
 from tableveil.policy import TableReference
 from tableveil.privacy.guarantees import Guarantee
@@ -117,9 +117,9 @@ class _DryRuns(NumberedTable[DryRun]):
         ]
 
 
-def _seen(sight: Sight) -> Condition:
+def _seen(visibility: Visibility) -> Condition:
     """A dry run that was judged together with releases is seen only if all of these are: each figure tells of them."""
-    (of_results, values), (of_all, others) = results(sight), joint_texts.judged_with_seen(sight)
+    (of_results, values), (of_all, others) = results(visibility), joint_texts.judged_with_seen(visibility)
     return f"({of_results} AND {of_all})", [*values, *others]
 
 

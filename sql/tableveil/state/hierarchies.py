@@ -164,7 +164,7 @@ def page(ledger: Ledger, after: tuple[str, int], size: int) -> list[Stored]:
 
 
 def _seen(ledger: Ledger) -> tuple[str, list[object]]:
-    owned = ledger.sight.owned
+    owned = ledger.visibility.owned
     if owned.everything:
         return "true", []
     schemas = [escaped(schema) for schema in owned.schemas]

@@ -124,7 +124,7 @@ def insert_request(ledger: Ledger, request: Request, reads: Iterable[TableRefere
 
     Returns the rights by which the job is admitted, which are stored with it.
     """
-    admitted = ledger.sight.compared
+    admitted = ledger.visibility.compared
     with ledger.transaction():
         _REQUESTS.insert(ledger, [request])
         _READS.insert(ledger, list(reads), request.number)
@@ -151,14 +151,14 @@ def insert_outcome(ledger: Ledger, job: int, outcome: Outcome) -> None:
 def find_request(ledger: Ledger, request_id: str, kind: JobKind) -> Request | None:
     """The principal's latest request of a kind with that id."""
     condition = "request_id = ? AND request_id <> '' AND kind = ? AND owner = ?"
-    parameters = [request_id, kind.value, ledger.sight.principal]
+    parameters = [request_id, kind.value, ledger.visibility.principal]
     requests = _REQUESTS.where(ledger, condition, parameters, "ORDER BY number DESC LIMIT 1")
     return requests[0] if requests else None
 
 
 def exists(ledger: Ledger, number: int) -> bool:
     """Whether there is a job of that number that the ledger shows."""
-    seen, values = by_owner(ledger.sight)
+    seen, values = by_owner(ledger.visibility)
     return bool(ledger.rows(f"SELECT 1 FROM tableveil.jobs WHERE number = ? AND {seen}", [number, *values]))
 
 
@@ -188,7 +188,7 @@ def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
 def page(ledger: Ledger, before: int | None, size: int, states: Collection[JobState] = ()) -> list[int]:
     """The numbers of the next `size` jobs below `before` that are in one of the states, or in any; newest first."""
     below = before if before is not None else 2**62
-    seen, values = by_owner(ledger.sight)
+    seen, values = by_owner(ledger.visibility)
     if states:
         seen += f" AND list_contains(?::VARCHAR[], {_STATE})"
         values = [*values, [state.value for state in states]]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tableveil.backend import Ledger, Sight
+from tableveil.backend import Ledger, Visibility
 from tableveil.errors import Warned
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.state.mapper import Table
@@ -47,7 +47,7 @@ def forget(ledger: Ledger, job: int) -> None:
 def hidden(ledger: Ledger, jobs: Collection[int]) -> defaultdict[int, set[str]]:
     """The texts of each job that the ledger's reader is not told."""
     by_job: defaultdict[int, set[str]] = defaultdict(set)
-    seen, values = either(evidence(ledger.sight), reviewed(ledger.sight))
+    seen, values = either(evidence(ledger.visibility), reviewed(ledger.visibility))
     if (seen, values) == UNHIDDEN:
         return by_job
     rows = ledger.rows(
@@ -60,9 +60,9 @@ def hidden(ledger: Ledger, jobs: Collection[int]) -> defaultdict[int, set[str]]:
     return by_job
 
 
-def judged_with_seen(sight: Sight) -> Condition:
+def judged_with_seen(visibility: Visibility) -> Condition:
     """Results of jobs, but of those whose evidence as a whole depends on releases that are not all seen."""
-    seen, values = either(evidence(sight), reviewed(sight))
+    seen, values = either(evidence(visibility), reviewed(visibility))
     if (seen, values) == UNHIDDEN:
         return UNHIDDEN
     others = f"WITH {_told(seen)} SELECT job FROM tableveil.joint_texts, told WHERE text = '{WHOLE}' AND {_HIDDEN}"

@@ -60,5 +60,5 @@ def into(schema: str, table: str) -> Condition:
 
 def find_request(ledger: Ledger, request_id: str) -> Load | None:
     """The load that the principal requested with that request id."""
-    parameters = [request_id, ledger.sight.principal]
+    parameters = [request_id, ledger.visibility.principal]
     return next(iter(LOADS.where(ledger, "request_id = ? AND owner = ?", parameters)), None)

@@ -138,7 +138,7 @@ class NumberedTable(Table[Row]):
         names: Mapping[str, str | None] | None = None,
         parts: Mapping[str, Table[Any]] | None = None,
         beside: Sequence[Table[Any]] = (),
-        seen: Seen = lambda sight: UNHIDDEN,
+        seen: Seen = lambda visibility: UNHIDDEN,
         reviewed: bool = False,
     ) -> None:
         """The numbers come from `sequence`. Rows that are not `seen` are neither found nor listed.
@@ -167,13 +167,13 @@ class NumberedTable(Table[Row]):
 
         As a condition of the row's query it would only be computed for rows that are there.
         """
-        seen, values = self._seen(ledger.sight)
+        seen, values = self._seen(ledger.visibility)
         wanted = f"(SELECT ?::BIGINT AS number) LEFT JOIN tableveil.{self.name} USING (number)"
         return bool(ledger.value(f"SELECT coalesce({seen}, false) FROM {wanted}", [*values, number]))
 
     def seen_where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition that the ledger shows; the order has no parameters."""
-        seen, values = self._seen(ledger.sight)
+        seen, values = self._seen(ledger.visibility)
         return self._for_reader(ledger, self.where(ledger, f"{condition} AND {seen}", [*parameters, *values], order))
 
     def found(self, ledger: Ledger, numbers: Collection[int]) -> dict[int, Row]:
@@ -202,7 +202,7 @@ class NumberedTable(Table[Row]):
         """The rows, each with the audience that the ledger's reader is if rows are reviewed."""
         if not (self._reviewed and rows):
             return rows
-        owned, values = by_reads(ledger.sight.owned)
+        owned, values = by_reads(ledger.visibility.owned)
         mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE {owned}", values)}
         results = cast(list[Any], rows)
         return [replace(row, audience=Audience.OWNER if row.number in mine else Audience.REVIEWER) for row in results]

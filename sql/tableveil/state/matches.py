@@ -51,8 +51,8 @@ def of(ledger: Ledger, releases: Collection[int]) -> defaultdict[int, list[Match
 
     Admins and auditors of the whole server are told of all.
     """
-    seen, values = either(evidence(ledger.sight), reviewed(ledger.sight))
-    if ledger.sight.every_match:
+    seen, values = either(evidence(ledger.visibility), reviewed(ledger.visibility))
+    if ledger.visibility.every_match:
         seen, values = UNHIDDEN
     stands = "number NOT IN (SELECT release FROM tableveil.decisions WHERE NOT approved)"
     # The work is the same whether there is a match or not: its time must not tell.

@@ -114,5 +114,5 @@ PROPOSALS = _Proposals(
             "proposal_alternatives", TriedPolicy, "proposal", position=True, parts={"columns": _COLUMNS}
         ),
     },
-    seen=lambda sight: by_reads(sight.owned),
+    seen=lambda visibility: by_reads(visibility.owned),
 )

@@ -59,7 +59,7 @@ def public_releases(ledger: Ledger) -> list[PublicRelease]:
 
     The objects of the others stand in the database.
     """
-    seen, parameters = seen_releases(ledger.sight)
+    seen, parameters = seen_releases(ledger.visibility)
     rows = ledger.rows(
         "SELECT number, target_schema, target_name, withdrawn_at FROM tableveil.releases "
         "LEFT JOIN tableveil.withdrawals ON release = number "

@@ -285,8 +285,8 @@ class _Releases(NumberedTable[Release]):
         trials = TRIAL_ENTRIES.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
-        owned = seen_among(ledger, numbers, evidence(ledger.sight))
-        under_review = seen_among(ledger, numbers, reviewed(ledger.sight))
+        owned = seen_among(ledger, numbers, evidence(ledger.visibility))
+        under_review = seen_among(ledger, numbers, reviewed(ledger.visibility))
 
         def completed(release: Release) -> Release:
             number, explanation = release.number, None
@@ -379,7 +379,7 @@ def _told(release: Release, hidden: Collection[str]) -> Release:
 
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:
     """The numbers of releases among these that meet a condition: by default, that the ledger shows their evidence."""
-    text, values = condition or either(evidence(ledger.sight), reviewed(ledger.sight))
+    text, values = condition or either(evidence(ledger.visibility), reviewed(ledger.visibility))
     if (text, values) == UNHIDDEN:
         return set(numbers)
     query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
@@ -408,7 +408,7 @@ def compared_releases(ledger: Ledger) -> set[int]:
         f"SELECT number FROM tableveil.releases WHERE number NOT IN {TRIALS} "
         f"UNION SELECT release FROM tableveil.release_samples WHERE release NOT IN {TRIALS}"
     )
-    return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.sight))
+    return seen_among(ledger, [number for (number,) in ledger.rows(query)], compared(ledger.visibility))
 
 
 def earlier_of_target(ledger: Ledger, release: Release) -> Release | None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from string import ascii_lowercase, ascii_uppercase
 
-from tableveil.backend import Scopes, Sight
+from tableveil.backend import Scopes, Visibility
 
 Condition = tuple[str, list[object]]
-Seen = Callable[[Sight], Condition]
+Seen = Callable[[Visibility], Condition]
 
 
 class Audience(StrEnum):
@@ -41,27 +41,27 @@ def by_reads(scopes: Scopes) -> Condition:
 
 def by_table(schema: str, table: str) -> Seen:
     """Rows about a table that is owned; the arguments are the columns that name it."""
-    return lambda sight: _named(schema, table, sight.owned)
+    return lambda visibility: _named(schema, table, visibility.owned)
 
 
-def by_owner(sight: Sight) -> Condition:
+def by_owner(visibility: Visibility) -> Condition:
     """Rows of the principal's own jobs."""
-    return UNHIDDEN if sight.every_job else ("owner = ?", [sight.principal])
+    return UNHIDDEN if visibility.every_job else ("owner = ?", [visibility.principal])
 
 
-def results(sight: Sight) -> Condition:
+def results(visibility: Visibility) -> Condition:
     """Results of jobs whose tables are owned, or whose releases are judged: auditors see releases alone."""
-    return either(by_reads(sight.owned), by_reads(sight.judged))
+    return either(by_reads(visibility.owned), by_reads(visibility.judged))
 
 
-def evidence(sight: Sight) -> Condition:
+def evidence(visibility: Visibility) -> Condition:
     """Releases that are owned: by their numbers, or by all tables that were read for them."""
-    return _but_trials_of_others(sight, by_rights(sight.owned))
+    return _but_trials_of_others(visibility, by_rights(visibility.owned))
 
 
-def compared(sight: Sight) -> Condition:
+def compared(visibility: Visibility) -> Condition:
     """Releases that a new one is compared with: no other may change what becomes of the work."""
-    return by_rights(sight.compared)
+    return by_rights(visibility.compared)
 
 
 def by_rights(scopes: Scopes) -> Condition:
@@ -69,22 +69,22 @@ def by_rights(scopes: Scopes) -> Condition:
     return either(by_reads(scopes), _numbered(scopes))
 
 
-def reviewed(sight: Sight) -> Condition:
+def reviewed(visibility: Visibility) -> Condition:
     """Releases whose evidence may be reviewed: as if owned, or by what they wrote."""
-    return _but_trials_of_others(sight, either(by_reads(sight.reviewed), _by_target(sight.reviewed)))
+    return _but_trials_of_others(visibility, either(by_reads(visibility.reviewed), _by_target(visibility.reviewed)))
 
 
-def waiting(sight: Sight) -> Condition:
+def waiting(visibility: Visibility) -> Condition:
     """Releases whose rows may be seen before they are public: owned or judged ones."""
-    judged = _but_trials_of_others(sight, either(by_reads(sight.judged), _by_target(sight.judged)))
-    return either(evidence(sight), judged)
+    judged = _but_trials_of_others(visibility, either(by_reads(visibility.judged), _by_target(visibility.judged)))
+    return either(evidence(visibility), judged)
 
 
-def releases(sight: Sight) -> Condition:
+def releases(visibility: Visibility) -> Condition:
     """Releases that are owned or reviewed, and public ones that are not suspended."""
-    text, parameters = _by_target(sight.published)
+    text, parameters = _by_target(visibility.published)
     unsuspended = "number NOT IN (SELECT release FROM tableveil.suspended_releases)"
-    return either(evidence(sight), reviewed(sight), (f"({text} AND {PUBLIC} AND {unsuspended})", parameters))
+    return either(evidence(visibility), reviewed(visibility), (f"({text} AND {PUBLIC} AND {unsuspended})", parameters))
 
 
 def either(*conditions: Condition) -> Condition:
@@ -94,13 +94,13 @@ def either(*conditions: Condition) -> Condition:
     return f"({' OR '.join(text for text, _ in conditions)})", [value for _, values in conditions for value in values]
 
 
-def _but_trials_of_others(sight: Sight, condition: Condition) -> Condition:
+def _but_trials_of_others(visibility: Visibility, condition: Condition) -> Condition:
     """Releases with a condition, without the trials of other principals; the server itself has no name."""
-    if not sight.principal:
+    if not visibility.principal:
         return condition
     text, values = condition
     others = "number IN (SELECT release FROM tableveil.trials WHERE promoted_at IS NULL AND maker <> ?)"
-    return f"({text} AND NOT {others})", [*values, sight.principal]
+    return f"({text} AND NOT {others})", [*values, visibility.principal]
 
 
 def _by_target(scopes: Scopes) -> Condition:

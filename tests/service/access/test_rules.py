@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.access import AccessRole, Grant, Scope
-from tableveil.access.rules import allows, scopes, sight
+from tableveil.access.rules import allows, scopes, visibility
 from tableveil.backend import ALL, Scopes
 
 
@@ -83,7 +83,7 @@ def test_a_role_holds_where_a_grant_says_so(
 def test_a_steward_sees_the_tables_of_the_grants_and_no_others(
     grants: list[Grant], caller: Someone, schema: str, table: str
 ) -> None:
-    seen = sight(grants, caller, {AccessRole.STEWARD})
+    seen = visibility(grants, caller, {AccessRole.STEWARD})
     assert seen.principal == caller.name
     assert seen.owned.has_table(schema, table) == reference(grants, caller, AccessRole.STEWARD, Scope(schema, table))
     assert seen.owned.has_schema(schema) == reference(grants, caller, AccessRole.STEWARD, Scope(schema))
@@ -97,14 +97,14 @@ def test_a_steward_sees_the_tables_of_the_grants_and_no_others(
 
 @given(st.lists(GRANTS, max_size=4), CALLERS)
 def test_roles_that_a_method_does_not_ask_for_show_nothing(grants: list[Grant], caller: Someone) -> None:
-    seen = sight(grants, caller, {AccessRole.ANALYST})
+    seen = visibility(grants, caller, {AccessRole.ANALYST})
     assert seen.owned == Scopes()
     assert seen.published == scopes(grants, caller, {AccessRole.ANALYST})
 
 
 @given(st.lists(GRANTS, max_size=4), CALLERS)
 def test_methods_of_those_who_run_the_server_concern_all_tables(grants: list[Grant], caller: Someone) -> None:
-    assert sight(grants, caller, {AccessRole.OPERATOR}).owned == ALL
-    jobs = sight(grants, caller, {AccessRole.OPERATOR, AccessRole.STEWARD})
+    assert visibility(grants, caller, {AccessRole.OPERATOR}).owned == ALL
+    jobs = visibility(grants, caller, {AccessRole.OPERATOR, AccessRole.STEWARD})
     assert jobs.owned == scopes(grants, caller, {AccessRole.STEWARD})
     assert jobs.every_job == reference(grants, caller, AccessRole.OPERATOR, Scope())

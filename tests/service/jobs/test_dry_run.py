@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.backend import ALL, Database, Session, Sight, looking
+from tableveil.backend import ALL, Database, Session, Visibility, seeing
 from tableveil.control import Control
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.policy import KAnonymity, Policy, ReleaseKind, ReleaseTarget, TableReference
@@ -111,8 +111,8 @@ def test_it_shows_rows_that_are_spread_over_those_it_would_release(jobs: JobMana
 
 def test_only_owners_see_its_rows(jobs: JobManager, database: Database) -> None:
     number = dry_run(jobs, POLICY).result
-    judging = Sight("approver", judged=ALL, reviewed=ALL)
-    with looking(lambda: judging), database.ledger() as ledger:
+    judging = Visibility("approver", judged=ALL, reviewed=ALL)
+    with seeing(lambda: judging), database.ledger() as ledger:
         reviewed = DRY_RUNS.find(ledger, number or 0)
     assert reviewed is not None
     assert reviewed.rows == ()

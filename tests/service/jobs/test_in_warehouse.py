@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Scopes, Sight, looking
+from tableveil.backend import Database, Scopes, Visibility, seeing
 from tableveil.control import Control, Stopped
 from tableveil.dictionary import PreviewRequest
 from tableveil.errors import ConflictError, InvalidError
@@ -421,8 +421,8 @@ def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherD
 
 def test_rights_are_on_the_schema_of_the_warehouse(database: Database, lake: AnotherDuckDB) -> None:
     for schemas, allowed in (({"clinic"}, False), ({"lake.clinic"}, True)):
-        sight = Sight("ada", owned=Scopes(schemas=frozenset(schemas)))
-        with looking(lambda sight=sight: sight):  # type: ignore[misc]
+        visibility = Visibility("ada", owned=Scopes(schemas=frozenset(schemas)))
+        with seeing(lambda visibility=visibility: visibility):  # type: ignore[misc]
             if allowed:
                 assert done(database, POLICY).state is JobState.SUCCEEDED
             else:

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from tableveil.backend import ALL, Database, Scopes, Session, Sight, looking
+from tableveil.backend import ALL, Database, Scopes, Session, Visibility, seeing
 from tableveil.control import Stopped
 from tableveil.policy import ReleaseTarget, TableReference
 from tableveil.runtime import Matches
@@ -20,7 +20,7 @@ from tests.service.jobs.managed import OF_KNOWN_PEOPLE, SECONDS
 
 Run = Callable[..., Release]
 OWN = Scopes(schemas=frozenset({"lab"}))
-LAB = Sight("lab", owned=OWN, published=OWN)
+LAB = Visibility("lab", owned=OWN, published=OWN)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def people(database: Database, session: Session, run: Run) -> None:
         session.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.people AS {rows}")
     session.execute("DELETE FROM lab.people WHERE id > 50")
     released(database, run, "hospital")
-    with looking(lambda: LAB):
+    with seeing(lambda: LAB):
         released(database, run, "lab")
 
 
@@ -64,13 +64,13 @@ def test_readers_of_both_are_told(database: Database) -> None:
             (match,) = release.matches
             assert (match.release, match.other) == (2, 1)
             assert match.finding.endswith(" % of the values of 'id' are as in releases/1")
-    for sight in (
-        Sight("lab", owned=Scopes(releases=frozenset({2}))),
-        Sight("hospital", reviewed=Scopes(releases=frozenset({1}))),
-        Sight("analyst", owned=Scopes(releases=frozenset({2})), published=ALL),
+    for visibility in (
+        Visibility("lab", owned=Scopes(releases=frozenset({2}))),
+        Visibility("hospital", reviewed=Scopes(releases=frozenset({1}))),
+        Visibility("analyst", owned=Scopes(releases=frozenset({2})), published=ALL),
     ):
-        with looking(partial(replace, sight)), database.ledger() as ledger:
-            assert not any(release.matches for release in RELEASES.page(ledger, None, 9)), sight
+        with seeing(partial(replace, visibility)), database.ledger() as ledger:
+            assert not any(release.matches for release in RELEASES.page(ledger, None, 9)), visibility
 
 
 def test_a_kill_puts_it_off(database: Database) -> None:
@@ -91,7 +91,7 @@ def test_a_kill_puts_it_off(database: Database) -> None:
 def test_what_the_submitter_could_see_is_no_match(database: Database, run: Run) -> None:
     """It was compared, and needed a reason or was judged together."""
     follow(database, lambda entry: None)
-    with looking(lambda: replace(LAB, admitted=ALL)):
+    with seeing(lambda: replace(LAB, admitted=ALL)):
         released(database, run, "lab", "again")
     told: list[AuditEntry] = []
     follow(database, told.append)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Scopes, Session, Sight, looking
+from tableveil.backend import Database, Scopes, Session, Visibility, seeing
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, repeated
 from tableveil.pipelines.dry_run import run_dry_run
@@ -150,7 +150,7 @@ def test_releases_of_others_are_left_out(database: Database, session: Session, r
     register(session, 6)
     run(database, policy("of_others"))
     own = Scopes(schemas=frozenset({"main"}))
-    with looking(lambda: Sight("bob", owned=own, published=own)):
+    with seeing(lambda: Visibility("bob", owned=own, published=own)):
         second = run(database, policy("own", repeat_reason="a test"))
     assert not figures(second)
     assert "releases/" not in " ".join(second.warnings)
@@ -240,7 +240,7 @@ def test_dry_runs_and_checks_say_that_a_release_would_wait(database: Database, s
         safe, unsure = foretold(database, policy("alike", **reasoned))
         assert (len(safe), len(unsure)) == (1, 1), "beside the one that waits"
         own = Scopes(schemas=frozenset({"main"}))
-        with looking(lambda: Sight("bob", owned=own, published=own)):
+        with seeing(lambda: Visibility("bob", owned=own, published=own)):
             assert foretold(database, policy("unseen", **recoded, **reasoned)) == ([], []), "nothing of others"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import ALL, Database, Scopes, Session, Sight, looking
+from tableveil.backend import ALL, Database, Scopes, Session, Visibility, seeing
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, withdraw
@@ -394,11 +394,11 @@ def test_releases_of_others_change_nothing(database: Database, session: Session,
     with pytest.raises(InfeasibleError, match="releases/1"):
         run(database, strict)
     own = Scopes(schemas=frozenset({"main"}))
-    with looking(lambda: Sight("bob", owned=own, published=own)):
+    with seeing(lambda: Visibility("bob", owned=own, published=own)):
         release = run(database, strict)
     assert release.suppressed_records == 0
     assert not [warning for warning in release.warnings if "ogether" in warning]
-    with looking(lambda: Sight("bob", owned=own, published=own, admitted=ALL)):
+    with seeing(lambda: Visibility("bob", owned=own, published=own, admitted=ALL)):
         seen = run(database, policy("third", LeftBehind.REPORT))
     # Admitted by rights that are gone since.
     assert seen.warnings == (joint_texts.LEFT_OUT,)
@@ -424,7 +424,7 @@ def test_a_listed_release_of_others_is_as_if_it_were_missing(
     for number in (1, 9):
         asked = policy("second", left_behind, number)
         asked = replace(asked, attributes=(*asked.attributes, changed))
-        with looking(lambda: Sight("bob", owned=own)), pytest.raises(InvalidError) as no:
+        with seeing(lambda: Visibility("bob", owned=own)), pytest.raises(InvalidError) as no:
             run(database, asked)
         refusals.append(str(no.value.faults).replace("releases/9", "releases/1"))
     assert refusals[0] == refusals[1]

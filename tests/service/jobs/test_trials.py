@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import ALL, Database, Session, Sight, looking
+from tableveil.backend import ALL, Database, Session, Visibility, seeing
 from tableveil.control import Control
 from tableveil.errors import ConflictError, NotFoundError, TableveilError
 from tableveil.lookups import Releases
@@ -39,8 +39,8 @@ from tests.service.jobs.elsewhere import MADE
 from tests.service.jobs.elsewhere import POLICY as ELSEWHERE
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE, POLICY, Open, ended
 
-MINE = Sight(principal="ann", owned=ALL)
-OF_ANOTHER = Sight(principal="bob", owned=ALL, reviewed=ALL, judged=ALL, published=ALL, every_job=True)
+MINE = Visibility(principal="ann", owned=ALL)
+OF_ANOTHER = Visibility(principal="bob", owned=ALL, reviewed=ALL, judged=ALL, published=ALL, every_job=True)
 FIRST = replace(POLICY, repeat_reason="", release=ReleaseTarget("main", "tried"))
 """Without a reason: a trial needs none."""
 
@@ -119,10 +119,10 @@ def test_a_trial_needs_no_reason_and_stays_private_until_it_is_promoted(
 
 
 def test_nobody_but_its_maker_sees_a_trial(jobs: JobManager, database: Database, session: Session) -> None:
-    with looking(lambda: MINE):
+    with seeing(lambda: MINE):
         number = trial(jobs)
         assert [release.number for release in Releases(database).page(None, 9)] == [number, 1]
-    with looking(lambda: OF_ANOTHER):
+    with seeing(lambda: OF_ANOTHER):
         assert [release.number for release in Releases(database).page(None, 9)] == [1]
         with pytest.raises(NotFoundError):
             jobs.promote(number, FIRST, "{}")
@@ -130,9 +130,9 @@ def test_nobody_but_its_maker_sees_a_trial(jobs: JobManager, database: Database,
             jobs.withdraw(number, "not mine")
         with pytest.raises(NotFoundError):
             Releases(database).get(number)
-    with looking(lambda: MINE):
+    with seeing(lambda: MINE):
         promote(jobs, number, repeat_reason="mine")
-    with looking(lambda: OF_ANOTHER):
+    with seeing(lambda: OF_ANOTHER):
         assert Releases(database).get(number).current
 
 
@@ -240,7 +240,7 @@ def test_a_trial_expires(open_manager: Open, database: Database, session: Sessio
     assert not {name for name in tables(session) if name.startswith("pending")}
     assert session.value("SELECT count(*) FROM tableveil.release_samples WHERE release = ?", [number]) == 0
     assert number not in compared_releases(session.ledger)
-    with looking(lambda: OF_ANOTHER), pytest.raises(NotFoundError):
+    with seeing(lambda: OF_ANOTHER), pytest.raises(NotFoundError):
         Releases(database).get(number)
     with pytest.raises(ConflictError):
         promote(jobs, number)

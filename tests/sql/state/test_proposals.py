@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from tableveil.backend import Database, Scopes, Session, Sight, looking
+from tableveil.backend import Database, Scopes, Session, Visibility, seeing
 from tableveil.policy import TableReference
 from tableveil.source.doubtful import DoubtfulValues, DoubtKind
 from tableveil.state.proposals import LEFT_OUT, PROPOSALS, ColumnLeft, Proposal, TriedPolicy
@@ -56,11 +56,11 @@ def test_others_are_told_nothing_of_releases_that_they_may_not_see(session: Sess
         for job in (7, 8):
             session.execute("INSERT INTO tableveil.job_reads VALUES (?, '', 'main', 'people')", [job])
     own = Scopes(schemas=frozenset({"main"}))
-    with looking(lambda: Sight("bob", owned=own)), database.ledger() as ledger:
+    with seeing(lambda: Visibility("bob", owned=own)), database.ledger() as ledger:
         assert PROPOSALS.find(ledger, 1) == PROPOSAL
         told = replace(PROPOSAL, number=2, job=8, alternatives=(), recommendation=LEFT_OUT)
         assert PROPOSALS.find(ledger, 2) == told
         assert [one.number for one in PROPOSALS.page(ledger, None, 5)] == [2, 1]
     # Approvers of releases are no stewards of the table.
-    with looking(lambda: Sight("eve", judged=own, reviewed=own)), database.ledger() as ledger:
+    with seeing(lambda: Visibility("eve", judged=own, reviewed=own)), database.ledger() as ledger:
         assert PROPOSALS.find(ledger, 1) is None

@@ -39,7 +39,7 @@ ALL = Scopes(everything=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """The view of one principal, by the roles that count for the running work.
 
     Tables, and the evidence made of them, are seen where they are `owned`; releases also where they are `reviewed`,
@@ -64,30 +64,30 @@ class Sight:
         return self.owned if self.admitted is None else self.admitted
 
 
-EVERYTHING = Sight(owned=ALL, every_job=True)
+EVERYTHING = Visibility(owned=ALL, every_job=True)
 """The view of the server itself."""
 
-Look = Callable[[], Sight]
+VisibilityNow = Callable[[], Visibility]
 """Gives the view of one principal as it is now."""
 
-_LOOK: ContextVar[Look] = ContextVar("look", default=lambda: EVERYTHING)
+_VISIBILITY: ContextVar[VisibilityNow] = ContextVar("visibility", default=lambda: EVERYTHING)
 
 
-def present_look() -> Look:
-    """The look of the running work, for work that goes on in another thread."""
-    return _LOOK.get()
+def present_visibility() -> VisibilityNow:
+    """The visibility of the running work, for work that goes on in another thread."""
+    return _VISIBILITY.get()
 
 
-def look_from_now_on(look: Look) -> None:
-    """Lets the sessions that this context opens see what `look` gives: for a call, which has a context of its own."""
-    _LOOK.set(look)
+def see_from_now_on(visibility: VisibilityNow) -> None:
+    """Lets the sessions that this context opens see what `visibility` gives: as of a call, with its own context."""
+    _VISIBILITY.set(visibility)
 
 
 @contextmanager
-def looking(look: Look) -> Iterator[None]:
-    """While the block runs, sessions that this thread opens see what `look` gives."""
-    token = _LOOK.set(look)
+def seeing(visibility: VisibilityNow) -> Iterator[None]:
+    """While the block runs, sessions that this thread opens see what `visibility` gives."""
+    token = _VISIBILITY.set(visibility)
     try:
         yield
     finally:
-        _LOOK.reset(token)
+        _VISIBILITY.reset(token)
