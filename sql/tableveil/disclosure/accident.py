@@ -15,7 +15,7 @@ _UNSEEN = 3
 _EXPONENTS = 2.0 ** np.arange(-3, 6)
 
 
-def surprise(likeness: Likeness, records: int) -> float:
+def significance_bits(likeness: Likeness, records: int) -> float:
     """-log2 of a bound on the probability that a table of other people shares so many of these values equally often.
 
     A value that c records of one table have is in c of another's with a probability of at most c^c e^-c / c!, that of a

@@ -22,7 +22,7 @@ from tableveil.features.sampled import SAMPLE, Sample, SampledLabels, draw_sampl
 from tableveil.source import Source
 
 
-def set_beside(
+def paired_at_random(
     session: Session,
     sample: Sample,
     rows: Source,
@@ -52,10 +52,10 @@ def set_beside(
         for name in features
     ]
     for name, labels in classes.items():
-        beside = _beside(labels, labels_of(session, drawn, name), totals[name])
+        partners = _partners(labels, labels_of(session, drawn, name), totals[name])
         both = zip(features, original, released, strict=True)
-        paired = tuple(Feature(feature, before, _at(after, beside)) for feature, before, after in both)
-        yield ClassifiedRecords(paired, name, labels.codes, labels.names, beside >= 0)
+        paired = tuple(Feature(feature, before, _at(after, partners)) for feature, before, after in both)
+        yield ClassifiedRecords(paired, name, labels.codes, labels.names, partners >= 0)
 
 
 def _totals(session: Session, source: Source, name: str) -> Mapping[str | None, int]:
@@ -64,16 +64,16 @@ def _totals(session: Session, source: Source, name: str) -> Mapping[str | None, 
     return dict(session.rows(query.from_(source.table("source")).group_by(column("value"))))
 
 
-def _beside(labels: SampledLabels, released: SampledLabels, totals: Mapping[str | None, int]) -> NDArray[np.intp]:
+def _partners(labels: SampledLabels, released: SampledLabels, totals: Mapping[str | None, int]) -> NDArray[np.intp]:
     """Per record the position of a released row of its class, -1 if there is none left."""
-    beside = np.full(len(labels.codes), -1, np.intp)
+    partners = np.full(len(labels.codes), -1, np.intp)
     for code, text in enumerate(labels.texts):
         records = np.flatnonzero(labels.codes == code)
         there = released.texts.index(text) if text in released.texts else -1
         rows = np.flatnonzero(released.codes == there)
         number = round(len(records) * len(rows) / totals[text])
-        beside[records[:number]] = rows[:number]
-    return beside
+        partners[records[:number]] = rows[:number]
+    return partners
 
 
 def _at(values: FeatureValues, rows: NDArray[np.intp]) -> FeatureValues:

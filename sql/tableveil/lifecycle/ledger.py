@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.disclosure.accident import surprise
+from tableveil.disclosure.accident import significance_bits
 from tableveil.errors import InvalidError, depending_on, shortened
-from tableveil.lifecycle.way_out import way_out
+from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
 from tableveil.policy.reason import says_something
 from tableveil.source import Fingerprint, Source
@@ -177,7 +177,7 @@ def _check_unreleased(
             "repeat_reason",
             f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
             "the reason why these records are released once more",
-            way_out(session, policy, source, asked, rows=rows),
+            repeat_hint(session, policy, source, asked, rows=rows),
         )
 
 
@@ -190,7 +190,11 @@ def _same_people(session: Session, sketch: Sketch, others: Collection[int]) -> I
         best: dict[str, Likeness] = {}
         for likeness in group:
             pairs = 1 if likeness.column == ROWS or _is_whole(likeness) else likeness.their_columns * own_columns
-            weighed = surprise(likeness, sketch.records) - math.log2(pairs) if _share(likeness) >= LEAST_SHARED else 0.0
+            weighed = (
+                significance_bits(likeness, sketch.records) - math.log2(pairs)
+                if _share(likeness) >= LEAST_SHARED
+                else 0.0
+            )
             if weighed > bits.get(likeness.column, 0.0):
                 bits[likeness.column], best[likeness.column] = weighed, likeness
         of_rows = bits.pop(ROWS, 0.0)

@@ -122,7 +122,7 @@ def test_row_numbers_are_no_people(database: Database, session: Session, run: Ru
     assert any("mostly have other values" in warning for warning in warnings) == (changed > 30), warnings
 
 
-def test_it_is_the_way_out(database: Database, run: Run) -> None:
+def test_it_is_hinted_at(database: Database, run: Run) -> None:
     first = run(database, policy("first"))
     with pytest.raises(InvalidError, match="left_behind") as refused:
         run(database, policy("second"))
@@ -156,7 +156,7 @@ def test_it_is_the_way_out(database: Database, run: Run) -> None:
         ),
     ],
 )
-def test_the_way_out_is_one(
+def test_the_hint_helps(
     database: Database,
     session: Session,
     run: Run,

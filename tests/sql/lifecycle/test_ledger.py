@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session
-from tableveil.disclosure.accident import surprise
+from tableveil.disclosure.accident import significance_bits
 from tableveil.errors import InvalidError
 from tableveil.lifecycle import check_ledger
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
@@ -334,7 +334,7 @@ def test_samples_do_not_depend_on_how_they_are_taken(
 
 
 @given(data=st.data())
-def test_the_surprise_is_never_more_than_the_exact_one(data: st.DataObject) -> None:
+def test_the_significance_is_never_more_than_the_exact_one(data: st.DataObject) -> None:
     """Chernoff's bound against the exact tail: all ways in which values may be shared, each by its probability."""
     tried = data.draw(st.dictionaries(st.integers(1, 6), st.integers(1, 4), min_size=1, max_size=3))
     shared = {size: data.draw(st.integers(0, number)) for size, number in tried.items()}
@@ -350,9 +350,9 @@ def test_the_surprise_is_never_more_than_the_exact_one(data: st.DataObject) -> N
             )
     # At a coarser scale, where nothing is taken off for the number of all records.
     likeness = Likeness(1, "a", 1, 100, 1, Counter(tried), Counter(tried), Counter(shared))
-    assert surprise(likeness, 100) <= -log2(tail) + 1e-6
+    assert significance_bits(likeness, 100) <= -log2(tail) + 1e-6
     if shared == tried:
-        assert surprise(likeness, 100) == pytest.approx(-log2(tail))
+        assert significance_bits(likeness, 100) == pytest.approx(-log2(tail))
 
 
 def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""The way out for a second release of known people: whether it can be judged together with the earlier ones."""
+"""The hint for a second release of known people: whether it can be judged together with the earlier ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tableveil.source import Source
 from tableveil.state import persons
 
 
-def way_out(session: WarehouseSession, policy: Policy, source: Source, asked: Collection[int], *, rows: bool) -> str:
+def repeat_hint(
+    session: WarehouseSession, policy: Policy, source: Source, asked: Collection[int], *, rows: bool
+) -> str:
     """The hint for a policy that gives no reason, although the people of the releases `asked` are in the source.
 
     Only with `rows` may those of the source be read.
