@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.counting import BaseHistogram, CountedBeside, build_base
+from tableveil.counting import BaseHistogram, CountedColumns, build_base
 from tableveil.dictionary import build_aggregated, build_dictionary, build_pairs, build_people, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
@@ -113,7 +113,7 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     owned = [] if people is None else of_values
     pairs = [build_pairs(session, source, people, values, s) for s, values in enumerate(owned) if people is not None]
     return build_base(
-        session, source, dictionaries, CountedBeside(of_values, of_aggregated, people=people, pairs=pairs)
+        session, source, dictionaries, CountedColumns(of_values, of_aggregated, people=people, pairs=pairs)
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tableveil.backend import Session, WarehouseSession
 from tableveil.counting import (
     BaseHistogram,
-    CountedBeside,
+    CountedColumns,
     Earlier,
     build_base,
     class_size_histogram,
@@ -128,8 +128,8 @@ class Dictionaries:
 
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
-        beside = CountedBeside(self.sensitive, self.aggregated, self.joint, self.people, self.pairs, self.earlier)
-        return build_base(session, self.source, self.generalized, beside, self.set_aside)
+        columns = CountedColumns(self.sensitive, self.aggregated, self.joint, self.people, self.pairs, self.earlier)
+        return build_base(session, self.source, self.generalized, columns, self.set_aside)
 
 
 def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:

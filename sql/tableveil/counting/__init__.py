@@ -23,7 +23,7 @@ A counter only counts. Its answers, their order included, do not depend on their
 
 from tableveil.counting.base import (
     BaseHistogram,
-    CountedBeside,
+    CountedColumns,
     build_base,
     class_size_histogram,
     equal_records_histogram,
@@ -40,7 +40,7 @@ from tableveil.counting.owned import count_people, owned_classes
 __all__ = [
     "BaseHistogram",
     "CombinationRows",
-    "CountedBeside",
+    "CountedColumns",
     "CountedFrequencies",
     "DuckDBCounter",
     "Earlier",

@@ -112,7 +112,7 @@ class BaseHistogram:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedBeside:
+class CountedColumns:
     """The columns whose values are counted beside the combinations: those that models look at, and those of people.
 
     With `earlier` releases, the combinations include records' classes in them.
@@ -132,14 +132,14 @@ class CountedBeside:
         return [*self.sensitive, *self.aggregated, *self.joint, *people, *self.pairs]
 
 
-NOTHING_BESIDE = CountedBeside()
+NO_COLUMNS = CountedColumns()
 
 
 def build_base(
     session: WarehouseSession,
     source: Source,
     dictionaries: Sequence[Dictionary],
-    beside: CountedBeside = NOTHING_BESIDE,
+    columns: CountedColumns = NO_COLUMNS,
     set_aside: int = 0,
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
@@ -148,11 +148,11 @@ def build_base(
 
     `set_aside` is the number of records left out of `source`.
     """
-    histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=beside.earlier)
+    histogram = _counted(session, BASE, source.table("source"), dictionaries, earlier=columns.earlier)
     records, searchable = _totals(session.embedded, histogram)
     by_value = [
-        _counted(session, f"values_{s}", source.table("source"), dictionaries, values, beside.earlier)
-        for s, values in enumerate(beside.by_value)
+        _counted(session, f"values_{s}", source.table("source"), dictionaries, values, columns.earlier)
+        for s, values in enumerate(columns.by_value)
     ]
     population, population_records = None, None
     if source.population is not None:
@@ -163,15 +163,15 @@ def build_base(
         histogram=histogram,
         records=records + set_aside,
         withheld=records - searchable + set_aside,
-        sensitive=tuple(beside.sensitive),
+        sensitive=tuple(columns.sensitive),
         by_value=tuple(by_value),
         population=population,
         population_records=population_records,
-        aggregated=tuple(beside.aggregated),
-        joint=tuple(beside.joint),
-        people=beside.people,
-        pairs=tuple(beside.pairs),
-        earlier=beside.earlier,
+        aggregated=tuple(columns.aggregated),
+        joint=tuple(columns.joint),
+        people=columns.people,
+        pairs=tuple(columns.pairs),
+        earlier=columns.earlier,
     )
 
 

@@ -30,7 +30,7 @@ _WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", "0000-00-00", "00.0
 _NOTHING = frozenset(_SIGNS + _WORDS)
 """Spellings of nothing in any column, whatever their case and the spaces around them."""
 
-_NOTHING_BESIDE_NUMBERS = frozenset(_WORDS_BESIDE_NUMBERS)
+_NO_COLUMNS_NUMBERS = frozenset(_WORDS_BESIDE_NUMBERS)
 """Spellings of nothing in a column of numbers or dates only: NA is Namibia, too, and None a name."""
 
 _COMMA = r"[+-]?[0-9]+,[0-9]+"
@@ -155,7 +155,7 @@ def csv_first_line(path: Path) -> str:
 def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]) -> list[_Contents]:
     """Counts all values by kind, in one pass over the file."""
     every = ", ".join(column(name).sql("duckdb") for name in names)
-    nothing = ", ".join(text(spelling).sql("duckdb") for spelling in sorted(_NOTHING | _NOTHING_BESIDE_NUMBERS))
+    nothing = ", ".join(text(spelling).sql("duckdb") for spelling in sorted(_NOTHING | _NO_COLUMNS_NUMBERS))
     trimmed = "trim(value)"
     shape = (
         f"regexp_replace(regexp_replace(regexp_replace({trimmed}, '[0-9]{{4}}', 'Y', 'g'), '[0-9]{{1,2}}', '9', 'g'), "

@@ -149,14 +149,14 @@ def _comment(kind: str, of: exp.Expr, words: str) -> str:
 
 def _meanings(plan: ReleasePlan) -> Iterator[_Meaning]:
     roles = {attribute.column: attribute.role for attribute in plan.policy.attributes}
-    beside = {columns.name: columns for columns in plan.label_columns}
+    companions = {columns.name: columns for columns in plan.label_columns}
     for released in plan.columns():
         meaning = _released(plan, released, roles[released.name])
-        if released.name not in beside:
+        if released.name not in companions:
             yield meaning
         else:
-            yield replace(meaning, description=f"{meaning.description} {_trap(beside[released.name])}")
-            yield from _beside(beside[released.name])
+            yield replace(meaning, description=f"{meaning.description} {_trap(companions[released.name])}")
+            yield from _companions(companions[released.name])
     if plan.marker:
         yield _Meaning(plan.marker, "BOOLEAN", "SUPPRESSED", "True for records whose labels are suppressed.")
     if plan.policy.release.class_id:
@@ -200,7 +200,7 @@ def _cells(plan: ReleasePlan, released: ReleasedColumn, role: Role) -> tuple[str
             return f"{'Sensitive' if role is Role.SENSITIVE else 'Insensitive'}: the values of the source.", None
 
 
-def _beside(columns: LabelColumns) -> Iterator[_Meaning]:
+def _companions(columns: LabelColumns) -> Iterator[_Meaning]:
     name = columns.name
     types = dict(columns.types)
     if columns.bounds is not None:

@@ -120,14 +120,14 @@ def labels_at(plan: ReleasePlan, j: int, name: str) -> exp.Subquery:
 def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     """The released rows of a temporary table, with the columns beside their labels."""
     query = exp.select().from_(table(rows, alias="r"))
-    beside: dict[str, list[exp.Expr]] = {}
+    companions: dict[str, list[exp.Expr]] = {}
     for j, columns in enumerate(plan.label_columns):
         same = exp.EQ(this=column(columns.name, "r"), expression=column("label", f"l{j}"))
         query = query.join(labels_at(plan, j, f"l{j}"), on=same, join_type="LEFT")
         ends = [("low", columns.low), ("high", columns.high)] if columns.bounds is not None else []
-        beside[columns.name] = [alias(column(own, f"l{j}"), name) for own, name in (*ends, ("place", columns.rank))]
+        companions[columns.name] = [alias(column(own, f"l{j}"), name) for own, name in (*ends, ("place", columns.rank))]
     for released in plan.columns():
-        query = query.select(column(released.name, "r"), *beside.get(released.name, ()))
+        query = query.select(column(released.name, "r"), *companions.get(released.name, ()))
     return query.select(column(plan.marker, "r")) if plan.marker else query
 
 

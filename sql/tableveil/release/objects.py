@@ -20,7 +20,7 @@ from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.seen import PUBLIC
-from tableveil.verification.written import Beside, Labels, Written, WrittenAggregate
+from tableveil.verification.written import CompanionColumns, Labels, Written, WrittenAggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def written_objects(session: WarehouseSession, plan: ReleasePlan, number: int) -
         aggregated=tuple(_aggregate(session.embedded, dictionary) for dictionary in plan.aggregated_columns),
         members=_members(plan),
         people=_people(plan),
-        beside=tuple(map(_beside, plan.label_columns)),
+        companions=tuple(map(_companions, plan.label_columns)),
         explained=(catalog, schema, target.labels_name) if target.label_columns else None,
         class_id=CLASS_ID if target.class_id else "",
         person=(plan.policy.person_column or "") if plan.repeating else "",
@@ -135,10 +135,10 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
     return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
 
 
-def _beside(found: LabelColumns) -> Beside:
+def _companions(found: LabelColumns) -> CompanionColumns:
     closed, rule = found.closed, found.attribute.hierarchy
     listed = [row[0].replace("'", "''") for row in rule.rows] if isinstance(rule, Combination) else []
-    return Beside(
+    return CompanionColumns(
         *(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type),
         range=None if closed is None else (closed.minimum, closed.maximum),
         listed=tuple(f"'{value}'" for value in listed),

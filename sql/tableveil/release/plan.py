@@ -183,10 +183,10 @@ class ReleasePlan:
 
     def types(self) -> Iterator[tuple[str, str]]:
         """Names and types of all columns of the released rows, in order."""
-        beside = {columns.name: columns.types for columns in self.label_columns}
+        companions = {columns.name: columns.types for columns in self.label_columns}
         for released in self.columns():
             yield released.name, released.type
-            yield from beside.get(released.name, ())
+            yield from companions.get(released.name, ())
         if self.marker:
             yield self.marker, "BOOLEAN"
         if self.policy.release.class_id:

@@ -15,7 +15,7 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.hierarchy import Combination, OrderBased, OrderLabels, Redaction, ValueKind
 from tableveil.policy import AttributePolicy, Policy
 from tableveil.verification.text import differing, near, quoted
-from tableveil.verification.written import Beside, Written
+from tableveil.verification.written import CompanionColumns, Written
 
 _CLOSED = r"\[([^,]+), ([^,]+)[\])]"
 _NUMBER = r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?"
@@ -49,16 +49,16 @@ _TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP")
 def check_label_columns(session: WarehouseSession, policy: Policy, marker: str, written: Written) -> list[str]:
     """Faults of the bounds and ranks of the rows, of the table of labels, and of class ids."""
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
-    problems = [*_check_labels(session, policy, kept, written)] if written.beside else []
+    problems = [*_check_labels(session, policy, kept, written)] if written.companions else []
     return [*problems, *_check_class_ids(session, kept, written)]
 
 
 def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written: Written) -> Iterator[str]:
     """Checks the labels of all columns at once: `nr` numbers the columns."""
     attributes = {attribute.column: attribute for attribute in policy.attributes}
-    columns = [(attributes[beside.column], beside) for beside in written.beside]
+    columns = [(attributes[companion.column], companion) for companion in written.companions]
     session.collect(
-        "shown_labels", " UNION ALL ".join(_shown(nr, one, kept, written) for nr, one in enumerate(written.beside))
+        "shown_labels", " UNION ALL ".join(_shown(nr, one, kept, written) for nr, one in enumerate(written.companions))
     )
     embedded = session.embedded
     labels, shown, wrong = embedded.row(
@@ -81,35 +81,37 @@ def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written:
 def _check_range(session: WarehouseSession, written: Written) -> Iterator[str]:
     """Whether values lie beyond the range that closes the open ends of a column's labels."""
     types, outside = dict(written.source_types), []
-    for beside in written.beside:
-        if beside.range is not None:
-            name = quoted(beside.column)
-            ends = " AND ".join(f"CAST('{end}' AS {types[beside.column]})" for end in beside.range)
-            unlisted = f" AND CAST({name} AS VARCHAR) NOT IN ({', '.join(beside.listed)})" if beside.listed else ""
+    for companion in written.companions:
+        if companion.range is not None:
+            name = quoted(companion.column)
+            ends = " AND ".join(f"CAST('{end}' AS {types[companion.column]})" for end in companion.range)
+            unlisted = (
+                f" AND CAST({name} AS VARCHAR) NOT IN ({', '.join(companion.listed)})" if companion.listed else ""
+            )
             outside.append(f"({name} NOT BETWEEN {ends}{unlisted})")
     if outside and session.value(f"SELECT count(*) FROM {written.source_rows} WHERE {' OR '.join(outside)}"):
         yield "values lie beyond the range that closes the ends of labels"
 
 
-def _shown(nr: int, beside: Beside, kept: str, written: Written) -> str:
+def _shown(nr: int, companion: CompanionColumns, kept: str, written: Written) -> str:
     """The different labels of a column with all that stands beside them, and their numbers of records."""
     ends = [
-        f"{quoted(end)}" if type_ == beside.type else f"NULL::{type_}"
+        f"{quoted(end)}" if type_ == companion.type else f"NULL::{type_}"
         for type_ in _TYPES
-        for end in (beside.low, beside.high)
+        for end in (companion.low, companion.high)
     ]
     names = ", ".join(f"low_{type_}, high_{type_}" for type_ in _TYPES)
     return (
-        f"SELECT {nr} AS nr, * FROM (SELECT {quoted(beside.column)}, {', '.join(ends)}, {quoted(beside.rank)}, "
+        f"SELECT {nr} AS nr, * FROM (SELECT {quoted(companion.column)}, {', '.join(ends)}, {quoted(companion.rank)}, "
         f"count(*) FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL) AS shown(label, {names}, place, records)"
     )
 
 
-def _other_bounds(columns: Sequence[tuple[AttributePolicy, Beside]]) -> str:
+def _other_bounds(columns: Sequence[tuple[AttributePolicy, CompanionColumns]]) -> str:
     """Whether the bounds of a label are other ones than it says."""
     stated = defaultdict[str, list[str]](list)
-    for nr, (attribute, beside) in enumerate(columns):
-        type_, (low, high) = beside.type or _TYPES[0], _bounds(attribute, beside)
+    for nr, (attribute, companion) in enumerate(columns):
+        type_, (low, high) = companion.type or _TYPES[0], _bounds(attribute, companion)
         stated[f"low_{type_} IS DISTINCT FROM ({low}) OR high_{type_} IS DISTINCT FROM ({high})"].append(str(nr))
     cases = [f"WHEN nr IN ({', '.join(numbers)}) THEN {other}" for other, numbers in stated.items()]
     return f"CASE {' '.join(cases)} END"
@@ -118,9 +120,9 @@ def _other_bounds(columns: Sequence[tuple[AttributePolicy, Beside]]) -> str:
 # --- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def _bounds(attribute: AttributePolicy, beside: Beside) -> tuple[str, str]:
+def _bounds(attribute: AttributePolicy, companion: CompanionColumns) -> tuple[str, str]:
     """The bounds of `label` in SQL."""
-    if beside.bounds is None:
+    if companion.bounds is None:
         return "NULL", "NULL"
     first = (
         f"CASE WHEN regexp_full_match(label, '{_CLOSED}') THEN regexp_extract(label, '{_CLOSED}', 1) "
@@ -131,14 +133,14 @@ def _bounds(attribute: AttributePolicy, beside: Beside) -> tuple[str, str]:
         f"CASE WHEN regexp_full_match(label, '{_CLOSED}') THEN regexp_extract(label, '{_CLOSED}', 2) "
         f"WHEN label LIKE '< %' THEN substr(label, 3) WHEN label LIKE '>= %' OR {_AND_MORE} THEN NULL ELSE label END"
     )
-    low, high = (_point(beside.bounds, beside.type, text) for text in (first, last))
-    if beside.bounds in _COUNTED:
+    low, high = (_point(companion.bounds, companion.type, text) for text in (first, last))
+    if companion.bounds in _COUNTED:
         high = f"{high} - CAST(label LIKE '< %' AS INTEGER)"
-    if beside.bounds is ValueKind.DATE:
+    if companion.bounds is ValueKind.DATE:
         low, high = _of_periods(low, high)
     rule = attribute.hierarchy
-    if beside.range is not None:
-        ends = [f"CAST('{end}' AS {beside.type})" for end in beside.range]
+    if companion.range is not None:
+        ends = [f"CAST('{end}' AS {companion.type})" for end in companion.range]
         low = f"CASE WHEN label LIKE '< %' THEN {ends[0]} ELSE {low} END"
         high = f"CASE WHEN label LIKE '>= %' THEN {ends[1]} ELSE {high} END"
     if isinstance(rule, Combination):
@@ -172,7 +174,7 @@ def _of_periods(low: str, high: str) -> tuple[str, str]:
 # --- ranks ----------------------------------------------------------------------------------------------------------
 
 
-def _disordered(session: Session, columns: Sequence[tuple[AttributePolicy, Beside]]) -> bool:
+def _disordered(session: Session, columns: Sequence[tuple[AttributePolicy, CompanionColumns]]) -> bool:
     """Whether the ranks are other numbers than the places of the labels in their order; NULL has none."""
     declared = [
         (nr, label, first, last)
@@ -236,8 +238,8 @@ def _check_explained(session: WarehouseSession, written: Written) -> Iterator[st
     """Whether the public table of labels has all labels of the rows, with their bounds, and no others."""
     assert written.explained is not None
     explained = near(session, "written_labels", f"SELECT * FROM {quoted(*written.explained)}")
-    names = ", ".join(f"({nr}, ?)" for nr in range(len(written.beside)))
-    counted = [str(nr) for nr, beside in enumerate(written.beside) if beside.bounds in _COUNTED]
+    names = ", ".join(f"({nr}, ?)" for nr in range(len(written.companions)))
+    counted = [str(nr) for nr, companion in enumerate(written.companions) if companion.bounds in _COUNTED]
     ends = " OR ".join(f"high_{type_} IS NOT NULL" for type_ in _TYPES)
     within = f"nr IN ({', '.join(counted) or '-1'}) OR (label NOT LIKE '%)' AND label NOT LIKE '< %')"
     expected = (
@@ -253,7 +255,7 @@ def _check_explained(session: WarehouseSession, written: Written) -> Iterator[st
     differ, others = session.embedded.row(
         f"WITH expected AS MATERIALIZED ({expected}) SELECT ({differing('FROM expected', said)}), "
         f"(SELECT count(*) FROM {explained} WHERE column_name NOT IN (SELECT name FROM expected))",
-        [beside.column for beside in written.beside],
+        [companion.column for companion in written.companions],
     )
     if differ:
         yield "the table of labels does not say what the rows say"

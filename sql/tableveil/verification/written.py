@@ -73,7 +73,7 @@ class WrittenAggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CompanionColumns:
     """The columns beside a column of labels; `bounds` is the kind and `type` the type of the bounds, if it has any.
 
     `range` has the ends that close labels with open ends, but for `listed` values, as literals.
@@ -102,8 +102,8 @@ class Written:
     were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `people` is such a table of the people, who come last among these, if some of them have several records.
-    `beside` has the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class ids, if
-    they have any. `person` is the source's column of people, if some of them have several records, and `record` that of
+    `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class
+    ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record` that of
     records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
     """
 
@@ -126,7 +126,7 @@ class Written:
     aggregated: tuple[WrittenAggregate, ...] = ()
     members: tuple[tuple[str, str], ...] | None = None
     people: str = ""
-    beside: tuple[Beside, ...] = ()
+    companions: tuple[CompanionColumns, ...] = ()
     explained: Name | None = None
     class_id: str = ""
     person: str = ""
@@ -142,8 +142,8 @@ class Written:
     @property
     def added(self) -> tuple[str, ...]:
         """The rows' columns that say something of a record's labels."""
-        beside = (name for of in self.beside for name in (of.low, of.high, of.rank)[2 * (of.bounds is None) :])
-        return (*beside, self.class_id) if self.class_id else tuple(beside)
+        names = (name for of in self.companions for name in (of.low, of.high, of.rank)[2 * (of.bounds is None) :])
+        return (*names, self.class_id) if self.class_id else tuple(names)
 
     @property
     def source_rows(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.counting import BaseHistogram, CountedBeside, DuckDBCounter, build_base, open_counter
+from tableveil.counting import BaseHistogram, CountedColumns, DuckDBCounter, build_base, open_counter
 from tableveil.dictionary import JointDictionary, build_dictionary, build_joint
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
@@ -45,7 +45,7 @@ def base_of(session: Session, source: Source, dictionary: JointDictionary) -> Ba
         session.execute(f"DROP TABLE IF EXISTS {name}")
     of_q, faults = build_dictionary(session, source, CodedAttribute(QUASI_IDENTIFIER, SuppressionOnly(), "", 0, ""))
     assert of_q is not None, faults
-    base = build_base(session, source, [of_q], CountedBeside(joint=[dictionary]))
+    base = build_base(session, source, [of_q], CountedColumns(joint=[dictionary]))
     session.execute(f"DROP TABLE {of_q.table_name}")
     return base
 

@@ -17,7 +17,7 @@ import numpy as np
 from tableveil.aggregation.aggregates import aggregate
 from tableveil.backend import Session
 from tableveil.classes import ClassValues, EquivalenceClasses
-from tableveil.counting import CountedBeside, build_base, open_counter
+from tableveil.counting import CountedColumns, build_base, open_counter
 from tableveil.dictionary import AggregatedDictionary, build_aggregated, build_dictionary, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import InlineLevels, SuppressionOnly
@@ -297,7 +297,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
         dictionary, _ = build_dictionary(session, source, CodedAttribute(attributes["g"], labels, "", 60, ""))
         assert dictionary is not None
         base = build_base(
-            session, source, [dictionary], CountedBeside([sensitive], aggregated), len(rows) - len(complete)
+            session, source, [dictionary], CountedColumns([sensitive], aggregated), len(rows) - len(complete)
         )
         level = random.randrange(3)
         classes = open_counter(session, base, (0,)).classes((level,))

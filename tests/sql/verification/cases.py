@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.counting import CountedBeside, build_base, open_counter
+from tableveil.counting import CountedColumns, build_base, open_counter
 from tableveil.dictionary import build_dictionary, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import InternalError
@@ -146,7 +146,7 @@ def written_case(session: Session, seed: int) -> Case:
         session, source, CodedAttribute(policy.attributes[2], hierarchy("s"), "", 2, ""), ordered=True
     )
     assert sensitive is not None, found
-    base = build_base(session, source, dictionaries, CountedBeside([sensitive]))
+    base = build_base(session, source, dictionaries, CountedColumns([sensitive]))
     counter = open_counter(session, base, (0, 0))
     levels = (random.randrange(3), random.randrange(3))
     classes = counter.classes(levels)
