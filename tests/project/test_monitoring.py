@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tableveil.runtime import FailureKind
 from tableveil.server import ServeSettings, TableveilServer
-from tableveil.server.metered import DOORS
+from tableveil.server.metered import STEPS
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
 from tests.service.endpoint.published import KnownReaders, serving
@@ -78,7 +78,7 @@ def test_all_labels_exist(known: dict[str, set[str]]) -> None:
     labels = set().union(*known.values()) | {"job", "instance"}
     values = {
         "state": {state.value.lower() for state in JobState},
-        "door": set(DOORS.values()),
+        "door": set(STEPS.values()),
         "code": {"INTERNAL"},
     }
     for text in expressions():
@@ -87,7 +87,7 @@ def test_all_labels_exist(known: dict[str, set[str]]) -> None:
         for label, value in re.findall(r'(\w+)=~?"([^"$]+)"', text):
             assert label in labels
             assert value in values.get(label, {"tableveil", "tableveil(-endpoint)?"})
-    assert set(DOORS) <= set(FailureKind)
+    assert set(STEPS) <= set(FailureKind)
 
 
 def test_the_dashboard_has_places_for_all_panels() -> None:

@@ -1,4 +1,4 @@
-"""The doors of an endpoint: a call is measured against the caller's credential and limits, and recorded."""
+"""The access control of an endpoint: a call is measured against the caller's credential and limits, and recorded."""
 
 from __future__ import annotations
 

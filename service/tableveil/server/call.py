@@ -1,4 +1,4 @@
-"""A call, as the doors come to know it."""
+"""A call, as access control comes to know it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _nothing(_: int) -> None:
 
 @dataclass(slots=True)
 class Call:
-    """One call. Each door fills in what it finds out; the fields below `began` are empty before.
+    """One call. Each step of access control fills in what it finds out; the fields below `began` are empty before.
 
     `access` is None for methods that everybody may call whom the server knows. The `request` is the first one of a
     stream; `received` is called with its bytes. `refusal` says why the caller is nobody: for the audit, not for the

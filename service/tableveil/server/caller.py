@@ -12,7 +12,7 @@ from tableveil.identity import Principal
 from tableveil.server.call import Call
 
 CALL: ContextVar[Call] = ContextVar("call")
-"""Set by the doors, with its principal; gRPC gives each call a context of its own."""
+"""Set by access control, with its principal; gRPC gives each call a context of its own."""
 
 
 def caller() -> Principal:

@@ -13,10 +13,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.runtime import JobManager
+from tableveil.server.access_control import AccessControl
 from tableveil.server.access_service import AccessService
 from tableveil.server.admin_service import AdminService
 from tableveil.server.audit_service import AuditService
-from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
 from tableveil.server.handlers import Handlers
 from tableveil.server.health import Health
@@ -126,7 +126,7 @@ class ServerEndpoint:
         self,
         jobs: JobManager,
         stores: Stores,
-        doors: Doors,
+        access_control: AccessControl,
         listening: Listening,
         stream_limit: int,
         idle_seconds: float = STREAM_IDLE_SECONDS,
@@ -136,7 +136,7 @@ class ServerEndpoint:
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
         streams = Slots(stream_limit, "open streams")
         self._idle = IdleStreams(idle_seconds)
-        self._interceptor = CallInterceptor(doors, streams, self._idle)
+        self._interceptor = CallInterceptor(access_control, streams, self._idle)
         server = grpc.server(
             self._threads,
             interceptors=[self._interceptor],
@@ -187,7 +187,9 @@ class ServerEndpoint:
         )
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
         privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)
-        statement_service_pb2_grpc.add_StatementServiceServicer_to_server(StatementService(handlers, doors), server)
+        statement_service_pb2_grpc.add_StatementServiceServicer_to_server(
+            StatementService(handlers, access_control), server
+        )
         worksheet_service_pb2_grpc.add_WorksheetServiceServicer_to_server(WorksheetService(stores.worksheets), server)
         self.ready = False
         self._health = Health()

@@ -12,8 +12,8 @@ import grpc
 from tableveil.errors import InvalidError
 from tableveil.fair_use import Places
 from tableveil.runtime.model import Failure
+from tableveil.server.access_control import AccessControl
 from tableveil.server.call import Call
-from tableveil.server.doors import Doors
 from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.requests import receive
 from tableveil.server.status import status_of
@@ -31,8 +31,8 @@ _MOMENT_SECONDS = 0.05
 class HealthCalls:
     """Wraps the handlers of the health service, for threads of their own."""
 
-    def __init__(self, doors: Doors, idle: IdleStreams) -> None:
-        self._doors = doors
+    def __init__(self, access_control: AccessControl, idle: IdleStreams) -> None:
+        self._access_control = access_control
         self._idle = idle
         self._threads = _Threads(HEALTH_THREADS, "tableveil-health")
         self._messages = Places(HEALTH_MESSAGES, _MOMENT_SECONDS)
@@ -58,14 +58,14 @@ class HealthCalls:
 
     def _check(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-            with self._doors.passed(method, context, stream=False) as call:
+            with self._access_control.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
                 return handler.unary_unary(self._received(call, handler, requests, context), context)
 
         return answer
 
     def _watch(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., None]:
-        """It passes no doors: it has no end that they could measure."""
+        """It passes no access control: it has no end that this could measure."""
 
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext, send: Callable[[Any], None]) -> None:
             watch: Any = handler.unary_stream

@@ -1,4 +1,4 @@
-"""Wraps every call: leads it through the doors, reads its requests, and counts streams."""
+"""Wraps every call: leads it through access control, reads its requests, and counts streams."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 
+from tableveil.server.access_control import AccessControl
 from tableveil.server.call import Call
-from tableveil.server.doors import Doors
 from tableveil.server.health_calls import HealthCalls
 from tableveil.server.idle import CallStream, IdleStreams
 from tableveil.server.methods import HEALTH
@@ -25,12 +25,12 @@ class CallInterceptor(grpc.ServerInterceptor):
     receives no more of a stream than its window, until the server asks for a message: of a caller who was let in.
     """
 
-    def __init__(self, doors: Doors, streams: Slots, idle: IdleStreams) -> None:
+    def __init__(self, access_control: AccessControl, streams: Slots, idle: IdleStreams) -> None:
         """`streams` holds a slot for each streaming call, because it holds a thread; `idle` ends those that wait."""
-        self._doors = doors
+        self._access_control = access_control
         self._streams = streams
         self._idle = idle
-        self._health = HealthCalls(doors, idle)
+        self._health = HealthCalls(access_control, idle)
 
     def close(self) -> None:
         """Takes no more checks of the health."""
@@ -44,7 +44,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         """The handler that gRPC calls with raw requests, so that unreadable ones get a status of ours."""
         handler = continuation(handler_call_details)
         if handler is None:
-            self._doors.miss(handler_call_details.method)
+            self._access_control.miss(handler_call_details.method)
             return None
         method = handler_call_details.method
         if method.startswith(HEALTH):
@@ -60,17 +60,17 @@ class CallInterceptor(grpc.ServerInterceptor):
 
     def _unary(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-            with self._doors.passed(method, context, stream=False) as call:
+            with self._access_control.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
                 request = receive(call, handler, requests, CallStream(self._idle, context))
-                call.response = handler.unary_unary(self._doors.enter(call, request), context)
+                call.response = handler.unary_unary(self._access_control.enter(call, request), context)
                 return call.response
 
         return answer
 
     def _upload(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
+            with self._access_control.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.stream_unary is not None
                 return handler.stream_unary(self._received(call, handler, requests, context), context)
 
@@ -79,17 +79,17 @@ class CallInterceptor(grpc.ServerInterceptor):
     # The generators take the slots themselves: a generator that never starts is never finished either.
     def _download(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
-            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
+            with self._access_control.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.unary_stream is not None
                 request = receive(call, handler, requests, CallStream(self._idle, context))
-                asked = self._doors.enter(call, request)
+                asked = self._access_control.enter(call, request)
                 yield from self._sent(call, handler.unary_stream(asked, context), context)
 
         return answer
 
     def _exchange(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
-            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
+            with self._access_control.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.stream_stream is not None
                 requested = self._received(call, handler, requests, context)
                 yield from self._sent(call, handler.stream_stream(requested, context), context)
@@ -120,7 +120,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         first = next(received, None)
         call.received(0 if first is None else first.ByteSize())
         # A client that sends nothing asks for what an empty request does.
-        self._doors.enter(call, read(handler, b"") if first is None else first)
+        self._access_control.enter(call, read(handler, b"") if first is None else first)
         return received if first is None else chain([first], received)
 
     def _sent(self, call: Call, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:

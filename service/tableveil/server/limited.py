@@ -14,7 +14,7 @@ _CHANGING_TABLES = {"LoadTable", "TruncateTable", "DropTable", "ErasePersons"}
 
 
 class LimitedCalls:
-    """Counts calls and streams by principal; it is the `FairUse` of the doors."""
+    """Counts calls and streams by principal; it is the `CallLimits` of access control."""
 
     def __init__(self, use: FairUse) -> None:
         self._use = use

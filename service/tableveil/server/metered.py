@@ -20,18 +20,18 @@ from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.publications import PublicationState
 
-DOORS = {
+STEPS = {
     FailureKind.UNAUTHENTICATED: "authentication",
     FailureKind.BUSY: "fair_use",
     FailureKind.DENIED: "authorization",
     # Also a name that is not the caller's reads like this.
     FailureKind.NOT_FOUND: "authorization",
 }
-"""The doors at which calls are refused, by the failures that they end in."""
+"""The steps of access control that refuse calls, by the failures that they end in."""
 
 
 class Meter:
-    """Counts calls, as the `Meter` of the doors, and jobs, as their `Observer`."""
+    """Counts calls, as the `CallMeter` of access control, and jobs, as their `Observer`."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -43,7 +43,7 @@ class Meter:
     def ended(self, call: Call) -> None:
         """It has its code."""
         self._metrics.call_ended(call.method, call.code.name, call.seconds())
-        if call.failure and not call.allowed and (door := DOORS.get(call.failure.kind)):
+        if call.failure and not call.allowed and (door := STEPS.get(call.failure.kind)):
             self._metrics.call_denied(door)
 
     def job_started(self, waited_seconds: float) -> None:

@@ -38,7 +38,7 @@ _OVER_LIMIT = "RATE_LIMITED"
 
 
 class RecordedCalls:
-    """Writes the audit; it is the `Audit` of the doors. Only health checks are not recorded."""
+    """Writes the audit; it is the `CallAudit` of access control. Only health checks are not recorded."""
 
     def __init__(self, audit: Audit) -> None:
         self._audit = audit

@@ -40,8 +40,8 @@ from tableveil.runtime import (
     Upkeep,
     Worksheets,
 )
+from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.grants_file import read_grants
 from tableveil.server.identities import Identities, check_identities
@@ -152,7 +152,7 @@ class TableveilServer:
                 reports=Reports(database),
                 worksheets=Worksheets(database),
             )
-            doors = Doors(
+            access_control = AccessControl(
                 methods,
                 identities,
                 RolesByScope(lambda: access.grants, tokens.standing),
@@ -160,8 +160,8 @@ class TableveilServer:
                 LimitedCalls(FairUse(_limits(settings))),
                 meter,
             )
-            opened.callback(doors.close)
-            endpoint = ServerEndpoint(jobs, stores, doors, listening, settings.stream_limit)
+            opened.callback(access_control.close)
+            endpoint = ServerEndpoint(jobs, stores, access_control, listening, settings.stream_limit)
             opened.callback(endpoint.stop, 0.0)
             watch_server(metrics, database, jobs, audit, endpoint)
             self.metrics_address = None
@@ -171,7 +171,7 @@ class TableveilServer:
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
-        self._tokens, self._doors, self._audit, self._matches = tokens, doors, audit, matches
+        self._tokens, self._access_control, self._audit, self._matches = tokens, access_control, audit, matches
         self._identities, self.addresses = identities, endpoint.addresses
         self._replaced = False
         if settings.allow_remote:
@@ -202,7 +202,7 @@ class TableveilServer:
         self._endpoint.retire()
         jobs_ended = all([self._jobs.close(STOP_SECONDS), self._matches.close(STOP_SECONDS)])
         calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
-        self._doors.close()
+        self._access_control.close()
         self._audit.close()
         self._identities.close()
         self._tokens.close()

@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 
-from tableveil.server.doors import Doors
+from tableveil.server.access_control import AccessControl
 from tableveil.server.handlers import Handlers
 from tableveil.statements import execute
 from tableveil.v1 import statement_service_pb2 as v1
@@ -15,11 +15,11 @@ from tableveil.v1 import statement_service_pb2_grpc
 
 
 class StatementService(statement_service_pb2_grpc.StatementServiceServicer):
-    """Executes statements by calls of the other services, through the same doors."""
+    """Executes statements by calls of the other services, through the same access control."""
 
-    def __init__(self, handlers: Handlers, doors: Doors) -> None:
+    def __init__(self, handlers: Handlers, access_control: AccessControl) -> None:
         self._handlers = handlers
-        self._doors = doors
+        self._access_control = access_control
 
     def ExecuteStatement(  # noqa: N802
         self, request: v1.ExecuteStatementRequest, context: grpc.ServicerContext
@@ -28,6 +28,6 @@ class StatementService(statement_service_pb2_grpc.StatementServiceServicer):
 
         def call(asked: Message) -> Any:
             method, handle = self._handlers.of(asked)
-            return self._doors.call_again(method, asked, lambda entered: handle(entered, context))
+            return self._access_control.call_again(method, asked, lambda entered: handle(entered, context))
 
         return execute(request, call)

@@ -103,8 +103,8 @@ class Written:
     tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     `people` is such a table of the people, who come last among these, if some of them have several records.
     `companions` are the columns beside labels, `explained` is the table of labels; `class_id` names the rows' class
-    ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record` that of
-    records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
+    ids, if they have any. `person` is the source's column of people, if some of them have several records, and `record`
+    that of records, if the policy names it. It was judged `together_with` the earlier releases of these numbers.
     """
 
     release: int

@@ -27,8 +27,8 @@ from tableveil.lookups import (
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
+from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.methods import declared
 from tableveil.server.readers import ReaderAnswers
@@ -194,20 +194,24 @@ def stores(
 
 
 @pytest.fixture
-def doors() -> Iterator[Doors]:
-    """They let in callers with the token of the tests, to do everything."""
+def access_control() -> Iterator[AccessControl]:
+    """It lets in callers with the token of the tests, to do everything."""
     principal = Principal("tester", frozenset(), AuthenticatedBy.TOKEN, frozenset(AccessRole))
-    with closing(Doors(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), RolesByScope(tuple))) as doors:
-        yield doors
+    with closing(
+        AccessControl(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), RolesByScope(tuple))
+    ) as access_control:
+        yield access_control
 
 
 @pytest.fixture
-def start(jobs: Mock, stores: Stores, doors: Doors) -> Iterator[Start]:
+def start(jobs: Mock, stores: Stores, access_control: AccessControl) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
         def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> ServerEndpoint:
-            endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), stream_limit, idle_seconds)
+            endpoint = ServerEndpoint(
+                jobs, stores, access_control, Listening(("127.0.0.1:0",)), stream_limit, idle_seconds
+            )
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint

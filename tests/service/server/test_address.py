@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.errors import BusyError, InvalidError
 from tableveil.server import DEFAULT_ADDRESS, ServeSettings
-from tableveil.server.doors import Doors
+from tableveil.server.access_control import AccessControl
 from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
@@ -80,68 +80,70 @@ def test_no_address(address: str) -> None:
         assert raised.value.code == "ADDRESS_INVALID"
 
 
-def test_a_port_that_is_taken(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
+def test_a_port_that_is_taken(jobs: Mock, stores: Stores, access_control: AccessControl) -> None:
+    first = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 1)
     first.start()
     try:
         with pytest.raises(BusyError) as raised:
-            ServerEndpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
+            ServerEndpoint(jobs, stores, access_control, Listening((first.addresses[0],)), 1)
     finally:
         first.stop(0.0)
     assert raised.value.code == "ADDRESS_IN_USE"
     assert first.addresses[0] in raised.value.message
 
 
-def test_a_port_that_another_program_has(jobs: Mock, stores: Stores, doors: Doors) -> None:
+def test_a_port_that_another_program_has(jobs: Mock, stores: Stores, access_control: AccessControl) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(BusyError) as raised:
-            ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
+            ServerEndpoint(jobs, stores, access_control, Listening((address,)), 1)
     assert raised.value.code == "ADDRESS_IN_USE"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
-def test_an_address_of_another_machine(jobs: Mock, stores: Stores, doors: Doors, host: str) -> None:
+def test_an_address_of_another_machine(jobs: Mock, stores: Stores, access_control: AccessControl, host: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        ServerEndpoint(jobs, stores, doors, Listening((f"{host}:50651",)), 1)
+        ServerEndpoint(jobs, stores, access_control, Listening((f"{host}:50651",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
 
 
-def test_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path) -> None:
+def test_a_socket_file(jobs: Mock, stores: Stores, access_control: AccessControl, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/tableveil.sock"
     with usual_umask():
-        first = ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
+        first = ServerEndpoint(jobs, stores, access_control, Listening((address,)), 1)
     first.start()
     try:
         assert first.addresses[0] == address
         assert stat.S_IMODE((tmp_path / "tableveil.sock").stat().st_mode) == 0o600
         with pytest.raises(BusyError) as raised:
-            ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
+            ServerEndpoint(jobs, stores, access_control, Listening((address,)), 1)
         assert raised.value.code == "ADDRESS_IN_USE"
     finally:
         first.stop(0.0)
     # The socket of a killed server does not block the next.
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{tmp_path}/tableveil.sock")
-    again = ServerEndpoint(jobs, stores, doors, Listening((address,)), 1)
+    again = ServerEndpoint(jobs, stores, access_control, Listening((address,)), 1)
     again.start()
     again.stop(0.0)
 
 
 @pytest.mark.parametrize("where", ["missing/tableveil.sock", "file"])
-def test_no_place_for_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path, where: str) -> None:
+def test_no_place_for_a_socket_file(
+    jobs: Mock, stores: Stores, access_control: AccessControl, tmp_path: Path, where: str
+) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InvalidError) as raised:
-        ServerEndpoint(jobs, stores, doors, Listening((f"unix:{tmp_path}/{where}",)), 1)
+        ServerEndpoint(jobs, stores, access_control, Listening((f"unix:{tmp_path}/{where}",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
+def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores, access_control: AccessControl) -> None:
+    first = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 1)
     first.start()
     first.stop(0.0)
-    again = ServerEndpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
+    again = ServerEndpoint(jobs, stores, access_control, Listening((first.addresses[0],)), 1)
     again.start()
     again.stop(0.0)
     assert again.addresses[0] == first.addresses[0]

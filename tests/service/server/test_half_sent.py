@@ -16,8 +16,8 @@ from tableveil.errors import BusyError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Credentials, Principal
 from tableveil.server import health_calls, job_service
+from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
@@ -165,8 +165,8 @@ def test_a_principal_sends_so_many_bytes_at_once(jobs: Mock, stores: Stores) -> 
 
     most = 2
     use = LimitedCalls(FairUse(Limits(bytes=most * LARGEST_MESSAGE)))
-    with closing(Doors(METHODS, Mock(authenticate=named), RolesByScope(tuple), fair_use=use)) as doors:
-        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 8)
+    with closing(AccessControl(METHODS, Mock(authenticate=named), RolesByScope(tuple), fair_use=use)) as access_control:
+        endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 8)
         endpoint.start()
         address = endpoint.addresses[0]
         with ExitStack() as held:

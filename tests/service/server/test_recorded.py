@@ -21,8 +21,8 @@ from tableveil.errors import BusyError, NotFoundError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
+from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
@@ -84,12 +84,14 @@ def audit() -> MemoryAudit:
 
 
 @pytest.fixture
-def doors(audit: MemoryAudit) -> Iterator[Doors]:
+def access_control(audit: MemoryAudit) -> Iterator[AccessControl]:
     principal = Principal("anna", frozenset(), AuthenticatedBy.TOKEN, ROLES)
     use = LimitedCalls(FairUse(Limits(calls_per_second=20, streams=1), clock=lambda: 0.0))
     authenticator = OwnToken(TOKEN, principal)
-    with closing(Doors(declared(DESCRIPTORS), authenticator, RolesByScope(tuple), RecordedCalls(audit), use)) as doors:
-        yield doors
+    with closing(
+        AccessControl(declared(DESCRIPTORS), authenticator, RolesByScope(tuple), RecordedCalls(audit), use)
+    ) as access_control:
+        yield access_control
 
 
 @pytest.fixture

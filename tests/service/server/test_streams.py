@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
 from tableveil.runtime import Job
-from tableveil.server.doors import Doors
+from tableveil.server.access_control import AccessControl
 from tableveil.server.endpoint import SERVICES, ServerEndpoint
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
@@ -170,8 +170,8 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
         stream.cancel()
 
 
-def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
+def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, access_control: AccessControl) -> None:
+    endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
     with authenticated.channel(endpoint.addresses[0]) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
@@ -187,8 +187,8 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doo
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-def test_stopping_ends_streams(jobs: Mock, stores: Stores, doors: Doors, watched: Watched) -> None:
-    endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
+def test_stopping_ends_streams(jobs: Mock, stores: Stores, access_control: AccessControl, watched: Watched) -> None:
+    endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
     with authenticated.channel(endpoint.addresses[0]) as channel:
         (stream,) = watching(channel, 1)

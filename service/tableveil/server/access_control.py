@@ -1,4 +1,4 @@
-"""The doors that each call passes before it is handled.
+"""The access control that each call passes before it is handled.
 
 In this order: it is measured, its caller is authenticated, limited to a fair use, authorized for what the request
 names, and recorded.
@@ -67,7 +67,7 @@ class CallAudit(Protocol):
         """After every call, also a refused one, which has no `begin`; it has its code and failure."""
 
 
-class Doors:
+class AccessControl:
     """Lets calls in. `methods` has the access of each method."""
 
     def __init__(

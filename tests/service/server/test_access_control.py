@@ -1,4 +1,4 @@
-"""Nobody gets past the doors without a token that the server knows, nor beyond the roles that it gives."""
+"""Nobody gets past access control without a token that the server knows, nor beyond the roles that it gives."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthen
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.secret import new_secret
 from tableveil.runtime import Job
-from tableveil.server import doors as doors_module
+from tableveil.server import access_control as access_control_module
 from tableveil.server import open_streams
+from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
 from tableveil.server.methods import declared
 from tableveil.server.stores import Stores
@@ -174,8 +174,8 @@ def test_a_stream_ends_once_its_caller_is_nobody(
     jobs.watch.side_effect = watch
     # A stream that is not quiet ends by itself once it was found; a second look must not be sooner.
     known = Revocable(inf if is_quiet else 1)
-    with closing(Doors(METHODS, known, RolesByScope(tuple))) as doors:
-        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
+    with closing(AccessControl(METHODS, known, RolesByScope(tuple))) as access_control:
+        endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
             with grpc.insecure_channel(endpoint.addresses[0]) as channel:
@@ -197,8 +197,8 @@ def test_a_stream_ends_once_its_caller_is_nobody(
 @pytest.mark.parametrize("role", AccessRole)
 def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: AccessRole) -> None:
     principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
-    with closing(Doors(METHODS, OwnToken(TOKEN, principal), RolesByScope(tuple))) as doors:
-        endpoint = ServerEndpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
+    with closing(AccessControl(METHODS, OwnToken(TOKEN, principal), RolesByScope(tuple))) as access_control:
+        endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
             with with_token(grpc.insecure_channel(endpoint.addresses[0]), TOKEN) as channel:
@@ -222,10 +222,10 @@ def test_strangers_wait_and_hold_few_threads(
         waiting.release()
         assert passed.wait(60)
 
-    monkeypatch.setattr(doors_module, "sleep", sleep)
+    monkeypatch.setattr(access_control_module, "sleep", sleep)
     ask = JobServiceStub(anonymous).ListJobs
     try:
-        delayed = [ask.future(job_service_pb2.ListJobsRequest()) for _ in range(doors_module.DELAYED_AT_ONCE)]
+        delayed = [ask.future(job_service_pb2.ListJobsRequest()) for _ in range(access_control_module.DELAYED_AT_ONCE)]
         for _ in delayed:
             assert waiting.acquire(timeout=60)
         # The next stranger is refused at once, and others are answered.
