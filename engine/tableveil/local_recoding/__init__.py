@@ -11,7 +11,7 @@ from tableveil.local_recoding.problem import (
     LocalProgress,
 )
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
-from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle
+from tableveil.local_recoding.solve import LARGEST_BY_CELL, recode, settle, specialize
 
 __all__ = [
     "LARGEST_BY_CELL",
@@ -30,4 +30,5 @@ __all__ = [
     "released_classes",
     "reuse",
     "settle",
+    "specialize",
 ]

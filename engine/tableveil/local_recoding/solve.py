@@ -108,6 +108,19 @@ def settle(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) 
     return replace(settled, score=max(settled.score * unit, 0.0))
 
 
+def specialize(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) -> LocalPartition:
+    """The partition with its classes split top down until the control stops it: little work, and without a bound.
+
+    Raises:
+        InfeasibleError: The partition itself could not be made valid.
+        CancelledError: `control` was cancelled.
+    """
+    unit = problem.costs.unit(int(problem.counts.sum()))
+    in_units = replace(problem, costs=problem.costs.times(1 / unit))
+    split = _Recoding(in_units, control, lambda progress: None).specialize(classes)
+    return replace(split, score=max(split.score * unit, 0.0))
+
+
 class _Recoding:
     def __init__(self, problem: LocalProblem, control: Control, report: Callable[[LocalProgress], None]) -> None:
         self._problem = problem
@@ -157,6 +170,19 @@ class _Recoding:
             self._place(self._labels(allowed), classes)
             if not self._keep(self._partition(allowed, classes), ""):
                 raise _nothing_found()
+        return self._outcome(None, True)
+
+    def specialize(self, classes: NDArray[np.int64]) -> LocalPartition:
+        """The partition, its classes split where that saves something."""
+        allowed = first_choice(self._problem, classes)
+        if not self._keep(self._partition(allowed, classes), "the classes that were known"):
+            raise _nothing_found()
+        inside = classes != SUPPRESSED
+        split = np.full(len(classes), SUPPRESSED)
+        split[inside] = renumbered(classes[inside])
+        top_down(self._labels(allowed), self._problem.counts, self._judge, self._whole, split)
+        self._control.raise_if_cancelled()
+        self._keep(self._partition(allowed, split), "top-down specialization of these")
         return self._outcome(None, True)
 
     def _labels(self, allowed: Allowed) -> CombinationLabels:

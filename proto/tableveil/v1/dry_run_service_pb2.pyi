@@ -145,8 +145,8 @@ class DryRun(_message.Message):
 
     @_builtins.property
     def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """At most 20 of the rows that it would have released, spread over all of them, and the columns that they have. Only
-        owners of all tables that the policy reads see them. Empty in a warehouse, where nothing is written, and once rows
+        """At most 20 of the rows that it would have released, spread over all of them, in their columns without the bounds and
+        ranks of labels. Only owners of all tables that the policy reads see them. Empty in a warehouse, where nothing is written, and once rows
         of these tables were removed.
         """
 

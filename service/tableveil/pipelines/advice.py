@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import numpy as np
@@ -49,7 +49,8 @@ class Advice:
     """Tries other policies on the counted source, by so many `checks` in all.
 
     `problem` is the one that was searched and `best` the choice; `problem_of` gives the problem for a policy. The clock
-    of `control` counts checks, so that equal jobs give equal advice.
+    of `control` counts checks, so that equal jobs give equal advice. `locally` says what local recoding would keep of
+    erased columns.
     """
 
     counted: Counted
@@ -58,6 +59,7 @@ class Advice:
     problem_of: ProblemOf
     control: Control
     checks: float
+    locally: Mapping[int, str] = field(default_factory=dict)
 
     def erased(self) -> Iterator[str]:
         """The warnings about erased columns, without the search for what would keep some of them."""
@@ -66,7 +68,7 @@ class Advice:
                 self._without_remedy(position)
                 or "tableveil show --advice, or a dry run, tells what would keep some of it."
             )
-            yield f"{says_nothing(self.counted.policy.quasi_identifiers[position].column)} {remedy}"
+            yield f"{self._says_nothing(position)} {remedy}"
 
     def warnings(self) -> Iterator[str]:
         """Warnings in whole sentences, for the owner.
@@ -82,9 +84,12 @@ class Advice:
             yield self._choosing_blindly(blindly, (deadline - self.control.now()) / left)
             left -= 1
         for position in erased:
-            column = self.counted.policy.quasi_identifiers[position].column
-            yield f"{says_nothing(column)} {self._remedy(position, (deadline - self.control.now()) / left)}"
+            yield f"{self._says_nothing(position)} {self._remedy(position, (deadline - self.control.now()) / left)}"
             left -= 1
+
+    def _says_nothing(self, position: int) -> str:
+        column, local = self.counted.policy.quasi_identifiers[position].column, self.locally.get(position, "")
+        return f"{says_nothing(column)} {local}".strip()
 
     # --- chosen by quasi-identifiers only ---
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.classes import ClassCounter, Effort
@@ -10,10 +11,11 @@ from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError, by_rank
 from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
-from tableveil.pipelines.advice import Advice, checks_for, says_nothing
+from tableveil.pipelines.advice import Advice, checks_for, erased_columns, says_nothing
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.kept_locally import kept_locally
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
@@ -51,7 +53,8 @@ class FullDomainMethod(Method[Counted]):
         _check_judged(job, problem, outcome, best, counts)
         proof = _proof(problem, outcome)
         explanation = _explain(job, problem, best, counts.policy)
-        advice = advice_of(job, counts, problem, best)
+        locally = kept_locally(job, counts, problem, best, erased_columns(problem, best))
+        advice = replace(advice_of(job, counts, problem, best), locally=locally)
         advised = tuple(advice.warnings() if job.advises else advice.erased())
         plan = plan_of(counts, problem, best)
         facts, released = facts_for(plan.policy, counts.base, problem.counter), plan.classes.selected(plan.kept)

@@ -50,6 +50,6 @@ def meanings(session: Session, dictionary: Dictionary, levels: range) -> Mapping
     """Per label at these levels the least level that has it, and its group there."""
     by_label: dict[Label, tuple[int, int]] = {}
     for level in reversed(levels):
-        labels = dictionary.levels.labels[level - 1] if level else value_texts(session, dictionary)
+        labels = dictionary.levels.labels[level - 1] if level else value_texts(session, [dictionary])[0]
         by_label |= {label: (level, group) for group, label in enumerate(labels)}
     return by_label

@@ -272,7 +272,9 @@ def rehearse(
         release, _, safe = _written(session, planned, 0, plan.policy.release, repeated)
         if look:
             written = public(plan, plan.policy.release.name)
-            rows = shown_rows(session.embedded, written, release.objects[0].row_count)
+            # The bounds and ranks beside labels are for statements.
+            names = [*(column.name for column in plan.columns()), *filter(None, [plan.marker])]
+            rows = shown_rows(session.embedded, written, names, release.objects[0].row_count)
         raise _Rehearsed
     return Rehearsal(release, () if safe else repeated.releases, rows)
 

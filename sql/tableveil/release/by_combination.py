@@ -23,6 +23,7 @@ from tableveil.backend import (
     number,
     row_hash,
     table,
+    united,
 )
 from tableveil.dictionary import Dictionary
 from tableveil.dictionary.meanings import ambiguous_levels
@@ -105,7 +106,9 @@ class ByCombination:
             levels, codes = self.levels(j)[self.kept], self.combinations.codes[j][self.kept]
             column_labels = np.zeros(len(codes), np.int64)
             for level in np.unique(levels):
-                of_groups = dictionary.levels.labels[level - 1] if level else value_texts(session.embedded, dictionary)
+                of_groups = (
+                    dictionary.levels.labels[level - 1] if level else value_texts(session.embedded, [dictionary])[0]
+                )
                 at = levels == level
                 used, position = np.unique(dictionary.levels.groups[level][codes[at]], return_inverse=True)
                 number_of = [numbers.setdefault(of_groups[group], len(numbers)) for group in used]
@@ -200,8 +203,10 @@ def check_one_meaning(
     or not.
     """
     faults = []
+    shown = [dictionary for dictionary, bottom in zip(dictionaries, lattice.bottom, strict=False) if bottom == 0]
+    values = iter(value_texts(session, shown))
     for j, (dictionary, attribute) in enumerate(zip(dictionaries, policy.quasi_identifiers, strict=True)):
-        texts = value_texts(session, dictionary) if lattice.bottom[j] == 0 else ()
+        texts = next(values) if lattice.bottom[j] == 0 else ()
         levels = ambiguous_levels(dictionary.levels, texts, range(lattice.bottom[j], lattice.top[j] + 1))
         if levels is not None:
             faults.append(
@@ -217,13 +222,23 @@ def check_one_meaning(
         raise InvalidError.about("LABELS_AMBIGUOUS", "labels of different levels cannot be told apart", faults)
 
 
-def value_texts(session: Session, dictionary: Dictionary) -> list[str | None]:
-    """Per code, its value as a label at level 0."""
-    value: exp.Expr = column("value")
-    if dictionary.column.kind is ValueKind.FLOAT:
-        value = in_one_spelling(value)
-    query = exp.select(alias(cast(value, "VARCHAR"), "label")).from_(table(dictionary.table_name)).order_by("code")
-    return [label for (label,) in session.rows(query)]
+def value_texts(session: Session, dictionaries: Sequence[Dictionary]) -> list[list[str | None]]:
+    """Per dictionary and code, the value as a label at level 0; all in one statement."""
+    texts: list[list[str | None]] = [[] for _ in dictionaries]
+    if not texts:
+        return texts
+    queries = []
+    for position, dictionary in enumerate(dictionaries):
+        value: exp.Expr = column("value")
+        if dictionary.column.kind is ValueKind.FLOAT:
+            value = in_one_spelling(value)
+        label = alias(cast(value, "VARCHAR"), "label")
+        queries.append(
+            exp.select(alias(number(position), "position"), column("code"), label).from_(table(dictionary.table_name))
+        )
+    for position, _, label in session.rows(united(queries).order_by("position", "code")):
+        texts[position].append(label)
+    return texts
 
 
 # --- warnings for people ---------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from tableveil.policy import (
     Choose,
     DistinctLDiversity,
     KAnonymity,
+    LocalRecoding,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -241,3 +242,37 @@ def test_what_choosing_by_quasi_identifiers_only_costs_is_true(
 
 def test_nothing_is_told_where_sensitive_values_choose_nothing(told: Callable[..., str]) -> None:
     assert told(people(a10="ffff", a60="mmmm"), POLICY) == ""
+
+
+# --- local recoding -------------------------------------------------------------------------------------------------
+
+KEPT_LOCALLY = re.compile(r"would keep (a|\d+) labels? of it, in (\d+)% of the released records at least")
+
+
+def test_what_local_recoding_would_keep_comes_true(
+    session: Session, released: Callable[..., Release], tried: Callable[..., DryRun]
+) -> None:
+    """The released table has at least so many records with a finer label; a dry run and a release say the same."""
+    create(session, people(a10="ffffmmmm", a60="mmmmf"))
+    release = released(POLICY)
+    (warning,) = [text for text in release.warnings if NOTHING_OF.match(text)]
+    (erased,) = NOTHING_OF.findall(warning)
+    match = KEPT_LOCALLY.search(warning)
+    assert match is not None, warning
+    assert any(KEPT_LOCALLY.findall(text) == [match.groups()] for text in tried(POLICY).warnings)
+    ((top,),) = session.rows(f"SELECT DISTINCT {erased} FROM given.{release.target_name}")
+    local = released(replace(POLICY, local_recoding=LocalRecoding()))
+    finer, all_records = session.row(
+        f"SELECT count(*) FILTER ({erased} IS DISTINCT FROM '{top}'), count(*) FROM given.{local.target_name}"
+    )
+    assert int(match[2]) > 0
+    assert finer / all_records >= int(match[2]) / 100 - 0.005
+
+
+def test_nothing_is_said_of_local_recoding_where_it_would_keep_nothing(
+    session: Session, released: Callable[..., Release]
+) -> None:
+    create(session, people(a10="fm", a60="fm"))
+    texts = [text for text in released(POLICY).warnings if NOTHING_OF.match(text)]
+    assert texts
+    assert not any("ocal recoding" in text for text in texts)
