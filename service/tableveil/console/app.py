@@ -110,7 +110,10 @@ def make_app(settings: ConsoleSettings, sessions: Sessions) -> Starlette:
             Route("/jobs/{number:int}/events", jobs.events(sessions)),
             Route("/uploads/{number:int}/events", uploads.events(sessions)),
             *(Route(path, visited(view, sessions), methods=["GET"]) for path, view in _GET.items()),
-            *(Route(path, visited(view, sessions), methods=["POST"]) for path, view in _POST.items()),
+            *(
+                Route(path, visited(view, sessions, takes_file=view is uploads.receive), methods=["POST"])
+                for path, view in _POST.items()
+            ),
         ],
         middleware=[Middleware(_Guarded)],
         exception_handlers={404: _missing, 405: _missing, 500: _broken},

@@ -49,6 +49,8 @@ class SignInPages:
             name = await self._begin(token, LONGEST_SECONDS)
         except TableveilError as error:
             return self._form(following, error)
+        # Nobody has the name of the earlier session any more.
+        await to_thread.run_sync(self._sessions.end, request.cookies.get(COOKIE))
         return self._opened(name, RedirectResponse(_inside(following), 303))
 
     async def by_provider(self, request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import itertools
 import logging
+import shutil
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -51,6 +52,12 @@ _STATUS: dict[type[TableveilError], int] = {
 
 _MOST_FIELDS = 10_000
 _LARGEST_FIELD = 8 * 2**20
+_LARGEST_FORM = 16 * 2**20
+"""The fields of a form are held in memory; a policy is the largest of them."""
+
+_FIELDS_BESIDE_FILE, _LARGEST_BESIDE_FILE = 10, 4096
+_COPIES = 2
+"""A file lies on the disk as it comes in, and once more until it is loaded."""
 
 Item = TypeVar("Item")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -118,8 +125,11 @@ def status_of(error: TableveilError) -> int:
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 502)
 
 
-def visited(view: Callable[[Visit], Response], sessions: Sessions) -> Endpoint:
-    """An endpoint for those who are signed in: errors of the service are shown, and forms must come from here."""
+def visited(view: Callable[[Visit], Response], sessions: Sessions, *, takes_file: bool = False) -> Endpoint:
+    """An endpoint for those who are signed in: errors of the service are shown, and forms must come from here.
+
+    A form is as large as memory allows, or with a file as the disk does.
+    """
 
     async def endpoint(request: Request) -> Response:
         session = sessions.find(request.cookies.get(COOKIE))
@@ -129,7 +139,15 @@ def visited(view: Callable[[Visit], Response], sessions: Sessions) -> Endpoint:
         if request.method == "POST":
             if is_foreign(request):
                 return rendered("refused.html", 403)
-            form = await request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FIELD)
+            room = shutil.disk_usage(sessions.directory).free // _COPIES if takes_file else _LARGEST_FORM
+            length = request.headers.get("content-length", "")
+            if not length.isdecimal() or int(length) > room:
+                return rendered("too_large.html", 413, room=room)
+            form = await request.form(
+                max_files=int(takes_file),
+                max_fields=_FIELDS_BESIDE_FILE if takes_file else _MOST_FIELDS,
+                max_part_size=_LARGEST_BESIDE_FILE if takes_file else _LARGEST_FIELD,
+            )
             sent = form.get("csrf")
             if not isinstance(sent, str) or not hmac.compare_digest(sent.encode(), session.csrf.encode()):
                 await form.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from importlib.resources import files
 
 import pytest
 
 from tableveil.access import AccessRole, Scope, WantedGrant
-from tableveil.console import app, sessions
+from tableveil.console import app, sessions, visit
 from tableveil.console.settings import ConsoleSettings
 from tableveil.errors import InvalidError
 from tests.service.access.house import ADMIN, House
@@ -116,6 +117,34 @@ def test_a_bad_token_begins_no_session(browser: Browser, token: str) -> None:
 def test_signing_in_leads_nowhere_else(browser: Browser, house: House, place: str) -> None:
     answer = browser().post("/sign-in", data={"token": house.token_file("ann").read_text(), "next": place})
     assert answer.headers["location"] == "/releases"
+
+
+def test_signing_in_again_ends_the_session_before(browser: Browser, house: House) -> None:
+    """No name that somebody may have put there, or kept, is worth anything afterwards."""
+    one = browser("ann")
+    before = one.cookies.get("__Host-tableveil") or ""
+    one.post("/sign-in", data={"token": house.token_file("ann").read_text()})
+    assert one.cookies.get("__Host-tableveil") not in ("", before)
+    assert one.get("/jobs").status_code == 200
+    one.cookies.clear()
+    one.cookies.set("__Host-tableveil", before)
+    assert one.get("/jobs").status_code == 303
+
+
+def test_forms_are_no_larger_than_memory_and_disk_allow(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused before it is read, and so is one that does not say how large it is."""
+    one = browser("ann")
+    own = csrf(one.get("/tables/upload").text)
+    sent = {"content-type": "application/x-www-form-urlencoded"}
+    assert one.post("/worksheets/1", content=iter([b"csrf=", own.encode()]), headers=sent).status_code == 413
+    monkeypatch.setattr(visit, "_LARGEST_FORM", 100)
+    assert one.post("/worksheets/1", data={"csrf": own, "policy": "x" * 100}).status_code == 413
+    usage = type("Usage", (), {"free": 200})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    form = {"csrf": own, "table": "ward_a.large", "mode": "create"}
+    answer = one.post("/tables/upload", data=form, files={"file": ("rows.csv", b"a\n" * 1000)})
+    assert answer.status_code == 413
+    assert "tableveil load" in answer.text
 
 
 def test_a_session_ends_by_the_visitor_or_with_the_token(browser: Browser, house: House) -> None:
