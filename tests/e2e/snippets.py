@@ -10,17 +10,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-# A command may go on in the next line, and end with a comment.
-_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*?)(?: +# .*)?$", re.MULTILINE)
+# A command may go on in the next line, and end with a comment; what it prints may follow.
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*?)(?: +# .*)?\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A block of a page, or one command of a block, and where its block begins."""
+    """A block of a page, or one command of a block, and where its block begins; a command may show what it prints."""
 
     place: str
     language: str
     text: str
+    shown: str = ""
 
 
 def snippets(page: str) -> Iterator[Snippet]:
@@ -30,6 +31,6 @@ def snippets(page: str) -> Iterator[Snippet]:
         language, content = block.groups()
         place = f"{page}:{text.count(chr(10), 0, block.start()) + 1}"
         if language == "console":
-            yield from (Snippet(place, language, command) for command in _COMMAND.findall(content))
+            yield from (Snippet(place, language, *found) for found in _COMMAND.findall(content))
         else:
             yield Snippet(place, language, content)
