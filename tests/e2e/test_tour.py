@@ -45,17 +45,16 @@ STAND_INS = {
     "tableveil propose visits": "tableveil propose visits --seconds 5",
     (
         "tableveil propose --query visits-repaired.sql --output visits --overwrite"
-        " --keep zip --leave-out ward --leave-out weight"
+        " --keep zip --leave-out ward --leave-out weight \\\n"
+        '  --documentation purpose="Planning of beds"'
+        ' --documentation recipient="The planning office, four named people"'
     ): (
         "tableveil propose --query visits-repaired.sql --output visits --overwrite"
         " --keep zip --leave-out ward --leave-out weight --seconds 20"
+        ' --documentation purpose="Planning of beds"'
     ),
-    (
-        "tableveil submit visits.yaml --release-name visits_january"
-        " --set documentation.risk_threshold=0.2 --trial --wait"
-    ): (
-        "tableveil submit visits.yaml --release-name visits_january"
-        " --set documentation.risk_threshold=0.2 --trial --wait --set search.time_limit_seconds=3"
+    ("tableveil submit visits.yaml --release-name visits_january --trial --wait"): (
+        "tableveil submit visits.yaml --release-name visits_january --trial --wait --set search.time_limit_seconds=3"
     ),
     (
         "tableveil submit visits.yaml --release-name visits_february"
