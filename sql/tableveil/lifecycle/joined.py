@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, cast, column, row_hash
+from tableveil.source.facts import KEY
 
 MOST_COLUMNS = 8
 """The most columns that rows are joined by: those with the most values."""
 
 MOSTLY_THERE = 0.9
 """If so many of the rows have their values in the earlier release, fewer columns tell less of them."""
+
+ALIKE = 0.8
+"""A column is another under a new name if so much of its rows have values that the other has as often."""
 
 MOST_POSSIBLE = 50_000_000
 """The most pairs of an uncertain row and a class that are looked at; beyond, only rows of a certain class count."""
@@ -47,7 +51,7 @@ class Joined:
 
 
 def stage_rows(session: WarehouseSession, name: str, shown: Shown, by: Sequence[tuple[str, str]]) -> None:
-    """Collects the rows under a name: their `class` and, as `u0`, `u1`, …, the columns `by`, all as hashes.
+    """Collects the rows under a name: their `class` and, as `u0`, `u1`, …, the columns `by`, all as hashes or NULL.
 
     Columns are compared in the types beside them.
     """
@@ -55,7 +59,10 @@ def stage_rows(session: WarehouseSession, name: str, shown: Shown, by: Sequence[
     for i, (key, type_) in enumerate(by):
         own, own_type = shown.alike[key]
         value = column(own) if own_type == type_ else cast(column(own), type_)
-        wanted.append(alias(row_hash(value), f"u{i}"))
+        there = exp.Case(
+            ifs=[exp.If(this=exp.Not(this=exp.Is(this=column(own), expression=exp.Null())), true=row_hash(value))]
+        )
+        wanted.append(alias(there, f"u{i}"))
     session.collect(name, exp.select(*wanted).from_(shown.rows))
 
 
@@ -64,6 +71,35 @@ def join_columns(earlier: Shown, new: Shown) -> list[tuple[str, str]]:
     both = [name for name in new.alike if name in earlier.alike]
     types = [(new.alike[name][1], earlier.alike[name][1]) for name in both]
     return [(name, mine if mine == theirs else "VARCHAR") for name, (mine, theirs) in zip(both, types, strict=True)]
+
+
+def renamed(session: Session, earlier: str, theirs: Sequence[int], new: str, mine: Sequence[int]) -> dict[int, int]:
+    """The columns of new staged rows that are columns of the earlier ones under other names, by their values.
+
+    Somebody who has both releases sees that a column has the same values as often. Columns of fewer than `KEY` values
+    say too little for that.
+    """
+    if not theirs or not mine:
+        return {}
+    counted = (
+        "(SELECT own, value, count(*) AS n FROM (UNPIVOT (SELECT {0} FROM {1}) ON {0} INTO NAME own VALUE value) "
+        "GROUP BY ALL)"
+    )
+    then, now = (
+        counted.format(", ".join(f"u{i}" for i in columns), rows) for columns, rows in ((theirs, earlier), (mine, new))
+    )
+    found = session.rows(
+        f"WITH o AS MATERIALIZED {then}, n AS MATERIALIZED {now}, "
+        "totals AS (SELECT own, sum(n) AS n FROM n GROUP BY own) "
+        "SELECT o.own[2:]::INTEGER AS there, n.own[2:]::INTEGER AS here, sum(least(o.n, n.n)) AS alike "
+        "FROM o JOIN n USING (value) JOIN totals ON totals.own = n.own GROUP BY there, here, totals.n "
+        f"HAVING count(*) >= {KEY} AND alike >= {ALIKE} * totals.n ORDER BY alike DESC, there, here"
+    )
+    same: dict[int, int] = {}
+    for there, here, _ in found:
+        if there not in same.values() and here not in same:
+            same[here] = there
+    return same
 
 
 def joined(session: Session, earlier: str, new: str, columns: Sequence[str], k: int) -> Joined | None:

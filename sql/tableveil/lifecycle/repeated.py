@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, table
 from tableveil.errors import must_decide, shortened
-from tableveil.lifecycle.joined import Joined, Shown, join_columns, joined, stage_rows
+from tableveil.lifecycle.joined import MOST_COLUMNS, Joined, Shown, join_columns, joined, renamed, stage_rows
 from tableveil.lifecycle.ledger import named, repeated_releases
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called
@@ -39,15 +39,24 @@ _BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Staged:
+    """A release whose rows are staged: its columns that join `by` name, folded, with types; and `others`, by name."""
+
+    release: int
+    by: tuple[tuple[str, str], ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repeated:
     """The earlier `releases` of the same people that a reason admits; the rows of some are `staged` to be joined.
 
-    `staged` has per release the columns that join, folded, and their types; `unjoined` releases stand, but their rows
-    are too many to collect, or not where the new ones are, or `MOST_JOINED` later releases stand, too.
+    `unjoined` releases stand, but their rows are too many to collect, or not where the new ones are, or `MOST_JOINED`
+    later releases stand, too.
     """
 
     releases: tuple[int, ...] = ()
-    staged: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
+    staged: tuple[Staged, ...] = ()
     unjoined: tuple[int, ...] = ()
 
 
@@ -94,19 +103,22 @@ def stage_repeated(
     `policy_of` reads the policies of the ledger.
     """
     numbers = repeated_by_reason(session, new.policy, new.source, fingerprint, new.together_with)
-    staged: list[tuple[int, tuple[tuple[str, str], ...]]] = []
+    staged: list[Staged] = []
     unjoined: list[int] = []
     there = [one.number for one in STANDING.found(session.ledger, numbers).values() if one.current or one.waits]
     # Nobody fills the ten with releases that tell nothing by columns: these are not among them.
     for number, release in sorted(RELEASES.found(session.ledger, there).items(), reverse=True):
         earlier = None if policy_of is None else standing(session, release, policy_of(release.policy))
         by = join_columns(earlier, new.shown) if earlier is not None else []
-        too_many = bool(by) and len(staged) == MOST_JOINED
-        if earlier is None or too_many or _too_many(session, release.records + new.records, len(by)):
+        others = _unlike(earlier, new.shown) if earlier is not None and _unlike(new.shown, earlier) else []
+        # A release joins by name or, perhaps, by columns of other names: neither kind takes the place of the other.
+        too_many = bool(by or others) and sum(bool(one.by) == bool(by) for one in staged) == MOST_JOINED
+        columns = len(by) + 2 * len(others)
+        if earlier is None or too_many or _too_many(session, release.records + new.records, columns):
             unjoined.append(number)
-        elif by:
-            stage_rows(session, _staged(number), earlier, by)
-            staged.append((number, tuple(by)))
+        elif by or others:
+            stage_rows(session, _staged(number), earlier, [*by, *((other, "VARCHAR") for other in others)])
+            staged.append(Staged(number, tuple(by), tuple(others)))
     return Repeated(tuple(numbers), tuple(reversed(staged)), tuple(sorted(unjoined)))
 
 
@@ -186,12 +198,39 @@ def _by_columns(session: WarehouseSession, new: Shown, repeated: Repeated, k: in
         yield JointFindings(
             warnings=(must_decide(warning),), safe=False, joint=(JointText(warning, repeated.unjoined),)
         )
-    for release, by in repeated.staged:
-        stage_rows(session, _NEW, new, by)
-        names = [new.alike[key][0] for key, _ in by]
-        joint = joined(session.embedded, _staged(release), _NEW, names, k)
+    for earlier in repeated.staged:
+        names = _aligned(session, new, earlier)
+        joint = joined(session.embedded, _staged(earlier.release), _NEW, names, k) if names else None
         if joint is not None:
-            yield _of_join(release, joint, k)
+            yield _of_join(earlier.release, joint, k)
+
+
+def _aligned(session: WarehouseSession, new: Shown, earlier: Staged) -> list[str]:
+    """Stages the new rows by the columns of an earlier release, also by those that have other names there; the names.
+
+    Readers take two columns of equal values for one, whatever they are called.
+    """
+    mine = [key for key in new.alike if key not in dict(earlier.by)][:MOST_COLUMNS] if earlier.others else []
+    stage_rows(session, _NEW, new, [*earlier.by, *((key, "VARCHAR") for key in mine)])
+    number, rows = len(earlier.by), _staged(earlier.release)
+    theirs = range(number, number + len(earlier.others))
+    same = renamed(session.embedded, rows, theirs, _NEW, range(number, number + len(mine)))
+    by_name = [f"u{i}" for i in range(number)]
+    for table_name, columns in ((rows, same.values()), (_NEW, same.keys())) if earlier.others else ():
+        aligned = [*by_name, *(f"u{j} AS u{i}" for i, j in enumerate(columns, number))]
+        # Its own rows are read before the table takes their place.
+        session.embedded.execute(
+            f"CREATE OR REPLACE TEMP TABLE {table_name} AS SELECT {', '.join(['class', *aligned])} FROM {table_name}"
+        )
+    names = [new.alike[key][0] for key, _ in earlier.by]
+    return names + [
+        f"{new.alike[mine[here - number]][0]} ({earlier.others[there - number]} there)" for here, there in same.items()
+    ]
+
+
+def _unlike(one: Shown, other: Shown) -> list[str]:
+    """The keys of columns that the other release does not show under that name, of which the first are looked at."""
+    return [key for key in one.alike if key not in other.alike][:MOST_COLUMNS]
 
 
 def _of_join(release: int, found: Joined, k: int) -> JointFindings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -186,6 +187,32 @@ def test_a_rule_lets_no_reason_alone_through(database: Database, session: Sessio
         judged = policy("judged")
         judged = replace(judged, release=replace(judged.release, left_behind=LeftBehind.REQUIRE))
         assert run(database, judged).state is ReleaseState.APPROVED
+
+
+@pytest.mark.parametrize("renamed", [{"charge": "fee"}, {"charge": "fee", "illness": "sickness"}])
+def test_columns_of_other_names_join_by_their_values(
+    database: Database, session: Session, run: Run, renamed: dict[str, str]
+) -> None:
+    """Readers who have both releases see that a column has the values of another, and join by it."""
+    register(session, 9)
+    name = f"named_{len(renamed)}"
+    first = run(database, policy(name)).number
+    for old, new in renamed.items():
+        session.execute(f"ALTER TABLE register RENAME COLUMN {old} TO {new}")
+    attributes = tuple(replace(one, column=renamed.get(one.column, one.column)) for one in policy("").attributes)
+    asked = policy(f"{name}_again", local_recoding=LocalRecoding(), repeat_reason="a test")
+    second = run(database, replace(asked, attributes=attributes))
+    ((columns, smallest),) = [
+        (one.column, one.after) for one in second.guarantees if one.model == f"joint_k (releases/{first}, joined)"
+    ]
+    assert "fee (charge there)" in columns
+    session.execute(f"CREATE OR REPLACE TABLE as_before AS FROM {name}_again")
+    for old, new in renamed.items():
+        session.execute(f"ALTER TABLE as_before RENAME COLUMN {new} TO {old}")
+    joining = [re.sub(r"\w+ \((\w+) there\)", r"\1", column) for column in columns.split(", ")]
+    assert smallest == min(by_columns(session, name, "as_before", ", ".join(joining)))
+    assert any("fee (charge there)" in text for text in second.warnings) == (smallest < K)
+    session.execute("DROP TABLE as_before")
 
 
 def test_later_releases_do_not_hide_an_earlier_one(

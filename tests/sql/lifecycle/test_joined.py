@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.lifecycle import joined as module
-from tableveil.lifecycle.joined import Joined, joined
+from tableveil.lifecycle.joined import Joined, joined, renamed
 from tests.inserted import insert
 
 K = 3
@@ -62,3 +62,24 @@ def test_the_worst_columns_are_told(session: Session) -> None:
     assert joined(session, "earlier_rows", "new_rows", ("id", "state"), K) == Joined(("id",), 30, 1, 12)
     stage(session, [(i % 3, 0, 0) for i in range(30)], new)
     assert joined(session, "earlier_rows", "new_rows", ("id", "state"), K) is None
+
+
+def test_columns_are_known_again_by_their_values(session: Session) -> None:
+    """A column of other values, one of few values, and one that has the values less often, are not."""
+
+    def same(earlier: Rows, new: Rows) -> dict[int, int]:
+        stage(session, earlier, new)
+        return renamed(session, "earlier_rows", (0, 1), "new_rows", (0, 1))
+
+    earlier = [(0, i % 30, i % 3) for i in range(300)]
+    assert same(earlier, [(0, i % 3, i % 30) for i in range(300)]) == {1: 0}
+    # The table grew, and some values were changed; or it lost rows.
+    assert same(earlier, [(0, 7, i % 30 if i % 10 else 99) for i in range(330)]) == {1: 0}
+    assert same(earlier, [(0, 7, i % 30) for i in range(60)]) == {1: 0}
+    assert same(earlier, [(0, 1_000 + i % 30, i % 3) for i in range(300)]) == {}
+    assert same(earlier, [(0, 5, i % 15) for i in range(300)]) == {}
+    # The first of two that are equal.
+    assert same([(0, i, i) for i in range(300)], [(0, i, 5) for i in range(300)]) == {0: 0}
+    session.execute("UPDATE earlier_rows SET u0 = NULL; UPDATE new_rows SET u0 = NULL")
+    assert renamed(session, "earlier_rows", (0,), "new_rows", (0,)) == {}
+    assert renamed(session, "earlier_rows", (), "new_rows", (0,)) == {}
