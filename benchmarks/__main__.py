@@ -67,6 +67,7 @@ from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
 from benchmarks.search.cover import cover
 from benchmarks.search.first_seconds import first_seconds
+from benchmarks.search.frontiers import frontiers
 from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
@@ -76,7 +77,7 @@ from benchmarks.sql.publishing import publishing
 from benchmarks.usefulness.numbers import usefulness
 from benchmarks.usefulness.report import report
 
-SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
+SEARCH = (speed, first_seconds, other_models, ablation, frontiers, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
 LOCAL = (local_tables, local_comparators, local_models)
 CLASSIFICATION = (classification_cases, accuracies, correlation)
