@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
 	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
-	campaign pages pictures protos reference house words clean
+	campaign pages pictures protos reference site site-search house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -143,6 +143,16 @@ pages: $(VENV)/.dev
 	rm -rf pages
 	timeout 3600 $(BIN)/python -m tests.pages --axe $(VENV)/axe/node_modules/axe-core/axe.min.js --output pages
 
+# The site of the docs in the folder `site`, built without a network; its links, anchors and origins are checked.
+site: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m tests.site site
+
+# Asks the search of the site for 40 tasks in Chromium.
+site-search: site
+	$(BIN)/pip install --quiet --editable '.[browser]'
+	$(BIN)/python -m tests.site.search site
+
 # The pictures of docs, from real jobs on ten rows, from the protos, and by D2 from tests/pictures/d2.
 pictures: $(VENV)/.dev
 	$(BIN)/python -m tests.pictures
@@ -156,7 +166,7 @@ reference: $(VENV)/.dev
 	$(BIN)/python -m tests.reference
 
 clean:
-	rm -rf $(VENV) $(VENV)-dagster $(VENV)-dbt $(VENV)-spark dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-dagster $(VENV)-dbt $(VENV)-spark dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find engine sql service proto tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.

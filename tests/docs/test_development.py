@@ -13,12 +13,12 @@ SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | 
 PATH = re.compile(r"`((?:engine|sql|service|proto|tests)/[\w./]+)`")
 
 CHANGES = {
-    "A privacy model": (6, r"BetaLikeness(?!Rule)|\bbeta_likeness\b"),
-    "A hierarchy rule": (4, r"\bTimesOfDay\b"),
-    "A quality model": (5, r"\bDiscernibilityModel\b|\bDiscernibility\b"),
-    "A kind of job": (8, r"(?i)utility_report|utilityReports"),
-    "A remote procedure call": (6, r"\bWithdrawRelease(?:Request|Response)?\b|\bwithdraw_release\b|\"withdraw\": "),
-    "A search strategy": (4, r"\bANYTIME\b|_ANYTIME\b|\bdef anytime\b"),
+    "Add a privacy model": (6, r"BetaLikeness(?!Rule)|\bbeta_likeness\b"),
+    "Add a hierarchy rule": (4, r"\bTimesOfDay\b"),
+    "Add a quality model": (5, r"\bDiscernibilityModel\b|\bDiscernibility\b"),
+    "Add a kind of job": (8, r"(?i)utility_report|utilityReports"),
+    "Add a remote procedure call": (6, r"\bWithdrawRelease(?:Request|Response)?\b|\bwithdraw_release\b|\"withdraw\": "),
+    "Add a search strategy": (4, r"\bANYTIME\b|_ANYTIME\b|\bdef anytime\b"),
 }
 """By title: the most files that the change may take beside tests and docs, and a pattern for its example."""
 

@@ -36,7 +36,7 @@ def test_the_pages_are_up_to_date(tmp_path: Path) -> None:
 def test_every_code_that_is_raised_is_explained_once() -> None:
     assert set(raised()) == set(CODES)
     assert len(CODES) == sum(map(len, TOPICS.values()))
-    assert set(re.findall(r"^\| `([A-Z_]+)` \|", page("errors.md"), re.M)) == set(CODES)
+    assert set(re.findall(r"^### ([A-Z_]+)$", page("errors.md"), re.M)) == set(CODES)
     for explained in CODES.values():
         assert explained.cause.endswith(".")
         assert explained.remedy.endswith(".")

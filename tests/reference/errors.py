@@ -10,7 +10,7 @@ from tableveil.client import UnpublishedError, UnreachableError
 from tableveil.errors.codes import TOPICS
 from tableveil.runtime.model import Failure
 from tableveil.server.status import status_of
-from tests.reference.markdown import head, table
+from tests.reference.markdown import head
 from tests.reference.raised import raised
 
 OF_CLIENTS = {"UnreachableError": UnreachableError, "UnpublishedError": UnpublishedError}
@@ -27,14 +27,16 @@ code is that of the [command line](commands.md#exit-codes). Errors without a sta
 
 
 def page() -> Iterator[str]:
-    """A table for each topic."""
+    """A section for each topic, with one for each code."""
     yield head("Errors", "This page has every error code, with its cause and what to do.", "`tableveil.errors.codes`")
     yield INTRODUCTION
     classes = raised()
     for topic, codes in TOPICS.items():
         yield f"## {topic}\n"
-        rows = ([f"`{code}`", *codes[code], *_outcome(code, classes[code])] for code in sorted(codes))
-        yield from table(["code", "cause", "what to do", "gRPC status", "exit code"], rows)
+        for code, (cause, remedy) in sorted(codes.items()):
+            status, exit_code = _outcome(code, classes[code])
+            yield f"### {code}\n"
+            yield f"{cause} **What to do:** {remedy} (gRPC {status}, exit code {exit_code})\n"
 
 
 def _outcome(code: str, classes: Collection[str]) -> tuple[str, str]:
@@ -44,4 +46,4 @@ def _outcome(code: str, classes: Collection[str]) -> tuple[str, str]:
         exits.append(str(of_error(error).value))
         if name not in OF_CLIENTS:
             statuses.append(f"`{status_of(Failure.of(error)).code.name}`")
-    return ", ".join(dict.fromkeys(statuses)) or "-", ", ".join(dict.fromkeys(exits))
+    return ", ".join(dict.fromkeys(statuses)) or "no status", ", ".join(dict.fromkeys(exits))
