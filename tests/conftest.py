@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -37,6 +38,13 @@ def no_token_in_any_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     yield
     written = [path for kind in ("*.log", "*.jsonl") for path in tmp_path_factory.getbasetemp().rglob(kind)]
     assert not [path for path in written if b"tvl_" in path.read_bytes()]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what the run cost: unlike its minutes, this depends little on what else the machine does."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, whose))
+    terminalreporter.write_line(f"{seconds / 60:.1f} CPU minutes, of workers and ended processes of tests too")
 
 
 @pytest.fixture(scope="session")
