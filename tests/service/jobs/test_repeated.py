@@ -94,7 +94,7 @@ def figures(release: Release) -> list[tuple[str, float | None]]:
     return [(one.column, one.after) for one in release.guarantees if one.model.startswith("joint_k")]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 def test_a_full_domain_and_a_local_release(database: Database, session: Session, run: Run, seed: int) -> None:
     """Both methods of the same people, public together by a reason."""
     register(session, seed)
@@ -285,10 +285,13 @@ def of_visits(name: str, record_column: str, **changes: Any) -> Policy:
     return replace(found, attributes=(AttributePolicy("visit", Role.IDENTIFYING), *found.attributes))
 
 
-def test_local_recoding_of_people_with_several_records(database: Database, session: Session, run: Run) -> None:
+@pytest.mark.parametrize("tables", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_local_recoding_of_people_with_several_records(
+    database: Database, session: Session, run: Run, tables: int
+) -> None:
     """With a number of each record, joint classes are counted to the end: different people of each."""
     unsafe = 0
-    for seed in range(20, 23):
+    for seed in range(20, 20 + tables):
         visits(session, seed)
         first = run(database, of_visits(f"visits_first_{seed}", "visit")).number
         recoded = of_visits(f"visits_{seed}", "visit", local_recoding=LocalRecoding(), repeat_reason="a test")
