@@ -146,8 +146,8 @@ def combined_marks(drafts: Sequence[ColumnDraft]) -> list[tuple[str, ...]]:
     ]
     if not births or not names:
         return []
-    several = [tuple(names[:_MOST_COMBINED])] if len(names) > 1 else []
-    return [(*some, births[0]) for some in (*several, *((name,) for name in names[:_MOST_COMBINED]))]
+    combined = [tuple(names[:_MOST_COMBINED])] if len(names) > 1 else []
+    return [(*some, births[0]) for some in (*combined, *((name,) for name in names[:_MOST_COMBINED]))]
 
 
 _MOST_COMBINED = 3

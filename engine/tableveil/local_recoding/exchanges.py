@@ -192,9 +192,9 @@ class Exchanges:
         self._order, self._starts = order, starts = inside[order], starts
         self._lengths = np.diff(starts, append=len(order))
         numbers = self.classes[order[starts]]
-        several = self._several
+        rows = self._several
         member = np.repeat(np.arange(len(starts)), self._lengths)
-        self._sizes = np.zeros(several)
+        self._sizes = np.zeros(rows)
         if not len(starts):
             return
         self._sizes[numbers] = np.add.reduceat(self._counts[order], starts)
@@ -202,17 +202,17 @@ class Exchanges:
         low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
         of = self._labels.between(low, high)
         self._sets = Sets(
-            np.zeros((several, values.shape[1]), np.int32),
-            np.zeros((several, values.shape[1]), np.int64),
-            np.zeros(several),
+            np.zeros((rows, values.shape[1]), np.int32),
+            np.zeros((rows, values.shape[1]), np.int64),
+            np.zeros(rows),
         )
         self._sets.values[numbers], self._sets.levels[numbers], self._sets.costs[numbers] = (
             of.values,
             of.levels,
             of.costs,
         )
-        self._first = np.zeros(several, np.int64)
-        self._members = np.zeros(several, np.int64)
+        self._first = np.zeros(rows, np.int64)
+        self._members = np.zeros(rows, np.int64)
         self._first[numbers], self._members[numbers] = starts, self._lengths
         # The first and last values of the others: the second ones, if this combination alone has the first.
         lows, highs = low[member], high[member]

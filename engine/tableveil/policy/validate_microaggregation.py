@@ -100,15 +100,12 @@ def check_microaggregation(policy: Policy) -> Iterator[Fault]:
     if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
         yield Fault("microaggregation.gain", str(options.gain), "an exact decimal of at least 0")
     if options.clustering is Clustering.UNIVARIATE:
-        several = len(policy.aggregated) != 1
+        is_multivariate = len(policy.aggregated) != 1
         nominal = any(a.aggregation is not None and a.aggregation.scale is Scale.NOMINAL for a in policy.aggregated)
-        if several or nominal:
-            actual = (
-                f"UNIVARIATE for {len(policy.aggregated)} columns" if several else "UNIVARIATE for a nominal column"
-            )
-            yield Fault(
-                "microaggregation.clustering", actual, "one numeric or ordinal quasi-identifier", "Leave it out."
-            )
+        if is_multivariate or nominal:
+            columns = f"{len(policy.aggregated)} columns" if is_multivariate else "a nominal column"
+            expected = "one numeric or ordinal quasi-identifier"
+            yield Fault("microaggregation.clustering", f"UNIVARIATE for {columns}", expected, "Leave it out.")
 
 
 def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:

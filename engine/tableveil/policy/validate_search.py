@@ -88,11 +88,13 @@ def _check_linked(policy: Policy) -> Iterator[Fault]:
 def _check_choose(policy: Policy) -> Iterator[Fault]:
     if policy.search.choose is not Choose.QUASI_IDENTIFIERS_ONLY:
         return
-    looking = [isinstance(model, SensitiveModel) for model in policy.privacy_models if type(model) is not Inclusion]
-    if not any(looking):
+    look_at_values = [
+        isinstance(model, SensitiveModel) for model in policy.privacy_models if type(model) is not Inclusion
+    ]
+    if not any(look_at_values):
         actual = "QUASI_IDENTIFIERS_ONLY, although no privacy model looks at sensitive values"
         yield Fault("search.choose", actual, "a model that looks at them", "Remove it: it would change nothing.")
-    elif all(looking):
+    elif all(look_at_values):
         actual = "QUASI_IDENTIFIERS_ONLY, although every privacy model looks at sensitive values"
         hint = "Add one to choose by, for example: k_anonymity: {k: 5}."
         yield Fault("search.choose", actual, "a model that looks at quasi-identifiers only", hint)

@@ -20,10 +20,10 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
     if private is not None and private.epsilon > LARGE_EPSILON:
         page = "docs/explanations/differential_privacy.md"
         yield f"epsilon is {private.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
-    looking = looking_at_values(policy)
-    if looking:
+    choosing = looking_at_values(policy)
+    if choosing:
         yield (
-            f"Sensitive values help to choose the levels and the suppressed records ({', '.join(looking)}). Somebody "
+            f"Sensitive values help to choose the levels and the suppressed records ({', '.join(choosing)}). Somebody "
             "who knows everybody's quasi-identifiers can repeat the search, and may learn values that the privacy "
             f"models hide. {_instead(policy)}"
         )

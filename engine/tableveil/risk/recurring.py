@@ -161,13 +161,13 @@ def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[n
     rows = rows[own[rows] != 0]
     rows = rows[np.argsort(own[rows], kind="stable")]
     starts = np.flatnonzero(own[rows] != np.append(np.zeros(1, np.uint64), own[rows[:-1]]))
-    several = starts[np.diff(starts, append=len(rows)) > 1][:MOST_PAIRS]
-    if len(starts) < FEWEST_VALUES or len(several) < FEWEST_PAIRS:
+    repeated = starts[np.diff(starts, append=len(rows)) > 1][:MOST_PAIRS]
+    if len(starts) < FEWEST_VALUES or len(repeated) < FEWEST_PAIRS:
         return None
     constancies = {
         j: constancy
         for j, other in enumerate(columns)
-        if j != position and (constancy := other.constancy(rows[several], rows[several + 1])) is not None
+        if j != position and (constancy := other.constancy(rows[repeated], rows[repeated + 1])) is not None
     }
     constant = [j for j, constancy in constancies.items() if constancy >= NEARLY_CONSTANT]
     differing = [j for j, constancy in constancies.items() if constancy < VARYING]

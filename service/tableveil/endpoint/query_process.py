@@ -192,11 +192,11 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         return alias_of(number)
 
     tables = {(schema, name): number for schema, name, number in request["tables"]}
-    looking = LookInFiles(connection, attach)
+    in_files = LookInFiles(connection, attach)
     withdrawn = {(schema, name): day for schema, name, day in request["withdrawn"]}
-    checked = check(request["statement"], tables, looking, withdrawn, lenient=request["lenient"])
+    checked = check(request["statement"], tables, in_files, withdrawn, lenient=request["lenient"])
     for number in sorted(checked.releases):
-        looking.attach(number)
+        in_files.attach(number)
     if checked.informed:
         create_views(connection, request["information"])
     _lock(connection)

@@ -106,14 +106,14 @@ class QueryProcesses:
         return int(self._limits.seconds * self._limits.threads) + 10
 
     def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
-        ours, theirs = socket.socketpair()
+        ours, child_end = socket.socketpair()
         # With the modules found where this process finds them.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         command = [sys.executable, "-P", "-m", "tableveil.endpoint.query_process"]
-        with theirs:
+        with child_end:
             process = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(self._spilled.path)],
-                pass_fds=[theirs.fileno()],
+                [*command, str(child_end.fileno()), str(self._spilled.path)],
+                pass_fds=[child_end.fileno()],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

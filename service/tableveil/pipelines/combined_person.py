@@ -40,12 +40,12 @@ def same_in(
     groups = exp.select(*counted).from_(source.table()).group_by(*map(column, names))
     same = [exp.LTE(this=column(f"d{i}"), expression=number(1)) for i in range(len(others))]
     shares = [exp.Avg(this=exp.If(this=one, true=number(1), false=number(0))) for one in same]
-    several = exp.select(exp.Count(this=exp.Star()), *shares).from_(groups.subquery("groups"))
-    groups_of_several, *agree = session.row(several.where(column("rows_of_group") > 1))
+    repeated = exp.select(exp.Count(this=exp.Star()), *shares).from_(groups.subquery("groups"))
+    groups_of_several, *agree = session.row(repeated.where(column("rows_of_group") > 1))
     if groups_of_several < fewest:
         return []
     # Two rows of anybody agree by chance as often as the sum of the squares of the values' shares.
-    gathered = []
+    people = []
     for name, share in zip(others, agree, strict=True):
         sizes = exp.select(alias(exp.Count(this=exp.Star()), "size")).from_(source.table()).group_by(column(name))
         size = cast(column("size"), "DOUBLE")
@@ -53,8 +53,8 @@ def same_in(
         squares, rows = session.row(sums.from_(sizes.subquery("sizes")))
         by_chance = squares / rows**2
         if share >= most and by_chance < _CHANCE:
-            gathered.append(name)
-    return gathered
+            people.append(name)
+    return people
 
 
 _CHANCE = 0.8

@@ -35,10 +35,10 @@ def with_earlier_models(policy: Policy, earlier: Iterable[tuple[str, Policy]]) -
     they are of a population, of a whole release, of labels, or of columns that this release does not have.
     """
     inherited = Inherited(policy)
-    for release, theirs in earlier:
-        for model in theirs.privacy_models:
+    for release, earlier_policy in earlier:
+        for model in earlier_policy.privacy_models:
             name = f"{model} ({release})"
-            merged = _with(inherited.policy, model, theirs)
+            merged = _with(inherited.policy, model, earlier_policy)
             if merged is None:
                 inherited = replace(inherited, unjudged=(*inherited.unjudged, name))
             elif merged != inherited.policy:

@@ -41,22 +41,22 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
         return
     position, people = facts.people
     asked = Fraction(1, policy.k or 2)
-    several = repeating(released, position, people, asked)
+    repeated = repeating(released, position, people, asked)
     bounded = min((Fraction(m.share) for m in policy.privacy_models if isinstance(m, Dominance)), default=Fraction(1))
     if bounded > asked:
         yield must_decide(
-            f"One person has {several.largest_share:.1%} of the records of a class, and {_people(several.above)} more "
-            f"than 1/{asked.denominator} of one: a row there is theirs with that chance. Add to privacy_models: "
+            f"One person has {repeated.largest_share:.1%} of the records of a class, and {_people(repeated.above)} "
+            f"more than 1/{asked.denominator} of one: a row there is theirs with that chance. Add to privacy_models: "
             f"dominance: {{share: {10**6 // asked.denominator / 10**6:g}}}."
         )
     yield note(
         "Class sizes and risks in the public tables count records, since rows do not say whose they are: the people in "
         "classes and their shares are among the guarantees."
     )
-    if several.lost_all or several.lost_some:
+    if repeated.lost_all or repeated.lost_some:
         yield note(
-            f"Suppression takes all records of {several.lost_all:,} of {_people(several.people)}, and some records of "
-            f"{several.lost_some:,}."
+            f"Suppression takes all records of {repeated.lost_all:,} of {_people(repeated.people)}, and some records "
+            f"of {repeated.lost_some:,}."
         )
     of_records = [
         str(model)

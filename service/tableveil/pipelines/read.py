@@ -193,15 +193,15 @@ def _judged_with(
         assert policy_of is not None, "the policies of earlier releases are read"
         check_kept(session, together_with)
         documents = policies_of(session.ledger, together_with)
-        theirs = [(named([number]), policy_of(text)) for number, text in documents]
-        if strange := list(_known_otherwise(source, policy, theirs)):
+        policies = [(named([number]), policy_of(text)) for number, text in documents]
+        if strange := list(_known_otherwise(source, policy, policies)):
             raise _invalid(strange)
-        inherited = with_earlier_models(policy, theirs)
+        inherited = with_earlier_models(policy, policies)
     dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
     if dictionaries.people is not None and policy.release.left_behind is not None and not policy.record_column:
-        several = f"{policy.release.left_behind}, although people have several records, without a record_column"
+        actual = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
-        raise _invalid([Fault("release.left_behind", several, "a record_column, or one row per person", hint)])
+        raise _invalid([Fault("release.left_behind", actual, "a record_column, or one row per person", hint)])
     earlier = find_earlier(session, policy, source, together_with, dictionaries.people)
     if earlier is not None:
         earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
@@ -214,9 +214,9 @@ def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str
     A column that was only renamed is not there under its old name. Equal values of two columns would be one person.
     """
     names = {column.name for column in source.with_all().columns}
-    for release, theirs in earlier:
+    for release, earlier_policy in earlier:
         for which in ("person_column", "record_column"):
-            own, other = getattr(policy, which), getattr(theirs, which)
+            own, other = getattr(policy, which), getattr(earlier_policy, which)
             if own and other and own != other and other in names:
                 hint = f"Name that column as {which}. Or leave the release out of together_with, by a repeat_reason."
                 actual = f"{release}, whose {which} is another column of the source"

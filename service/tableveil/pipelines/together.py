@@ -50,22 +50,22 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     policy, earlier = counted.policy, plan.earlier
     if earlier is None:
         return
-    theirs, k = earlier.known, policy.k or 1
-    counted_as = "people" if theirs.owners is None else "records"
+    seen, k = earlier.known, policy.k or 1
+    counted_as = "people" if seen.owners is None else "records"
     listed = policy.release.together_with
     which = "" if listed else ", which are all of these people that you could see when you submitted the job"
     yield note(
-        f"Judged together with {named(theirs.releases)}: {theirs.present:,} of {int(theirs.records.sum()):,} "
+        f"Judged together with {named(seen.releases)}: {seen.present:,} of {int(seen.records.sum()):,} "
         f"{counted_as} with a row there are in the source. Every joint class has at least k = {k} people. "
         f"{_unjudged(policy)} "
         f"The promise is of these releases{which}."
     )
-    yield from _other_values(job, counted, problem, theirs)
+    yield from _other_values(job, counted, problem, seen)
     if earlier.met:
         yield note(f"Joint classes also meet what the earlier policies ask for: {', '.join(earlier.met)}.")
     if earlier.unjudged:
         yield f"Nobody judged of joint classes what the earlier policies also ask for: {', '.join(earlier.unjudged)}."
-    rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), theirs)
+    rule = left_behind_rule(policy.privacy_models, facts_for(policy, counted.base, problem.counter), seen)
     combinations, people = rule.too_few(plan.classes.selected(plan.kept))
     if combinations:
         fewer = f"fewer than k = {k}" if rule.share == 1 else f"fewer than k = {k}, or by more than their share"
@@ -73,7 +73,7 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
             f"Left behind are {people:,} people, in {combinations:,} combinations of earlier classes, "
             f"by {fewer}: fewer than k people could be each of their earlier rows."
         )
-    gone = _told_apart(theirs, k)
+    gone = _told_apart(seen, k)
     if gone:
         yield must_decide(
             f"The earlier releases alone tell {gone:,} people apart, fewer than k = {k} of a combination of classes."

@@ -103,10 +103,12 @@ def _part(part: int, whole: int) -> str:
 
 def _decisions(release: Release, refusals: Sequence[str]) -> Iterator[Grid | Words]:
     whom = "approver" if release.state == RELEASE_STATE_PENDING else "controller"
-    gathered = [(_shortened(text), whom) for text in _must_decide(release, refusals)]
-    if gathered:
-        more = len(gathered) - MOST_DECISIONS
-        shown = gathered if more <= 0 else [*gathered[: MOST_DECISIONS - 1], (f"{more + 1} more: see Warnings.", whom)]
+    decisions = [(_shortened(text), whom) for text in _must_decide(release, refusals)]
+    if decisions:
+        more = len(decisions) - MOST_DECISIONS
+        shown = (
+            decisions if more <= 0 else [*decisions[: MOST_DECISIONS - 1], (f"{more + 1} more: see Warnings.", whom)]
+        )
         yield Grid("Besides the release itself", ("what", "by whom"), tuple(shown))
     else:
         yield Words(f"Nothing besides the release itself, by the {whom}: no warning asks for a decision.")

@@ -65,12 +65,12 @@ def _singling_out(situation: Situation, release: Release) -> Standing:
 
 def _left_by_columns(situation: Situation, release: Release) -> str:
     """The column without a model that leaves fewer of a class than the class has; empty if none does."""
-    gathered = [
+    guarantees = [
         one
         for one in release.guarantees
         if one.model.startswith("effective_k") and one.HasField("after") and one.column not in situation.protected
     ]
-    least = min(gathered, key=lambda one: one.after, default=None)
+    least = min(guarantees, key=lambda one: one.after, default=None)
     of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
     fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
     if least is None or least.after >= fewest:

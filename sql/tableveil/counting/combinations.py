@@ -26,8 +26,8 @@ def merged(base: BaseHistogram) -> exp.Select:
     if base.population is None:
         return query
     own = query.select(alias(number(0), "population"))
-    theirs = base.population.searchable().select(*codes, alias(number(0), "n"), column("n"))
-    both = exp.Union(this=own, expression=theirs, distinct=False).subquery("both_rows")
+    of_population = base.population.searchable().select(*codes, alias(number(0), "n"), column("n"))
+    both = exp.Union(this=own, expression=of_population, distinct=False).subquery("both_rows")
     totals = [alias(cast(exp.Sum(this=column(name)), "BIGINT"), name) for name in ("n", "population")]
     return exp.select(*codes, *totals).from_(both).group_by(*codes)
 

@@ -33,9 +33,9 @@ def significance_bits(likeness: Likeness, records: int) -> float:
     in_larger = likeness.mine if records == larger else likeness.theirs
     once = 2 * (in_larger[2] + _UNSEEN) * smaller / larger
     bits = 0.0
-    theirs = likeness.theirs, their_records, likeness.my_density
+    their_side = likeness.theirs, their_records, likeness.my_density
     mine = likeness.mine, records, likeness.their_density
-    for tried, counted, filled in (theirs, mine):
+    for tried, counted, filled in (their_side, mine):
         given = 0.0 if likeness.scale else float(_bits(np.array([counted]))[0])
         bits = max(bits, _of_shared(likeness.shared, tried, once, filled) - given)
     return bits

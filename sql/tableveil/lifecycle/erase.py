@@ -61,8 +61,8 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     person_columns = {name for _, name, of_table in policies if of_table and name is not None}
     person = _found_column(person_column, sorted(person_columns), list(types))
     _stage_persons(session, persons, types[person])
-    theirs = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
-    rows = exp.select("*").from_(table(target.table, target.schema, target.catalog)).where(theirs.copy())
+    of_people = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
+    rows = exp.select("*").from_(table(target.table, target.schema, target.catalog)).where(of_people.copy())
     session.stage("erased_rows", rows)
     columns = [each for each in columns_of(session, target) if isinstance(each, Column)]
     key = fingerprint_key(session.ledger)
@@ -80,7 +80,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     wanted, row = session.row(
         exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
     )
-    removed = empty(session, target, theirs)
+    removed = empty(session, target, of_people)
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))
     untold = {*releases} - digests_known

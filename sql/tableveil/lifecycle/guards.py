@@ -78,9 +78,9 @@ def _compared(
         yield from _of_records(guards, records, before, name)
     if guards.compares_columns and labels is not None:
         earlier = labels_of(tuple(ATTRIBUTES.of(ledger, [number])[number]))
-        had = {folded(column): several for column, several in earlier.items() if several > 1}
-        for column, several in labels.items():
-            if several < 2 and (before := had.get(folded(column))):
+        had = {folded(column): labels_before for column, labels_before in earlier.items() if labels_before > 1}
+        for column, left in labels.items():
+            if left < 2 and (before := had.get(folded(column))):
                 actual = f"{shortened(column)}, {_ERASED}, and {before:,} in {name}"
                 yield Fault(FIELD, actual, "several labels", _off(Guard.ERASED_COLUMNS))
 

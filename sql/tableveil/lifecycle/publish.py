@@ -356,8 +356,8 @@ def _look(database: Database, session: WarehouseSession, plan: ReleasePlan, numb
     with database.session() as fresh:
         rows = fresh.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, plan.policy.release.name))
-        looking = fresh if session.traits.keeps_ledger else session
-        count = looking.value(query) if rows else -1
+        reader = fresh if session.traits.keeps_ledger else session
+        count = reader.value(query) if rows else -1
         remember(database.path, fresh.ledger)
     if count != (plan.records if plan.marker else plan.kept_records):
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

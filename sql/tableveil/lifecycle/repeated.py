@@ -155,12 +155,12 @@ def joint_findings(session: WarehouseSession, new: RepeatingRelease, repeated: R
 def _by_labels(
     session: WarehouseSession, new: RepeatingRelease, releases: Sequence[int], number: int, k: int
 ) -> Iterator[JointFindings]:
-    ledger, several = session.ledger, [*releases, *new.together_with]
-    with_classes = persons.with_classes(ledger, [*several, number])
-    alike = persons.of_records(ledger, several)
+    ledger, others = session.ledger, [*releases, *new.together_with]
+    with_classes = persons.with_classes(ledger, [*others, number])
+    alike = persons.of_records(ledger, others)
     if not new.policy.record_column:
-        alike = {*several} - alike
-    comparable = with_classes & alike & persons.sharing(ledger, several, number) if number in with_classes else set()
+        alike = {*others} - alike
+    comparable = with_classes & alike & persons.sharing(ledger, others, number) if number in with_classes else set()
     unsure = [release for release in releases if release not in comparable]
     if unsure:
         whose = "this release" if number not in with_classes else "one of them, or knows nobody of it again"

@@ -45,14 +45,14 @@ def range_columns(item: Item) -> list[RangeColumn]:
     if item.kind is not ObjectKind.ROWS:
         return []
     types = dict(item.columns)
-    gathered = []
+    ranges = []
     for label, type_ in item.columns:
         name, low, high = f"{label}_range", f"{label}_from", f"{label}_to"
         bounds = types.get(low)
         beside = type_ == "VARCHAR" and types.get(f"{label}_rank") == "INTEGER" and bounds == types.get(high)
         if beside and bounds in _KINDS and name not in types and len(name.encode()) <= MOST_BYTES:
-            gathered.append(RangeColumn(name, label, _KINDS[bounds][0], _expression(label, low, high, bounds)))
-    return gathered
+            ranges.append(RangeColumn(name, label, _KINDS[bounds][0], _expression(label, low, high, bounds)))
+    return ranges
 
 
 def stale(there: Mapping[str, str], wanted: Sequence[RangeColumn]) -> list[str]:

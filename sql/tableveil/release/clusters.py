@@ -166,8 +166,8 @@ def _stage_members(session: Session, members: Members) -> None:
 
 def _split(session: Session) -> bool:
     """Whether any records with equal codes are in different classes."""
-    several = exp.GT(this=column("first"), expression=number(1))
-    is_divided: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(several))))
+    is_later = exp.GT(this=column("first"), expression=number(1))
+    is_divided: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(is_later))))
     return is_divided
 
 

@@ -67,8 +67,8 @@ def check_facts(
         wanted += [exp.Count(this=column(person)), exp.ApproxDistinct(this=column(person))]
     wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
-    looking = exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())
-    row = list(session.row(looking)) if wanted else []
+    query = exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())
+    row = list(session.row(query)) if wanted else []
     records = row.pop(0) if known_records is None else known_records
     faults, people = check_membership(session, source, person or ""), records
     if records == 0:
@@ -114,8 +114,8 @@ def check_facts(
     faults += check_repeating(policy, people, records)
     if session.traits.collects:
         hint = "Make a table with one row of each person."
-        several = f"{people:,} people in {records:,} rows"
-        faults.append(Fault("person_column", several, "one row per person in a warehouse", hint))
+        actual = f"{people:,} people in {records:,} rows"
+        faults.append(Fault("person_column", actual, "one row per person in a warehouse", hint))
         return SourceFacts(records, tuple(faults), people)
     linking, warnings = check_links(session, source, policy, people)
     warnings += [*varying(session, source, policy), *respelled(session, source, person, people)]
@@ -208,9 +208,9 @@ def _check_population(session: WarehouseSession, population: PopulationRows | No
     if population is None:
         return []
     converted = [
-        (theirs, type_)
-        for theirs, type_ in zip(population.columns, population.types, strict=True)
-        if theirs.type != type_
+        (of_population, type_)
+        for of_population, type_ in zip(population.columns, population.types, strict=True)
+        if of_population.type != type_
     ]
     if not converted:
         return []
@@ -218,21 +218,22 @@ def _check_population(session: WarehouseSession, population: PopulationRows | No
     lost = [
         exp.CountIf(
             this=exp.NullSafeNEQ(
-                this=try_cast(try_cast(column(theirs.name), type_), theirs.type), expression=column(theirs.name)
+                this=try_cast(try_cast(column(of_population.name), type_), of_population.type),
+                expression=column(of_population.name),
             )
         )
-        for theirs, type_ in converted
+        for of_population, type_ in converted
     ]
     counts = session.row(exp.select(*lost).from_(population.whole_table()))
     return [
         Fault(
             population.field,
-            f"{count} values of {shortened(theirs.name)} in {shortened(str(population.reference))} that the source's "
-            f"type {shown_type(type_)} does not hold",
+            f"{count} values of {shortened(of_population.name)} in {shortened(str(population.reference))} that the "
+            f"source's type {shown_type(type_)} does not hold",
             "values that the source's column could have",
             "Give both columns the wider type.",
         )
-        for (theirs, type_), count in zip(converted, counts, strict=True)
+        for (of_population, type_), count in zip(converted, counts, strict=True)
         if count
     ]
 

@@ -117,14 +117,14 @@ def varying(session: WarehouseSession, source: Source, policy: Policy) -> Iterat
         for i, name in enumerate(names)
         for prefix, end in (("l", exp.Min), ("h", exp.Max))
     ]
-    several = (
+    repeated = (
         exp.select(*ends)
         .from_(source.table())
         .group_by(row_hash(column(policy.person_column or "")))
         .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     )
     vary = [exp.CountIf(this=exp.NEQ(this=column(f"l{i}"), expression=column(f"h{i}"))) for i in range(len(names))]
-    people, *row = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(several.subquery("several")))
+    people, *row = session.row(exp.select(exp.Count(this=exp.Star()), *vary).from_(repeated.subquery("several")))
     for name, differing in zip(names, row, strict=True):
         if 0 < differing <= NEARLY_CONSTANT * people:
             yield (

@@ -55,15 +55,15 @@ def resolve_population(
     hint = NearestNames(read_by_name)
     columns = []
     for column in wanted:
-        theirs = read_by_name.get(column.name)
-        if theirs is None:
+        of_population = read_by_name.get(column.name)
+        if of_population is None:
             expected = "a table with a column called as each quasi-identifier"
             missing = f"{shortened(str(reference))}, which has no column {shortened(column.name)}"
             faults.append(Fault(field, missing, expected, hint(column.name)))
-        elif isinstance(theirs, Column) and _alike(column, theirs):
-            columns.append(theirs)
+        elif isinstance(of_population, Column) and _alike(column, of_population):
+            columns.append(of_population)
         else:
-            type_ = theirs.type if isinstance(theirs, Column) else theirs[1]
+            type_ = of_population.type if isinstance(of_population, Column) else of_population[1]
             faults.append(
                 Fault(
                     field,

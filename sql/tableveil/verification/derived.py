@@ -141,11 +141,11 @@ def _differ(value: NDArray[Any], own: Codes, one: Codes, other: Codes) -> bool:
 def _left_by_columns(records: Records, held: HeldRows, order: Codes, hiding: Sequence[int]) -> Iterator[int]:
     """The least numbers of rows that a quasi-identifier leaves by what two columns give together."""
     first = order[:CHECKED]
-    several = [i for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])]
-    together = [(i, j, sign) for i, j in combinations(several, 2) for sign in SIGNS]
+    repeating = [i for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])]
+    together = [(i, j, sign) for i, j in combinations(repeating, 2) for sign in SIGNS]
     if not together:
         return
-    numbers = {i: records.numbers[f"y{i}"][first] for i in several}
+    numbers = {i: records.numbers[f"y{i}"][first] for i in repeating}
     tried = np.stack([_calculated(numbers[i][:TRIED], numbers[j][:TRIED], sign) for i, j, sign in together])
     for a in hiding:
         own = records.numbers[f"x{a}"][first]

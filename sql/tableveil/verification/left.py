@@ -113,12 +113,12 @@ def _people(
 
     Classes that nobody has rows of, by the source's labels, are judged elsewhere.
     """
-    theirs, people = held_by(np.unique(numbers))
-    there = np.isin(numbers, theirs.numbers)
+    held, people = held_by(np.unique(numbers))
+    there = np.isin(numbers, held.numbers)
     if not there.any():
         return ceiling
-    classes = np.searchsorted(theirs.numbers, numbers[there])
-    at, pair = _fitting(theirs, columns, classes, owns[there])
+    classes = np.searchsorted(held.numbers, numbers[there])
+    at, pair = _fitting(held, columns, classes, owns[there])
     persons = int(people.max(initial=0)) + 1
     different = np.bincount(np.unique(pair * persons + people[at]) // persons, minlength=len(classes))
     return min(ceiling, int(different.min()))

@@ -67,15 +67,15 @@ def _name_labels(session: Session, i: int, labels: Labels, written: Written) -> 
     )
     ids = ", ".join(f"{level}: n{level}.id" for level in texts)
     session.stage(f"meanings_{i}", f"SELECT d.code, MAP {{{ids}}} AS ids FROM {quoted(labels.table)} AS d {joins}")
-    several = session.value(f"SELECT count(*) FROM names_{i} WHERE NOT one_meaning")
+    ambiguous = session.value(f"SELECT count(*) FROM names_{i} WHERE NOT one_meaning")
     # No level of its own stands for a level: of what is released, all labels must be known.
     strange = session.value(
         f"SELECT count(*) FROM judged_classes AS c WHERE NOT c.pool AND NOT EXISTS (SELECT 1 FROM names_{i} AS n "
         f"WHERE n.label IS NOT DISTINCT FROM CAST(c.q{i} AS VARCHAR))"
     )
     problems = []
-    if several:
-        problems.append(f"{several} labels of a quasi-identifier stand for different values at different levels")
+    if ambiguous:
+        problems.append(f"{ambiguous} labels of a quasi-identifier stand for different values at different levels")
     if strange:
         problems.append(f"{strange} classes have a label that is not in its hierarchy at the released levels")
     return problems

@@ -49,12 +49,12 @@ def formulas_of_columns(
     looked_at = np.random.default_rng(5).permutation(own.shape[1])[:LOOKED_AT]
     with np.errstate(all="ignore"):
         for i, j in combinations(range(len(columns)), 2):
-            gathered = [
+            pairs = [
                 ((i, j), together, formula)
                 for one, other in product(columns[i], columns[j])
                 for together, formula in _of_two(one, other, readings, own, looked_at)
             ]
-            yield from sorted(gathered, key=lambda given: given[2].chance)[:CLOSEST]
+            yield from sorted(pairs, key=lambda given: given[2].chance)[:CLOSEST]
 
 
 def _of_two(
