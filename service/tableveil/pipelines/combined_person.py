@@ -45,7 +45,7 @@ def same_in(
     if groups_of_several < fewest:
         return []
     # Two rows of anybody agree by chance as often as the sum of the squares of the values' shares.
-    people = []
+    agreeing = []
     for name, share in zip(others, agree, strict=True):
         sizes = exp.select(alias(exp.Count(this=exp.Star()), "size")).from_(source.table()).group_by(column(name))
         size = cast(column("size"), "DOUBLE")
@@ -53,8 +53,8 @@ def same_in(
         squares, rows = session.row(sums.from_(sizes.subquery("sizes")))
         by_chance = squares / rows**2
         if share >= most and by_chance < _CHANCE:
-            people.append(name)
-    return people
+            agreeing.append(name)
+    return agreeing
 
 
 _CHANCE = 0.8
