@@ -121,8 +121,8 @@ def _below(kind: ValueKind, high: Point | None) -> Bounds | None:
     return Bounds(high=high, high_included=False)
 
 
-def _period(found: re.Match[str]) -> Bounds:
-    year, decade, quarter, month, week = found.groups()
+def _period(match: re.Match[str]) -> Bounds:
+    year, decade, quarter, month, week = match.groups()
     first_year = int(year)
     if week:
         monday = datetime.date.fromisocalendar(first_year, int(week), 1)

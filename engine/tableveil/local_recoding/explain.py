@@ -29,14 +29,14 @@ class CostShare:
     share: float
 
 
-def parts(problem: LocalProblem, found: LocalPartition) -> Iterator[CostShare]:
+def parts(problem: LocalProblem, local_partition: LocalPartition) -> Iterator[CostShare]:
     """The columns, the dearest first; suppressed records; and the labels whose records cost most beyond the average.
 
     Labels of level 0 are no part: they are values.
     """
-    inside = (found.classes != SUPPRESSED) & (problem.counts > 0)
+    inside = (local_partition.classes != SUPPRESSED) & (problem.counts > 0)
     rows, counts = np.flatnonzero(inside), problem.counts[inside]
-    levels = found.levels[found.classes[rows]]
+    levels = local_partition.levels[local_partition.classes[rows]]
     groups, costs = np.empty_like(levels), np.empty(levels.shape)
     least = np.zeros(len(problem.counts))
     for j, (attribute, of_labels) in enumerate(zip(problem.levels, problem.costs.labels, strict=True)):

@@ -40,7 +40,7 @@ class Reused:
     records: int
 
 
-def reuse(problem: LocalProblem, known: KnownClasses, control: Control) -> Reused:
+def reuse(problem: LocalProblem, known_classes: KnownClasses, control: Control) -> Reused:
     """Puts every combination into a known class whose labels it has, the cheapest of several, and recodes the others.
 
     The others are the combinations that fit no known class, and those whose class would fail a model now. If they
@@ -50,39 +50,39 @@ def reuse(problem: LocalProblem, known: KnownClasses, control: Control) -> Reuse
         InfeasibleError: No valid partition was found.
         CancelledError: `control` was cancelled.
     """
-    problem = replace(problem, held_at=_held_at(problem, known))
-    classes = _valid(problem, _fitting(problem, known, control))
+    problem = replace(problem, held_at=_held_at(problem, known_classes))
+    classes = _valid(problem, _fitting(problem, known_classes, control))
     complete = True
     free = np.flatnonzero(classes == SUPPRESSED)
     if problem.counts[free].any():
         try:
             rest = recode(_only(problem, free), control, bounded=False)
             complete = rest.complete
-            classes[free] = np.where(rest.classes == SUPPRESSED, SUPPRESSED, rest.classes + len(known.levels))
+            classes[free] = np.where(rest.classes == SUPPRESSED, SUPPRESSED, rest.classes + len(known_classes.levels))
         except (InfeasibleError, Stopped):
             control.raise_if_cancelled()
-    used = np.unique(classes[(classes != SUPPRESSED) & (classes < len(known.levels))])
-    anchored = _anchored(problem, known, used)
+    used = np.unique(classes[(classes != SUPPRESSED) & (classes < len(known_classes.levels))])
+    anchored = _anchored(problem, known_classes, used)
     settled = settle(anchored, control, np.concatenate([classes, used]))
     settled = replace(settled, classes=settled.classes[: len(classes)], complete=complete)
-    same = np.flatnonzero(_have_labels(problem, settled, known))
+    same = np.flatnonzero(_have_labels(problem, settled, known_classes))
     return Reused(settled, len(same), int(problem.counts[np.isin(settled.classes, same)].sum()))
 
 
-def _held_at(problem: LocalProblem, known: KnownClasses) -> dict[int, tuple[int, ...]]:
+def _held_at(problem: LocalProblem, known_classes: KnownClasses) -> dict[int, tuple[int, ...]]:
     """The levels of held columns: those of the known classes, and the most general ones if there may be more."""
     held = {}
     for j, most in problem.most_levels.items():
         levels = every_level(problem)[j]
-        used = np.unique(known.levels[:, j]).tolist()
+        used = np.unique(known_classes.levels[:, j]).tolist()
         others = [level for level in levels if level not in used]
         held[j] = tuple(sorted([*used, *others[max(len(others) + len(used) - most, 0) :]]))
     return held
 
 
-def _fitting(problem: LocalProblem, known: KnownClasses, control: Control) -> Integers:
+def _fitting(problem: LocalProblem, known_classes: KnownClasses, control: Control) -> Integers:
     """Per combination the cheapest known class whose labels it has, the first of several; or `SUPPRESSED`."""
-    number, columns = known.levels.shape
+    number, columns = known_classes.levels.shape
     values = np.empty(problem.codes.shape, np.int64)
     first, last = np.empty((number, columns), np.int64), np.empty((number, columns), np.int64)
     costs = np.zeros(number)
@@ -92,9 +92,9 @@ def _fitting(problem: LocalProblem, known: KnownClasses, control: Control) -> In
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         values[:, j] = rank[problem.codes[:, j]]
-        for level in np.unique(known.levels[:, j]):
-            these = known.levels[:, j] == level
-            groups = known.groups[these, j]
+        for level in np.unique(known_classes.levels[:, j]):
+            these = known_classes.levels[:, j] == level
+            groups = known_classes.groups[these, j]
             occurring, begin, length = np.unique(attribute.groups[level][order], return_index=True, return_counts=True)
             at = np.searchsorted(occurring, groups)
             first[these, j], last[these, j] = begin[at], begin[at] + length[at] - 1
@@ -126,9 +126,11 @@ def _valid(problem: LocalProblem, classes: Integers) -> Integers:
     return valid
 
 
-def _have_labels(problem: LocalProblem, found: LocalPartition, known: KnownClasses) -> NDArray[np.bool_]:
+def _have_labels(
+    problem: LocalProblem, local_partition: LocalPartition, known_classes: KnownClasses
+) -> NDArray[np.bool_]:
     """Per class, whether a known one has its labels."""
-    there, ours = np.stack([known.levels, known.groups], axis=2), labels_of(problem, found)
+    there, ours = np.stack([known_classes.levels, known_classes.groups], axis=2), labels_of(problem, local_partition)
     labels = {row.tobytes() for row in there}
     return np.array([row.tobytes() in labels for row in ours], np.bool_)
 
@@ -151,14 +153,14 @@ def _only(problem: LocalProblem, rows: NDArray[np.intp]) -> LocalProblem:
     )
 
 
-def _anchored(problem: LocalProblem, known: KnownClasses, used: Integers) -> LocalProblem:
+def _anchored(problem: LocalProblem, known_classes: KnownClasses, used: Integers) -> LocalProblem:
     """The problem with one more combination for each used class, without records, which has just its labels.
 
     The most specific labels that the members of a class share are those of the class, then.
     """
     levels, costs, codes = [], [], []
     for j, attribute in enumerate(problem.levels):
-        labels = np.column_stack([known.levels[used, j], known.groups[used, j]])
+        labels = np.column_stack([known_classes.levels[used, j], known_classes.groups[used, j]])
         labels, of = np.unique(labels, axis=0, return_inverse=True)
         codes.append(len(attribute.groups[0]) + of.reshape(-1))
         groups, label_costs = _with_labels(attribute, problem.costs.labels[j], labels)

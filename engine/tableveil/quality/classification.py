@@ -126,14 +126,16 @@ class ClassificationQuality:
         """The share."""
         return score[0]
 
-    def _least(self, values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None, suppressible: int) -> int:
+    def _least(
+        self, values: ClassValues, class_column: ClassColumn, groups: NDArray[np.intp] | None, suppressible: int
+    ) -> int:
         """The least penalties of the records if at most so many of them, as whole classes, are suppressed."""
         penalty = min(self._minority, self._no_majority)
-        votes = _votes(values, told, groups)
+        votes = _votes(values, class_column, groups)
         outvoted = int(votes.outvoted.sum())
         # Suppressed records are not outvoted.
         least = penalty * outvoted - max(penalty - self._suppressed, 0) * min(suppressible, outvoted)
-        alone = votes if groups is None else _votes(values, told)
+        alone = votes if groups is None else _votes(values, class_column)
         of_classes = np.minimum(
             penalty * alone.outvoted.astype(self._number), self._suppressed * alone.sizes.astype(self._number)
         )
@@ -197,9 +199,9 @@ class _Votes:
     tied: NDArray[np.bool_]
 
 
-def _votes(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None = None) -> _Votes:
+def _votes(values: ClassValues, class_column: ClassColumn, groups: NDArray[np.intp] | None = None) -> _Votes:
     """The votes of each class, or of all classes of a group together."""
-    starts, counts = _ballots(values, told, groups)
+    starts, counts = _ballots(values, class_column, groups)
     if not len(counts):
         nothing = np.zeros(0, np.int64)
         return _Votes(nothing, nothing, nothing.astype(np.bool_))
@@ -210,9 +212,9 @@ def _votes(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | No
     return _Votes(sizes, sizes - most, tied)
 
 
-def _bits(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None) -> float:
+def _bits(values: ClassValues, class_column: ClassColumn, groups: NDArray[np.intp] | None) -> float:
     """Sum over records of log2(those with the same features / those of the same class among them)."""
-    starts, counts = _ballots(values, told, groups)
+    starts, counts = _ballots(values, class_column, groups)
     if not len(counts):
         return 0.0
     sizes = np.repeat(np.add.reduceat(counts, starts), np.diff(starts, append=len(counts)))
@@ -220,15 +222,15 @@ def _bits(values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | Non
 
 
 def _ballots(
-    values: ClassValues, told: ClassColumn, groups: NDArray[np.intp] | None
+    values: ClassValues, class_column: ClassColumn, groups: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Records by group, features and class, in this order; and the begin of each combination of group and features."""
     numbers, codes, counts = values.classes, values.values, values.counts
     if groups is not None:
-        keys = groups[numbers].astype(np.int64) * len(told.classes) + codes
+        keys = groups[numbers].astype(np.int64) * len(class_column.classes) + codes
         keys, entries = np.unique(keys, return_inverse=True)
         counts = np.bincount(entries, counts, len(keys)).astype(np.int64)
-        numbers, codes = np.divmod(keys, len(told.classes))
-    features = told.features[codes]
+        numbers, codes = np.divmod(keys, len(class_column.classes))
+    features = class_column.features[codes]
     begins = (np.diff(numbers, prepend=-1) != 0) | (np.diff(features, prepend=-1) != 0)
     return np.flatnonzero(begins), counts

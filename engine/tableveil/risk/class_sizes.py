@@ -50,18 +50,20 @@ class PopulationEstimates:
     sizes: dict[UniquenessEstimator, ClassSizeEstimate | None]
 
 
-def population_estimates(found: ClassSizes, population: int) -> PopulationEstimates:
+def population_estimates(class_sizes: ClassSizes, population: int) -> PopulationEstimates:
     """All estimates from the classes of a sample; `population` is at least the sample's size."""
-    uniqueness = {estimator: population_uniqueness(found, population, estimator) for estimator in UniquenessEstimator}
-    rule = _rule(found, population, uniqueness)
-    sizes = {model: _sizes(found, population, model, uniqueness[model]) for model in (PITMAN, SNB)}
+    uniqueness = {
+        estimator: population_uniqueness(class_sizes, population, estimator) for estimator in UniquenessEstimator
+    }
+    rule = _rule(class_sizes, population, uniqueness)
+    sizes = {model: _sizes(class_sizes, population, model, uniqueness[model]) for model in (PITMAN, SNB)}
     return PopulationEstimates(population, uniqueness, rule, sizes)
 
 
 def _rule(
-    found: ClassSizes, population: int, uniqueness: dict[UniquenessEstimator, float | None]
+    class_sizes: ClassSizes, population: int, uniqueness: dict[UniquenessEstimator, float | None]
 ) -> UniquenessEstimator:
-    records = int((found.sizes * found.classes).sum())
+    records = int((class_sizes.sizes * class_sizes.classes).sum())
     if 10 * records <= population:
         return ZAYATZ if uniqueness[PITMAN] is None else PITMAN
     by_zayatz, by_snb = uniqueness[ZAYATZ], uniqueness[SNB]
@@ -69,18 +71,18 @@ def _rule(
 
 
 def _sizes(
-    found: ClassSizes, population: int, model: UniquenessEstimator, uniqueness: float | None
+    class_sizes: ClassSizes, population: int, model: UniquenessEstimator, uniqueness: float | None
 ) -> ClassSizeEstimate | None:
     """The classes by a model; None where it has no estimate, also for a sample without unique records."""
-    records = int((found.sizes * found.classes).sum())
+    records = int((class_sizes.sizes * class_sizes.classes).sum())
     if uniqueness is None or uniqueness == 0 or records >= population:
         return None
-    return _by_pitman(found, population) if model is PITMAN else _by_snb(found, population)
+    return _by_pitman(class_sizes, population) if model is PITMAN else _by_snb(class_sizes, population)
 
 
-def _by_pitman(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
+def _by_pitman(class_sizes: ClassSizes, population: int) -> ClassSizeEstimate | None:
     """As the population grows, classes of i per unique record are (1 - alpha) (2 - alpha) … (i - 1 - alpha) / i!."""
-    parameters = pitman_parameters(found)
+    parameters = pitman_parameters(class_sizes)
     if parameters is None:
         return None
     theta, alpha = parameters
@@ -91,9 +93,9 @@ def _by_pitman(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
     return ClassSizeEstimate((uniques - theta) / alpha, tuple(of_size))
 
 
-def _by_snb(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
+def _by_snb(class_sizes: ClassSizes, population: int) -> ClassSizeEstimate | None:
     """A class has one record plus a negative binomial number of others."""
-    model = fitted(found, population)
+    model = fitted(class_sizes, population)
     if model is None:
         return None
     of_size = [model.uniques]

@@ -23,9 +23,9 @@ DIRECT = 16
 """Below it, terms are added one by one; from there on the series has 14 digits."""
 
 
-def pitman(found: ClassSizes, population: int) -> float | None:
+def pitman(class_sizes: ClassSizes, population: int) -> float | None:
     """Unique records of a population of that size, from a sample that has unique records. None if no parameters fit."""
-    parameters = pitman_parameters(found)
+    parameters = pitman_parameters(class_sizes)
     return None if parameters is None else expected_uniques(*parameters, population)
 
 
@@ -34,17 +34,17 @@ def expected_uniques(theta: float, alpha: float, population: int) -> float:
     return math.exp(_log_gamma_ratio(theta, alpha) + alpha * math.log(population))
 
 
-def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
+def pitman_parameters(class_sizes: ClassSizes) -> tuple[float, float] | None:
     """Theta and alpha that give a sample with unique records the highest probability by Pitman's sampling formula.
 
     Both derivatives of its logarithm are 0. None if there are no such parameters: all records of the sample are unique.
 
     Source: Hoshino 2001, "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
-    records, classes = int((found.sizes * found.classes).sum()), int(found.classes.sum())
+    records, classes = int((class_sizes.sizes * class_sizes.classes).sum()), int(class_sizes.classes.sum())
     if classes == records:
         return None
-    joining = Joining(found)
+    joining = Joining(class_sizes)
 
     def sum_for(alpha: float) -> float:
         """The sum of theta and alpha, above 0, at which the derivative by theta is 0."""
@@ -75,14 +75,14 @@ class Joining:
     occur are summed once, for all classes that reach the larger one.
     """
 
-    def __init__(self, found: ClassSizes) -> None:
-        reaching = np.cumsum(found.classes[::-1])[::-1]
-        before = np.concatenate(([1], found.sizes[:-1]))
+    def __init__(self, class_sizes: ClassSizes) -> None:
+        reaching = np.cumsum(class_sizes.classes[::-1])[::-1]
+        before = np.concatenate(([1], class_sizes.sizes[:-1]))
         small = before <= DIRECT
         self._small: list[tuple[int, int, int]] = list(
-            zip(before[small].tolist(), found.sizes[small].tolist(), reaching[small].tolist(), strict=True)
+            zip(before[small].tolist(), class_sizes.sizes[small].tolist(), reaching[small].tolist(), strict=True)
         )
-        self._before, self._after, self._reaching = before[~small], found.sizes[~small], reaching[~small]
+        self._before, self._after, self._reaching = before[~small], class_sizes.sizes[~small], reaching[~small]
 
     def slope(self, alpha: float) -> float:
         """The contribution."""

@@ -57,24 +57,25 @@ class ProsecutorRisk:
     records_at_risk: tuple[tuple[Decimal, int], ...]
 
 
-def prosecutor_risk(found: ClassSizes, thresholds: Sequence[Decimal]) -> ProsecutorRisk:
+def prosecutor_risk(class_sizes: ClassSizes, thresholds: Sequence[Decimal]) -> ProsecutorRisk:
     """The risks of the records in classes of these sizes.
 
     The average over records of 1 / size is classes / records. 1 / size > threshold is decided in whole numbers.
     """
-    per_size = found.sizes * found.classes
-    records, classes = int(per_size.sum()), int(found.classes.sum())
+    per_size = class_sizes.sizes * class_sizes.classes
+    records, classes = int(per_size.sum()), int(class_sizes.classes.sum())
     if records == 0:
         return ProsecutorRisk(0, 0, 0.0, 0.0, 0.0, 0, tuple((threshold, 0) for threshold in thresholds))
     return ProsecutorRisk(
         records=records,
         classes=classes,
-        highest=1.0 / int(found.sizes[0]),
+        highest=1.0 / int(class_sizes.sizes[0]),
         average=classes / records,
-        lowest=1.0 / int(found.sizes[-1]),
-        unique_records=int(per_size[found.sizes == 1].sum()),
+        lowest=1.0 / int(class_sizes.sizes[-1]),
+        unique_records=int(per_size[class_sizes.sizes == 1].sum()),
         records_at_risk=tuple(
-            (threshold, int(per_size[found.sizes <= largest_at_risk(threshold)].sum())) for threshold in thresholds
+            (threshold, int(per_size[class_sizes.sizes <= largest_at_risk(threshold)].sum()))
+            for threshold in thresholds
         ),
     )
 

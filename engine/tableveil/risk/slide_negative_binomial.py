@@ -29,13 +29,13 @@ class SlideNegativeBinomial:
         return self.classes * math.exp(self.alpha * self.log_beta)
 
 
-def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
+def slide_negative_binomial(class_sizes: ClassSizes, population: int) -> float | None:
     """Unique records of a population of that size, from a sample that has some; None if no parameters fit."""
-    model = fitted(found, population)
+    model = fitted(class_sizes, population)
     return None if model is None else model.uniques
 
 
-def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
+def fitted(class_sizes: ClassSizes, population: int) -> SlideNegativeBinomial | None:
     """The population of that size whose expected numbers of classes of one and of two in the sample are those found.
 
     The sample has unique records. If several alpha and beta fit, those with the most unique records in the population
@@ -43,12 +43,12 @@ def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
 
     Source: Chen and Keller-McNulty 1998, "Estimation of identification disclosure risk in microdata".
     """
-    count: dict[int, int] = dict(zip(found.sizes.tolist(), found.classes.tolist(), strict=True))
+    count: dict[int, int] = dict(zip(class_sizes.sizes.tolist(), class_sizes.classes.tolist(), strict=True))
     ones, twos = count[1], count.get(2, 0)
     if not twos:
         return None
-    fraction = int((found.sizes * found.classes).sum()) / population
-    total = population_classes(found, fraction)
+    fraction = int((class_sizes.sizes * class_sizes.classes).sum()) / population
+    total = population_classes(class_sizes, fraction)
 
     def alpha_for(logit: float) -> float:
         """The alpha for which the quotient of twos and ones is as expected: the positive root of a quadratic."""
@@ -75,13 +75,13 @@ def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
     return max(models, key=lambda model: model.uniques, default=None)
 
 
-def population_classes(found: ClassSizes, fraction: float) -> float:
+def population_classes(class_sizes: ClassSizes, fraction: float) -> float:
     """The number of classes of a population, from a sample with unique records; its `fraction` is below 1.
 
     Source: Haas and Stokes 1998, "Estimating the number of classes in a finite population", Shlosser's estimator as
     modified there.
     """
-    sizes, classes = found.sizes.astype(np.float64), found.classes.astype(np.float64)
+    sizes, classes = class_sizes.sizes.astype(np.float64), class_sizes.classes.astype(np.float64)
     missed = (1 - fraction) ** sizes * classes
     once = sizes * fraction * (1 - fraction) ** (sizes - 1) * classes
     square = fraction * fraction

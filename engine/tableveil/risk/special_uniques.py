@@ -51,7 +51,7 @@ def score_of(attributes: int, members: int, size: int) -> float:
     return float(math.prod(attributes - i for i in range(members, min(size, attributes - 1) + 1)))
 
 
-def intruder_success(found: ClassSizes, fraction: float) -> float | None:
+def intruder_success(class_sizes: ClassSizes, fraction: float) -> float | None:
     """DIS: the probability that a unique match between the population and the table is correct.
 
     `fraction` is the sampling fraction, above 0 and at most 1. The result is f n1 / (f n1 + 2 (1 - f) n2), with n1
@@ -60,8 +60,8 @@ def intruder_success(found: ClassSizes, fraction: float) -> float | None:
 
     Source: Skinner and Elliot 2002, "A measure of disclosure risk for microdata".
     """
-    ones = int(found.classes[found.sizes == 1].sum())
-    twos = int(found.classes[found.sizes == 2].sum())
+    ones = int(class_sizes.classes[class_sizes.sizes == 1].sum())
+    twos = int(class_sizes.classes[class_sizes.sizes == 2].sum())
     correct, wrong = fraction * ones, 2 * (1 - fraction) * twos
     return correct / (correct + wrong) if correct + wrong else None
 

@@ -148,8 +148,8 @@ class IntervalSearch:
         self._branching.learn(split, lo, entered)
         self._open(self._lattice.moved(lo, split.axis, split.level + 1), hi, interval.evidence, lower_bound)
 
-    def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> BoundEvidence | None:
-        """Checks hi, and opens the interval unless hi excludes it; `known` bounds its scores already."""
+    def _enter(self, lo: Transformation, hi: Transformation, score: Score | None) -> BoundEvidence | None:
+        """Checks hi, and opens the interval unless hi excludes it; `score` bounds its scores already."""
         check = None if self._findings.ruled_out(hi) else self._findings.check(hi)
         if check is None or self._findings.excluded(check):
             self._findings.prune(lo, hi, BY_SUPPRESSION)
@@ -157,7 +157,7 @@ class IntervalSearch:
         evidence = self._quality.evidence(check)
         if self._findings.consider(check, evidence):
             self._branching.found_best(evidence, hi)
-        self._open(lo, hi, evidence, known)
+        self._open(lo, hi, evidence, score)
         return evidence
 
     def _open(self, lo: Transformation, hi: Transformation, evidence: BoundEvidence, known: Score | None) -> None:

@@ -201,7 +201,7 @@ def _repaired(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}-repaired.sql")
 
 
-def _write(found: v1.Proposal, prefix: Path, overwrite: bool, query: str | None) -> None:
+def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | None) -> None:
     """Two files for each policy that makes a release, and the query that repairs; earlier ones are gone.
 
     The query that this proposal was asked for stays: it is the source of the policies.
@@ -212,20 +212,20 @@ def _write(found: v1.Proposal, prefix: Path, overwrite: bool, query: str | None)
     for path in _all_files(prefix):
         if overwrite and path.is_file() and not (query and path.read_text(encoding="utf-8") == query):
             path.unlink()
-    for number, alternative in enumerate(_released(found), 1):
+    for number, alternative in enumerate(_released(proposal), 1):
         path = _file(prefix, number)
-        head = f"{found.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
+        head = f"{proposal.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
         write_text(path, f"# {head}{to_yaml(alternative.policy)}", "output", overwrite)
         statement = f"-- {head}{create_statement(alternative.policy)};\n"
         write_text(path.with_suffix(".sql"), statement, "output", overwrite)
-    if found.repair_query:
-        write_text(_repaired(prefix), found.repair_query + "\n", "output", overwrite)
+    if proposal.repair_query:
+        write_text(_repaired(prefix), proposal.repair_query + "\n", "output", overwrite)
 
 
-def _files(found: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:
-    made, on = _released(found), "" if on_file is None else f" --database {on_file}"
+def _files(proposal: v1.Proposal, prefix: Path, on_file: Path | None) -> list[RenderableType]:
+    made, on = _released(proposal), "" if on_file is None else f" --database {on_file}"
     lines = [f"Written: {_file(prefix, number)} and .sql ({_described(one)})." for number, one in enumerate(made, 1)]
-    if found.repair_query:
+    if proposal.repair_query:
         again = f"tableveil propose --query {_repaired(prefix)} --output {prefix} --overwrite{on}"
         lines.append(f"Written: {_repaired(prefix)}, which repairs the values: `{again}`, with your options.")
     if made and made[0].recommended:
@@ -237,35 +237,35 @@ def _files(found: v1.Proposal, prefix: Path, on_file: Path | None) -> list[Rende
 # --- as people read it ----------------------------------------------------------------------------------------------
 
 
-def _released(found: v1.Proposal) -> list[v1.TriedPolicy]:
-    return [one for one in found.alternatives if one.HasField("score")]
+def _released(proposal: v1.Proposal) -> list[v1.TriedPolicy]:
+    return [one for one in proposal.alternatives if one.HasField("score")]
 
 
 def _described(one: v1.TriedPolicy) -> str:
     return f"{one.method}, k = {one.k}, score {wording.score(one.score)}"
 
 
-def _proposal(found: v1.Proposal) -> RenderableType:
-    what = wording.table_name(found.source) if found.source.table else "the query"
-    title = Text(found.name, style="bold green")
-    title.append(f"  {what}, {wording.count(found.records)} records, nothing was released", style="not bold default")
-    parts: list[RenderableType] = [title, *(Text(wording.printable(note)) for note in found.notes)]
-    if found.findings:
+def _proposal(proposal: v1.Proposal) -> RenderableType:
+    what = wording.table_name(proposal.source) if proposal.source.table else "the query"
+    title = Text(proposal.name, style="bold green")
+    title.append(f"  {what}, {wording.count(proposal.records)} records, nothing was released", style="not bold default")
+    parts: list[RenderableType] = [title, *(Text(wording.printable(note)) for note in proposal.notes)]
+    if proposal.findings:
         rows = [
             (wording.printable(one.column), wording.count(one.records), _DOUBTS.get(one.kind, ""))
-            for one in found.findings
+            for one in proposal.findings
         ]
         parts += [_heading("Values that look wrong"), listing(("column", "records", "why"), rows, "", ("records",))]
-    if made := _released(found):
+    if made := _released(proposal):
         parts += [_heading("Policies that make a release"), _alternatives(made)]
         parts += [_heading("Left of each column: labels, share of *"), _columns(made)]
-    decisions = [*found.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
+    decisions = [*proposal.decisions, *(f"{_named(one)}: {text}" for one in made for text in one.decisions)]
     if decisions:
         parts += [_heading("To be decided"), *(Text(wording.printable(text), style="yellow") for text in decisions)]
-    failed = [f"{_named(one)}: {one.failure}" for one in found.alternatives if one.failure]
+    failed = [f"{_named(one)}: {one.failure}" for one in proposal.alternatives if one.failure]
     if failed:
         parts += [_heading("No release"), *(Text(wording.printable(text)) for text in failed)]
-    return Group(*parts, Text(), Text(wording.printable(found.recommendation), style="bold"))
+    return Group(*parts, Text(), Text(wording.printable(proposal.recommendation), style="bold"))
 
 
 def _heading(text: str) -> RenderableType:

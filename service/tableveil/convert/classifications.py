@@ -60,17 +60,17 @@ def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Cla
     return tuple(classifiers)
 
 
-def classification_to_proto(found: Classification) -> v1.ClassificationReport:
+def classification_to_proto(classification: Classification) -> v1.ClassificationReport:
     """The message for a classifier assessment; reviewers are not told the values of class columns."""
     message = result_to_proto(
         JobKind.CLASSIFICATION,
-        found,
+        classification,
         v1.ClassificationReport,
-        release=release_name(found.release),
-        assessments=map(_assessment, found.assessments),
-        request=json_format.Parse(found.request, v1.ClassificationRequest()),
+        release=release_name(classification.release),
+        assessments=map(_assessment, classification.assessments),
+        request=json_format.Parse(classification.request, v1.ClassificationRequest()),
     )
-    if found.audience is not Audience.OWNER:
+    if classification.audience is not Audience.OWNER:
         for assessment in message.assessments:
             assessment.ClearField("labels")
             compared = ((one.original, one.anonymized) for one in assessment.comparisons)

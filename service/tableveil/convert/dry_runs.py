@@ -22,19 +22,19 @@ def dry_run_from_proto(message: dry_run_service_pb2.SubmitDryRunRequest) -> tupl
     return policy, canonical_json(message.policy), faults
 
 
-def dry_run_to_proto(found: DryRun) -> dry_run_service_pb2.DryRun:
+def dry_run_to_proto(dry_run: DryRun) -> dry_run_service_pb2.DryRun:
     """The message for a dry run."""
-    release = evidence_to_proto(found)
+    release = evidence_to_proto(dry_run)
     if release.policy.HasField("release"):
         release.target.CopyFrom(release.policy.release)
     return dry_run_service_pb2.DryRun(
-        name=result_name(JobKind.DRY_RUN, found.number),
-        job=job_name(found.job),
-        create_time=timestamp(found.created_at),
+        name=result_name(JobKind.DRY_RUN, dry_run.number),
+        job=job_name(dry_run.job),
+        create_time=timestamp(dry_run.created_at),
         release=release,
-        refusals=found.refusals,
-        columns=next((list(row.values) for row in found.rows), ()),
-        rows=map(_row, found.rows),
+        refusals=dry_run.refusals,
+        columns=next((list(row.values) for row in dry_run.rows), ()),
+        rows=map(_row, dry_run.rows),
     )
 
 

@@ -20,14 +20,14 @@ from tableveil.v1 import privacy_service_pb2 as v1
 _ATTRIBUTE = re.compile(r"attributes\[(\d{1,9})\]")
 
 
-def table_privacy_to_proto(table: TableReference, found: TablePrivacy) -> v1.TablePrivacy:
+def table_privacy_to_proto(table: TableReference, table_privacy: TablePrivacy) -> v1.TablePrivacy:
     """The message for a version."""
     return v1.TablePrivacy(
         table=table_to_proto(table),
-        version=found.version,
-        privacy=privacy_from_json(found.privacy),
-        declared_by=found.declared_by,
-        declare_time=timestamp(found.declared_at),
+        version=table_privacy.version,
+        privacy=privacy_from_json(table_privacy.privacy),
+        declared_by=table_privacy.declared_by,
+        declare_time=timestamp(table_privacy.declared_at),
     )
 
 

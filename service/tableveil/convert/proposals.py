@@ -144,16 +144,16 @@ def _of_sensitive(name: str, different: int, largest: float) -> policy_pb2.Priva
     return policy_pb2.PrivacyModel(distinct_l_diversity=policy_pb2.DistinctLDiversity(column=name, l=wanted))
 
 
-def proposal_to_proto(found: Proposal) -> v1.Proposal:
+def proposal_to_proto(proposal: Proposal) -> v1.Proposal:
     """The message for a proposal."""
     return result_to_proto(
         JobKind.PROPOSAL,
-        found,
+        proposal,
         v1.Proposal,
-        alternatives=map(_alternative, found.alternatives),
-        request=json_format.Parse(found.request, v1.ProposalRequest()),
+        alternatives=map(_alternative, proposal.alternatives),
+        request=json_format.Parse(proposal.request, v1.ProposalRequest()),
     )
 
 
-def _alternative(found: TriedPolicy) -> v1.TriedPolicy:
-    return copied(found, v1.TriedPolicy, policy=policy_from_json(found.policy))
+def _alternative(tried_policy: TriedPolicy) -> v1.TriedPolicy:
+    return copied(tried_policy, v1.TriedPolicy, policy=policy_from_json(tried_policy.policy))

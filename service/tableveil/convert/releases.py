@@ -33,17 +33,17 @@ _PUBLIC = FieldMask(
 """The fields that can be recomputed from the public objects, or are told to all who may read them."""
 
 
-def joint_classes_to_proto(found: JointFigures) -> release_service_pb2.JointClasses:
+def joint_classes_to_proto(joint_figures: JointFigures) -> release_service_pb2.JointClasses:
     """The message for what some releases tell apart together."""
     return release_service_pb2.JointClasses(
-        releases=map(release_name, found.releases),
-        people=found.people,
-        smallest=found.smallest,
-        left_behind=found.left_behind,
-        smallest_left_behind=found.smallest_left_behind,
+        releases=map(release_name, joint_figures.releases),
+        people=joint_figures.people,
+        smallest=joint_figures.smallest,
+        left_behind=joint_figures.left_behind,
+        smallest_left_behind=joint_figures.smallest_left_behind,
         sizes=[
             release_service_pb2.JointClassSize(size=size, joint_classes=joint, left_behind=left)
-            for size, joint, left in found.sizes
+            for size, joint, left in joint_figures.sizes
         ],
     )
 
@@ -140,14 +140,14 @@ def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
     return copied(item, release_service_pb2.ReleaseObject, rows=item.row_count)
 
 
-def _publication(found: Publication) -> release_service_pb2.Publication:
-    times = {"request_time": timestamp(found.requested_at), "publish_time": timestamp(found.published_at)}
-    return copied(found, release_service_pb2.Publication, **times)
+def _publication(publication: Publication) -> release_service_pb2.Publication:
+    times = {"request_time": timestamp(publication.requested_at), "publish_time": timestamp(publication.published_at)}
+    return copied(publication, release_service_pb2.Publication, **times)
 
 
-def _match(found: Match) -> release_service_pb2.ReleaseMatch:
-    names = {"release": release_name(found.release), "other": release_name(found.other)}
-    return release_service_pb2.ReleaseMatch(**names, finding=found.finding)
+def _match(match: Match) -> release_service_pb2.ReleaseMatch:
+    names = {"release": release_name(match.release), "other": release_name(match.other)}
+    return release_service_pb2.ReleaseMatch(**names, finding=match.finding)
 
 
 def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:

@@ -118,14 +118,14 @@ class Reports:
             reports.remember(session.ledger, made)
 
 
-def _with_evidence(session: Session, release: Release, told: BesideLedger) -> BesideLedger:
+def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedger) -> BesideLedger:
     ledger, newest = session.ledger, "ORDER BY number DESC LIMIT 1"
     utility = UTILITY_REPORTS.seen_where(ledger, "release = ?", [release.number], newest)
     classifications = CLASSIFICATIONS.seen_where(ledger, "release = ?", [release.number], newest)
     earlier = earlier_of_target(ledger, release)
     known = bool(persons.known_of(ledger, [release.number]))
-    told = replace(
-        told,
+    beside_ledger = replace(
+        beside_ledger,
         measured=_is_seen(ledger, release, results),
         utility=next(iter(utility), None),
         classification=next(iter(classifications), None),
@@ -134,12 +134,12 @@ def _with_evidence(session: Session, release: Release, told: BesideLedger) -> Be
         people=persons.people_of(ledger, [release.number])[0] if known else None,
         others=tuple(_others(ledger, release)),
     )
-    if release.audience is not Audience.OWNER or release.warehouse or told.utility is not None:
-        return told
+    if release.audience is not Audience.OWNER or release.warehouse or beside_ledger.utility is not None:
+        return beside_ledger
     read = [find_table(session, one, "source")[0] for one in release.source_tables or (release.source,)]
     if None in read:
-        return replace(told, source_gone=True)
-    return replace(told, source_changed=not release.source_tables and _is_changed(session, release))
+        return replace(beside_ledger, source_gone=True)
+    return replace(beside_ledger, source_changed=not release.source_tables and _is_changed(session, release))
 
 
 def _is_changed(session: Session, release: Release) -> bool:

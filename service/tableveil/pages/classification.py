@@ -65,8 +65,8 @@ def classifier_name(classifier: v1.Classifier.ValueType) -> str:
     return wording.enum_word(v1.Classifier.Name(classifier), "CLASSIFIER_")
 
 
-def _sides(found: v1.ClassifierComparison) -> tuple[tuple[str, v1.ClassifierMeasures], ...]:
-    return ("original", found.original), ("anonymized", found.anonymized)
+def _sides(classifier_comparison: v1.ClassifierComparison) -> tuple[tuple[str, v1.ClassifierMeasures], ...]:
+    return ("original", classifier_comparison.original), ("anonymized", classifier_comparison.anonymized)
 
 
 def _accuracies(assessment: v1.ClassAssessment) -> Markup:
@@ -127,10 +127,10 @@ def _curves(assessment: v1.ClassAssessment) -> Iterator[tuple[str, Markup]]:
             yield title, drawn
 
 
-def _curve(found: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures) -> Line:
+def _curve(classifier_comparison: v1.ClassifierComparison, side: str, measures: v1.ClassMeasures) -> Line:
     points = [(point.false_positive_rate, point.true_positive_rate) for point in measures.roc]
-    label = f"{classifier_name(found.classifier)}, {side} ({measures.auc:.3f})"
-    return Line(label, points, _GROUPS[found.classifier], int(side == "anonymized"))
+    label = f"{classifier_name(classifier_comparison.classifier)}, {side} ({measures.auc:.3f})"
+    return Line(label, points, _GROUPS[classifier_comparison.classifier], int(side == "anonymized"))
 
 
 def _by_class(assessment: v1.ClassAssessment) -> PageTable:

@@ -113,22 +113,26 @@ def search_of(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome
     return problem, search(problem, policy.search, job.control, job.report.on_progress)
 
 
-def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, counted: Counted) -> InfeasibleError:
+def _nothing_valid(
+    job: JobContext, problem: Problem, search_outcome: SearchOutcome, counted: Counted
+) -> InfeasibleError:
     policy = counted.policy
     why = why_infeasible(problem)
-    less = relaxed(job, policy, problem, counted.base, proven=found.complete)
+    less = relaxed(job, policy, problem, counted.base, proven=search_outcome.complete)
     binding = together.binding_releases(counted, problem, why)
     withheld, inherited = problem.counter.withheld, _inherited(counted)
     return nothing_valid(policy, choosing_models(policy), why, withheld, less, tuple(binding), inherited)
 
 
-def _check_judged(job: JobContext, problem: Problem, found: SearchOutcome, best: Candidate, counted: Counted) -> None:
+def _check_judged(
+    job: JobContext, problem: Problem, search_outcome: SearchOutcome, best: Candidate, counted: Counted
+) -> None:
     """Raises `InfeasibleError` if a model that took no part in choosing does not release the result."""
     policy = counted.policy
     unmet = unprotected_values(policy, problem, best, *_judging(problem, counted), _inherited(counted))
     if unmet:
         by_all = chosen_by_all(job, policy, problem, counted.base)
-        raise values_unprotected(policy, unmet, by_all, found.complete)
+        raise values_unprotected(policy, unmet, by_all, search_outcome.complete)
 
 
 def _inherited(counted: Counted) -> tuple[PrivacyModel, ...]:
@@ -168,22 +172,22 @@ def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tu
     return loss.values(plan.transformation, plan.classes, plan.kept)
 
 
-def _proof(problem: Problem, found: SearchOutcome) -> Proof:
+def _proof(problem: Problem, search_outcome: SearchOutcome) -> Proof:
     """The proof of the search, before anything else makes the counter count."""
     return Proof(
-        optimal=found.complete,
-        lower_bound=found.lower_bound,
-        strategy=found.strategy,
-        seconds=found.seconds,
+        optimal=search_outcome.complete,
+        lower_bound=search_outcome.lower_bound,
+        strategy=search_outcome.strategy,
+        seconds=search_outcome.seconds,
         counter=problem.counter.name,
         counting=problem.counter.account,
         searched=Searched(
-            lattice_size=str(found.lattice_size),
-            checked=found.checked,
-            counted=found.counted,
-            pruned={reason: str(count) for reason, count in found.pruned.items()},
-            runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in found.runners_up),
-            best_seconds=found.best_seconds,
+            lattice_size=str(search_outcome.lattice_size),
+            checked=search_outcome.checked,
+            counted=search_outcome.counted,
+            pruned={reason: str(count) for reason, count in search_outcome.pruned.items()},
+            runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in search_outcome.runners_up),
+            best_seconds=search_outcome.best_seconds,
         ),
     )
 
@@ -206,7 +210,7 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     )
 
 
-def _warnings(plan: ReleasePlan, found: SearchOutcome, by: str) -> tuple[str, ...]:
+def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, by: str) -> tuple[str, ...]:
     """`by` tells who ended the search, if it did not end by itself."""
     warnings = list(policy_warnings(plan.policy))
     if plan.kept_records == 0:
@@ -218,10 +222,11 @@ def _warnings(plan: ReleasePlan, found: SearchOutcome, by: str) -> tuple[str, ..
             for dictionary, aggregates in zip(aggregated.dictionaries, aggregated.aggregates, strict=True)
             if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
         ]
-    if not found.complete and found.best is not None:
-        part = 100 * found.gap / found.best.score if found.best.score else 0.0
+    best = search_outcome.best
+    if not search_outcome.complete and best is not None:
+        part = 100 * search_outcome.gap / best.score if best.score else 0.0
         warnings.append(
-            f"{by} ended the search at a score of {found.best.score:.6g}: one that is up to {part:.2g} % lower may "
-            f"exist (proven bound {found.lower_bound:.6g})."
+            f"{by} ended the search at a score of {best.score:.6g}: one that is up to {part:.2g} % lower may "
+            f"exist (proven bound {search_outcome.lower_bound:.6g})."
         )
     return tuple(warnings)

@@ -90,7 +90,9 @@ def seconds_for_alternatives(policy: Policy, combinations: int) -> float:
     return min(seconds_of(policy) * SHARE_FOR_ALTERNATIVES, MOST_SECONDS_FOR_ALTERNATIVES)
 
 
-def alternatives(job: JobContext, source: LocalSource, found: LocalPartition, deadline: float) -> Iterator[Alternative]:
+def alternatives(
+    job: JobContext, source: LocalSource, local_partition: LocalPartition, deadline: float
+) -> Iterator[Alternative]:
     """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
 
     There are none if some models only judge what is chosen, because nothing asks them here; none for a table so
@@ -108,7 +110,7 @@ def alternatives(job: JobContext, source: LocalSource, found: LocalPartition, de
         # A part of the work cannot be stopped: another one needs time that is surely left.
         if control.now() + (control.now() - began) / max(done, 1) > deadline or job.control.keeps_best:
             return
-        reached = source.reached(other, control.part(1 / (len(asked) - done)), found.classes, bounded=False)
+        reached = source.reached(other, control.part(1 / (len(asked) - done)), local_partition.classes, bounded=False)
         if reached is not None:
             yield Alternative(k_of(other), other.suppression_limit, reached.score, reached.suppressed)
 

@@ -125,12 +125,12 @@ def partition_of(
     return np.where(inside & kept[number], number, SUPPRESSED).astype(np.int64)
 
 
-def own_levels_of(combinations: Combinations, found: LocalPartition) -> ByCombination:
+def own_levels_of(combinations: Combinations, local_partition: LocalPartition) -> ByCombination:
     """The levels of every combination."""
-    transformations, index = np.unique(found.levels, axis=0, return_inverse=True)
-    inside = found.classes != SUPPRESSED
-    chosen = np.full(len(found.classes), SUPPRESSED)
-    chosen[inside] = index.reshape(-1)[found.classes[inside]]
+    transformations, index = np.unique(local_partition.levels, axis=0, return_inverse=True)
+    inside = local_partition.classes != SUPPRESSED
+    chosen = np.full(len(local_partition.classes), SUPPRESSED)
+    chosen[inside] = index.reshape(-1)[local_partition.classes[inside]]
     return ByCombination(combinations, tuple(tuple(map(int, levels)) for levels in transformations), chosen)
 
 
@@ -147,32 +147,42 @@ def by_sum(policy: Policy) -> Policy:
 
 
 def score_of(
-    counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalPartition, losses: Sequence[float]
+    counts: Counted,
+    counter: ClassCounter,
+    problem: LocalProblem,
+    local_partition: LocalPartition,
+    losses: Sequence[float],
 ) -> tuple[float, str]:
     """The score by the policy's own quality model where it can be computed, and what it measures."""
     policy = counts.policy
     model, surrogate = policy.quality_model, problem.costs.surrogate
     if surrogate is None:
-        return found.score, described(model)
+        return local_partition.score, described(model)
     if isinstance(model, ClassificationModel):
-        score = penalties(model, counts, counter, problem, found)
+        score = penalties(model, counts, counter, problem, local_partition)
         return score, f"{described(model)}; minimized: arithmetic mean of loss"
     if isinstance(model, LossModel) and model == LossModel(model.aggregate):
         weights = tuple(attribute.weight for attribute in policy.quasi_identifiers)
         aggregation = WeightedAggregate(model.aggregate, weights)
         return aggregation.reported(aggregation.score(losses)), f"{described(model)}; minimized: arithmetic mean"
-    return found.score, f"{described(model)}; scored by {surrogate}"
+    return local_partition.score, f"{described(model)}; scored by {surrogate}"
 
 
 def penalties(
-    model: ClassificationModel, counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalPartition
+    model: ClassificationModel,
+    counts: Counted,
+    counter: ClassCounter,
+    problem: LocalProblem,
+    local_partition: LocalPartition,
 ) -> float:
     """The score of a partition by classification, which is no sum over records: all records of a class vote."""
     features = features_of(counts.policy, counts.base)
     assert features is not None, "the policy asks for classification"
-    of_features = labels_of(problem, found)[:, list(features.attributes)].reshape(len(found.levels), -1)
+    of_features = labels_of(problem, local_partition)[:, list(features.attributes)].reshape(
+        len(local_partition.levels), -1
+    )
     # Without a quasi-identifier among the features, all classes have the same labels.
     labels = np.column_stack([np.zeros(len(of_features), np.int64), of_features])
     groups = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
     scored = ClassificationQuality(model, counter, features, problem.suppressible)
-    return scored.share(released_classes(problem, found), groups)
+    return scored.share(released_classes(problem, local_partition), groups)

@@ -215,7 +215,7 @@ def _check_judged(
     job: JobContext,
     counts: Counted,
     whole: Problem,
-    found: LocalPartition,
+    local_partition: LocalPartition,
     released: EquivalenceClasses,
     pool: EquivalenceClasses | None,
 ) -> None:
@@ -229,16 +229,22 @@ def _check_judged(
     if unmet:
         # A transformation is valid here, too; that there is none proves nothing.
         by_all = replace(chosen_by_all(job, policy, whole, counts.base), proven=False)
-        raise values_unprotected(policy, unmet, by_all, found.complete)
+        raise values_unprotected(policy, unmet, by_all, local_partition.complete)
 
 
-def _proof(problem: LocalProblem, found: LocalPartition, score: float, seconds: float, combinations: int) -> Proof:
+def _proof(
+    problem: LocalProblem, local_partition: LocalPartition, score: float, seconds: float, combinations: int
+) -> Proof:
     """A bound holds for the minimized sum; for another aggregate nothing is proven."""
-    bound = 0.0 if found.lower_bound is None or problem.costs.surrogate is not None else found.lower_bound
+    bound = (
+        0.0
+        if local_partition.lower_bound is None or problem.costs.surrogate is not None
+        else local_partition.lower_bound
+    )
     return Proof(
-        optimal=problem.costs.surrogate is None and found.gap == 0,
+        optimal=problem.costs.surrogate is None and local_partition.gap == 0,
         lower_bound=min(bound, score),
-        strategy=f"local recoding: {found.account}",
+        strategy=f"local recoding: {local_partition.account}",
         seconds=seconds,
         counter="numpy",
         counting=f"all {combinations:,} combinations in numpy",
@@ -246,9 +252,9 @@ def _proof(problem: LocalProblem, found: LocalPartition, score: float, seconds: 
     )
 
 
-def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalPartition) -> Iterator[CostPart]:
+def _costs(plan: ReleasePlan, problem: LocalProblem, local_partition: LocalPartition) -> Iterator[CostPart]:
     columns = [dictionary.attribute.column for dictionary in plan.dictionaries]
-    for part in parts(problem, found):
+    for part in parts(problem, local_partition):
         label = None
         if part.column is not None and part.label is not None:
             level, group = part.label
@@ -257,9 +263,9 @@ def _costs(plan: ReleasePlan, problem: LocalProblem, found: LocalPartition) -> I
             yield CostPart("" if part.column is None else columns[part.column], label, part.records, part.share)
 
 
-def _ended(job: JobContext, policy: Policy, found: LocalPartition) -> str:
+def _ended(job: JobContext, policy: Policy, local_partition: LocalPartition) -> str:
     """How the search ended before nothing improved its result, as the end of a sentence; empty if it did not."""
-    if found.complete:
+    if local_partition.complete:
         return ""
     if job.control.keeps_best:
         return ", ended by a request to keep the best"
@@ -268,7 +274,7 @@ def _ended(job: JobContext, policy: Policy, found: LocalPartition) -> str:
 
 
 def _warnings(
-    plan: ReleasePlan, own: ByCombination, problem: LocalProblem, found: LocalPartition, ended: str
+    plan: ReleasePlan, own: ByCombination, problem: LocalProblem, local_partition: LocalPartition, ended: str
 ) -> Iterator[str]:
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)
@@ -276,7 +282,7 @@ def _warnings(
         yield "All records are suppressed: the release is empty."
     else:
         yield from map(says_nothing, erased_columns(plan, own))
-    if found.gaining:
+    if local_partition.gaining:
         yield f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
     if problem.costs.surrogate is not None:
         yield note(f"The quality model is no sum over records: minimized was {problem.costs.surrogate}.")

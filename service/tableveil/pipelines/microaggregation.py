@@ -186,14 +186,14 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
     return replace(solved, seconds=job.control.now() - started)
 
 
-def _measured(read: Clusterable, found: Clustered) -> _Solved:
+def _measured(read: Clusterable, clustered: Clustered) -> _Solved:
     points = read.points
-    values = [column_values(points, found.clusters, j) for j in range(len(points.columns))]
+    values = [column_values(points, clustered.clusters, j) for j in range(len(points.columns))]
     return _Solved(
-        found=found,
-        classes=cluster_classes(points, found.clusters, read.columns),
+        found=clustered,
+        classes=cluster_classes(points, clustered.clusters, read.columns),
         aggregates=tuple(aggregate(column, of) for column, of in zip(points.columns, values, strict=True)),
-        error=squared_error(points, found.clusters),
+        error=squared_error(points, clustered.clusters),
     )
 
 

@@ -81,18 +81,20 @@ def account(job: JobContext, counted: Counted, problem: Problem, best: Candidate
     yield from _costs(job, counted, problem, best)
 
 
-def _other_values(job: JobContext, counted: Counted, problem: Problem, known: EarlierClasses) -> Iterator[str]:
+def _other_values(
+    job: JobContext, counted: Counted, problem: Problem, earlier_classes: EarlierClasses
+) -> Iterator[str]:
     """Warns of releases whose recognized people mostly have other values now: they may be other people.
 
     Row numbers that start anew each month recognize everybody. People of one earlier class were alike in every column
     that the release generalized, but not to its top; so they mostly are in one of these now, on some level.
     """
     lattice, names = problem.lattice, [attribute.column for attribute in counted.policy.quasi_identifiers]
-    results = ATTRIBUTES.of(job.session.ledger, releases.seen_among(job.session.ledger, known.releases))
+    results = ATTRIBUTES.of(job.session.ledger, releases.seen_among(job.session.ledger, earlier_classes.releases))
     generalized = [
-        {one.column for one in results[r] if one.level < one.top_level or one.levels} for r in known.releases
+        {one.column for one in results[r] if one.level < one.top_level or one.levels} for r in earlier_classes.releases
     ]
-    lost_columns: list[list[float]] = [[] for _ in known.releases]
+    lost_columns: list[list[float]] = [[] for _ in earlier_classes.releases]
     for j, name in enumerate(names):
         for level in (
             range(lattice.bottom[j], lattice.top[j]) if any(name in columns for columns in generalized) else ()
@@ -100,13 +102,15 @@ def _other_values(job: JobContext, counted: Counted, problem: Problem, known: Ea
             classes = problem.counter.classes(tuple(level if i == j else top for i, top in enumerate(lattice.top)))
             combination, now = combinations_of(classes), classes.groups(j)
             for r, columns in enumerate(generalized):
-                earlier = np.append(known.classes[:, r], WITHOUT_ROW)[combination]
+                earlier = np.append(earlier_classes.classes[:, r], WITHOUT_ROW)[combination]
                 labelled = (earlier > SHOWN) & (name in columns)
                 alike = agreement(earlier[labelled], now[labelled], classes.counts[labelled])
                 if alike is not None and classes.counts[labelled].sum() >= _LEAST_RECOGNIZED:
                     lost_columns[r].append(alike)
     strange = [
-        release for release, alike in zip(known.releases, lost_columns, strict=True) if max(alike, default=1) < _KEPT
+        release
+        for release, alike in zip(earlier_classes.releases, lost_columns, strict=True)
+        if max(alike, default=1) < _KEPT
     ]
     if strange:
         identifier = shortened(counted.policy.record_column or counted.policy.person_column or "")
@@ -123,12 +127,12 @@ def _unjudged(policy: Policy) -> str:
     return f"No model but {judged} is judged of earlier values, nor of people who are left behind."
 
 
-def _told_apart(known: EarlierClasses, k: int) -> int:
+def _told_apart(earlier_classes: EarlierClasses, k: int) -> int:
     """How many people have a record in a combination of earlier classes with records of fewer than k people."""
-    if known.owners is None:
-        return int(known.records[known.records < k].sum())
-    owners = known.owners
-    people = np.bincount(owners.combinations, minlength=known.combinations)
+    if earlier_classes.owners is None:
+        return int(earlier_classes.records[earlier_classes.records < k].sum())
+    owners = earlier_classes.owners
+    people = np.bincount(owners.combinations, minlength=earlier_classes.combinations)
     return len(np.unique(owners.people[people[owners.combinations] < k]))
 
 

@@ -62,12 +62,12 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
 
 
 def _column(
-    told: PublicColumn,
+    public_column: PublicColumn,
     attribute: policy_pb2.Attribute | None,
     result: AttributeResult | None,
     effective: Guarantee | None,
 ) -> tuple[str, ...]:
-    treatment = told.treatment
+    treatment = public_column.treatment
     if result is not None and not result.aggregation:
         treatment = f"{treatment} of {result.top_level}"
     if result is not None and result.hierarchy:
@@ -78,13 +78,13 @@ def _column(
     if result is not None:
         different = f"{wording.count(result.distinct_before)} → {wording.count(result.distinct_after)}"
     return (
-        told.name,
-        ROLES.get(told.role, told.role),
+        public_column.name,
+        ROLES.get(public_column.role, public_column.role),
         treatment,
         "" if result is None else wording.share(result.loss),
         different,
         reached(effective.after) if effective is not None and effective.HasField("after") else "",
-        labels(told.labels),
+        labels(public_column.labels),
     )
 
 
@@ -212,7 +212,7 @@ def _associations(report: UtilityReport) -> Iterator[Part]:
         yield Grid("Associations that changed most", ("columns", "measure", "before", "after"), rows, frozenset({2, 3}))
 
 
-def _classifiers(found: ClassificationReport) -> Iterator[Part]:
+def _classifiers(classification_report: ClassificationReport) -> Iterator[Part]:
     rows = tuple(
         (
             assessment.class_column,
@@ -221,8 +221,8 @@ def _classifiers(found: ClassificationReport) -> Iterator[Part]:
             f"{one.original.accuracy:.3f}",
             f"{one.anonymized.accuracy:.3f}",
         )
-        for assessment in found.assessments
+        for assessment in classification_report.assessments
         for one in assessment.comparisons
     )
     names = ("class", "classifier", "most frequent class", "trained on the source", "trained on the release")
-    yield Grid(f"Accuracy of classifiers ({found.name})", names, rows, frozenset({2, 3, 4}))
+    yield Grid(f"Accuracy of classifiers ({classification_report.name})", names, rows, frozenset({2, 3, 4}))

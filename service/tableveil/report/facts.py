@@ -51,7 +51,7 @@ class PublicFacts:
     promised: str = ""
 
 
-def public_facts(release: Release, told: BesideLedger, *, name: str, state: str) -> PublicFacts:
+def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, state: str) -> PublicFacts:
     """The closed list of a release or a dry run, out of everything that the server knows of it."""
     policy = release.policy
     statements = policy_pb2.Documentation(
@@ -66,14 +66,14 @@ def public_facts(release: Release, told: BesideLedger, *, name: str, state: str)
         suppressed=release.suppressed_records,
         handling=HANDLINGS[policy.suppressed_records.handling],
         risk=release.risk_by_size,
-        sizes=told.sizes_after,
+        sizes=beside_ledger.sizes_after,
         method=method_of(policy),
         models=tuple(policy.privacy_models),
-        columns=tuple(_columns(release, told)),
+        columns=tuple(_columns(release, beside_ledger)),
         statements=statements,
         objects=tuple((item.name, item.rows) for item in release.objects),
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
-        checksum=told.checksum,
+        checksum=beside_ledger.checksum,
         promised=_promised(policy),
     )
 
@@ -90,9 +90,9 @@ def _promised(policy: policy_pb2.Policy) -> str:
     )
 
 
-def _columns(release: Release, told: BesideLedger) -> Iterator[PublicColumn]:
+def _columns(release: Release, beside_ledger: BesideLedger) -> Iterator[PublicColumn]:
     results = {result.column: result for result in release.attributes}
-    for listed_table in told.columns or _listed(release.policy):
+    for listed_table in beside_ledger.columns or _listed(release.policy):
         result = results.get(listed_table.name)
         treatment = "as it is in the source" if result is None else treatment_of(result)
         yield PublicColumn(listed_table.name, listed_table.role, treatment, listed_table.labels)

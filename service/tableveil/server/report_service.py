@@ -100,55 +100,58 @@ class ReportService(report_service_pb2_grpc.ReportServiceServicer):
         )
 
 
-def _of_release(release: Release, told: BesideLedger, audience: ReportAudience) -> Report:
+def _of_release(release: Release, beside_ledger: BesideLedger, audience: ReportAudience) -> Report:
     message = release_to_proto(replace(release, audience=Audience.OWNER))
     state = _STATES.get(release.state)
     if state is None:
         replaced = f"{message.name} was public, until a later release replaced it."
         state = f"{message.name} is public: analysts can read it." if release.current else replaced
-    facts = public_facts(message, told, name=message.name, state=state)
+    facts = public_facts(message, beside_ledger, name=message.name, state=state)
     if audience is ReportAudience.PUBLIC:
         return public_report(facts, installed_version())
     evidence = OwnerEvidence(
         release=release_to_proto(release),
-        sizes_before=told.sizes_before,
-        measured=told.measured,
-        utility=None if told.utility is None else utility_report_to_proto(told.utility),
-        classification=None if told.classification is None else classification_to_proto(told.classification),
-        joint=None if told.joint is None else joint_classes_to_proto(told.joint),
-        earlier=None if told.earlier is None else release_to_proto(told.earlier),
-        people=told.people,
+        sizes_before=beside_ledger.sizes_before,
+        measured=beside_ledger.measured,
+        utility=None if beside_ledger.utility is None else utility_report_to_proto(beside_ledger.utility),
+        classification=None
+        if beside_ledger.classification is None
+        else classification_to_proto(beside_ledger.classification),
+        joint=None if beside_ledger.joint is None else joint_classes_to_proto(beside_ledger.joint),
+        earlier=None if beside_ledger.earlier is None else release_to_proto(beside_ledger.earlier),
+        people=beside_ledger.people,
         others=tuple(
-            ReleaseBeside(release_to_proto(one.release, with_policy=False), one.by_digests) for one in told.others
+            ReleaseBeside(release_to_proto(one.release, with_policy=False), one.by_digests)
+            for one in beside_ledger.others
         ),
     )
     return owner_report(facts, evidence, installed_version())
 
 
-def _of_dry_run(found: DryRun) -> Report:
-    message = dry_run_to_proto(found)
+def _of_dry_run(dry_run: DryRun) -> Report:
+    message = dry_run_to_proto(dry_run)
     facts = public_facts(message.release, _NOTHING, name=message.name, state="Nothing was released.")
     evidence = OwnerEvidence(release=message.release, refusals=tuple(message.refusals), is_dry_run=True)
     return owner_report(facts, evidence, installed_version())
 
 
-def _notes(release: Release, told: BesideLedger, audience: ReportAudience) -> Iterator[str]:
+def _notes(release: Release, beside_ledger: BesideLedger, audience: ReportAudience) -> Iterator[str]:
     """The parts of a report that can no longer be computed, and why."""
     name = f"releases/{release.number}"
     if release.warehouse:
         yield f"The rows of {name} are in a warehouse: examples of labels and a checksum cannot be told here."
     elif not stands(release):
-        kept = "" if told.checksum else " Nor can their checksum."
+        kept = "" if beside_ledger.checksum else " Nor can their checksum."
         yield f"The rows of {name} are gone: examples of labels cannot be told any more.{kept}"
-    elif not told.checksum:
+    elif not beside_ledger.checksum:
         yield f"The rows of {name} were changed since they were written: they have no checksum."
     if audience is ReportAudience.PUBLIC:
         return
     made, here = release.versions.get("tableveil", ""), installed_version()
     if made != here:
         yield f"It was made by Tableveil {made or 'of an unknown version'}: figures that it did not keep are left out."
-    if told.utility is None and stands(release):
-        if told.source_gone:
+    if beside_ledger.utility is None and stands(release):
+        if beside_ledger.source_gone:
             yield "The source is gone: utility was not measured, and cannot be any more."
-        elif told.source_changed:
+        elif beside_ledger.source_changed:
             yield "The source has other rows now: utility was not measured, and cannot be any more."

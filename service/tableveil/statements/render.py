@@ -42,9 +42,9 @@ def create_statement(policy: policy_pb2.Policy) -> str:
     return "\n  ".join(parts)
 
 
-def privacy_statement(found: privacy_service_pb2.TablePrivacy) -> str:
+def privacy_statement(table_privacy: privacy_service_pb2.TablePrivacy) -> str:
     """The statement ALTER that declares the privacy of a table once more."""
-    privacy = found.privacy
+    privacy = table_privacy.privacy
     policy = policy_pb2.Policy(attributes=privacy.attributes, default_role=privacy.default_role)
     if person := privacy.WhichOneof("person"):
         setattr(policy, person, getattr(privacy, person))
@@ -53,7 +53,7 @@ def privacy_statement(found: privacy_service_pb2.TablePrivacy) -> str:
         # It is one of the others, all of which are identifying.
         items.insert(0, f"PERSON {quoted(policy.person_column)}")
     table = policy_pb2.TableReference()
-    table.CopyFrom(found.table)
+    table.CopyFrom(table_privacy.table)
     return f"ALTER TABLE {_taken_name(table, 'catalog', 'schema', 'table')} SET PRIVACY {_lines(items)};"
 
 

@@ -21,5 +21,5 @@ def cleared(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=batch.schema)
 
 
-def _may_hold_more(found: pa.Array) -> bool:
-    return bool(found.type.num_fields or (found.null_count and not pa.types.is_string(found.type)))
+def _may_hold_more(array: pa.Array) -> bool:
+    return bool(array.type.num_fields or (array.null_count and not pa.types.is_string(array.type)))

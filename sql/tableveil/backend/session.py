@@ -277,9 +277,9 @@ class Session:
         """The schema itself."""
         return schema
 
-    def recorded(self, found: TableReference) -> TableReference:
+    def recorded(self, table_reference: TableReference) -> TableReference:
         """The table itself."""
-        return found
+        return table_reference
 
     def unsupported(self, policy: Policy) -> list[Fault]:
         """Nothing."""

@@ -146,7 +146,7 @@ class WarehouseSession(Protocol):
     def scope(self, schema: str) -> str:
         """The schema's name in rights and in the ledger."""
 
-    def recorded(self, found: TableReference) -> TableReference:
+    def recorded(self, table_reference: TableReference) -> TableReference:
         """A table as rights and the ledger name it: the schema has the name of a warehouse already; see `scoped`."""
 
     def unsupported(self, policy: Policy) -> list[Fault]:

@@ -132,14 +132,14 @@ def _unmeasured(plan: ReleasePlan) -> Measured:
     return Measured((), (note(f"The effective k of released columns is not measured: there are {many}."),))
 
 
-def _lowers(plan: ReleasePlan, found: EffectiveK, least: int) -> Warned:
+def _lowers(plan: ReleasePlan, effective_k: EffectiveK, least: int) -> Warned:
     """The warning that a column leaves fewer than `least`; a note if a model bounds what its values tell."""
-    (attribute,) = found.columns
-    name, by = shortened(attribute.column), found.shown_by
+    (attribute,) = effective_k.columns
+    name, by = shortened(attribute.column), effective_k.shown_by
     role = f"{plan.policy.role_field(plan.policy.attributes.index(attribute))}: {Role.QUASI_IDENTIFIER}"
     told = (
         f"A reader who knows a person's exact {by} can leave out the rows of the class whose {name} does not fit it. "
-        f"Then {_left(plan, found.least)} can be left, fewer than {least}: an effective k."
+        f"Then {_left(plan, effective_k.least)} can be left, fewer than {least}: an effective k."
     )
     if attribute.role is Role.SENSITIVE and attribute not in plan.policy.unprotected:
         return note(f"{told} Models of {name} do not count this.")

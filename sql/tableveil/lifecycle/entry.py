@@ -112,17 +112,19 @@ def named_explanation(
     # The rule of those left behind comes last, if there is one.
     names = [*map(str, chosen_by), f"left_behind: {policy.release.left_behind}"]
 
-    def named(found: explain.CheckedNeighbour) -> Neighbour:
+    def named(checked_neighbour: explain.CheckedNeighbour) -> Neighbour:
         return Neighbour(
-            columns=tuple(policy.quasi_identifiers[j].column for j in found.axis),
-            step=found.step,
-            level=found.transformation[found.axis[0]] if found.axis else None,
-            classes=found.classes,
-            rejected_classes=found.rejected,
-            suppressed_records=found.suppressed,
-            records_over_limit=found.over,
-            score=found.score,
-            rejections=tuple(Rejection(name, *astuple(rule)) for name, rule in zip(names, found.rules, strict=False)),
+            columns=tuple(policy.quasi_identifiers[j].column for j in checked_neighbour.axis),
+            step=checked_neighbour.step,
+            level=checked_neighbour.transformation[checked_neighbour.axis[0]] if checked_neighbour.axis else None,
+            classes=checked_neighbour.classes,
+            rejected_classes=checked_neighbour.rejected,
+            suppressed_records=checked_neighbour.suppressed,
+            records_over_limit=checked_neighbour.over,
+            score=checked_neighbour.score,
+            rejections=tuple(
+                Rejection(name, *astuple(rule)) for name, rule in zip(names, checked_neighbour.rules, strict=False)
+            ),
         )
 
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)

@@ -180,8 +180,8 @@ def _released(columns: LabelColumns, counted: Sequence[tuple[str | None, int]]) 
         bounds = [of and _closed(of, columns.closed, kind) for of in bounds]
     number_ = float if columns.bounds_type == "DOUBLE" else int
 
-    def point(found: Point | None) -> Any:
-        return number_(found) if isinstance(found, Decimal) else found
+    def point(point: Point | None) -> Any:
+        return number_(point) if isinstance(point, Decimal) else point
 
     released = [
         ReleasedLabel(

@@ -135,11 +135,18 @@ def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAgg
     return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
 
 
-def _companions(found: LabelColumns) -> CompanionColumns:
-    closed, rule = found.closed, found.attribute.hierarchy
+def _companions(label_columns: LabelColumns) -> CompanionColumns:
+    closed, rule = label_columns.closed, label_columns.attribute.hierarchy
     listed = [row[0].replace("'", "''") for row in rule.rows] if isinstance(rule, Combination) else []
     return CompanionColumns(
-        *(found.name, found.low, found.high, found.rank, found.bounds, found.bounds_type),
+        *(
+            label_columns.name,
+            label_columns.low,
+            label_columns.high,
+            label_columns.rank,
+            label_columns.bounds,
+            label_columns.bounds_type,
+        ),
         range=None if closed is None else (closed.minimum, closed.maximum),
         listed=tuple(f"'{value}'" for value in listed),
     )

@@ -115,11 +115,11 @@ def columns_numbering_people(
     return [one for one in named if one.different >= FEW_VALUES or records <= one.different * MOST_ROWS_OF_FEW]
 
 
-def _named(found: Recurrence, columns: Sequence[Column], estimated: Mapping[str, int] | None) -> Numbering:
-    name = columns[found.position].name
-    agreeing = tuple(columns[j].name for j in found.agreeing)
-    different = found.different if estimated is None else estimated[name]
-    return Numbering(name, agreeing, found.constancy, different, estimated is None)
+def _named(recurrence: Recurrence, columns: Sequence[Column], estimated: Mapping[str, int] | None) -> Numbering:
+    name = columns[recurrence.position].name
+    agreeing = tuple(columns[j].name for j in recurrence.agreeing)
+    different = recurrence.different if estimated is None else estimated[name]
+    return Numbering(name, agreeing, recurrence.constancy, different, estimated is None)
 
 
 def _by_values(columns: Sequence[Column], records: int, estimated: Mapping[str, int]) -> dict[str, float]:

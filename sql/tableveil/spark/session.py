@@ -246,9 +246,9 @@ class SparkSession:
         """The schema's name in rights and in the ledger: the warehouse's before it."""
         return f"{self.catalog}.{schema}"
 
-    def recorded(self, found: TableReference) -> TableReference:
+    def recorded(self, table_reference: TableReference) -> TableReference:
         """The table without a catalog: the name of the warehouse is before that of its schema."""
-        return TableReference("", self.scope(found.schema), found.table)
+        return TableReference("", self.scope(table_reference.schema), table_reference.table)
 
     def unsupported(self, policy: Policy) -> list[Fault]:
         """A fault for each wish of a policy that this engine cannot fulfil."""
@@ -349,10 +349,10 @@ def _streamed(frame: DataFrame) -> tuple[StructType, Iterator[pa.Table]]:
     return schema, (some for some in batches if isinstance(some, pa.Table))
 
 
-def _values(found: pa.ChunkedArray) -> list[Any]:
+def _values(chunked_array: pa.ChunkedArray) -> list[Any]:
     """The values as Python has them; whole decimals, which sums of hashes are, as int."""
-    values: list[Any] = found.to_pylist()
-    if pa.types.is_decimal(found.type) and found.type.scale == 0:
+    values: list[Any] = chunked_array.to_pylist()
+    if pa.types.is_decimal(chunked_array.type) and chunked_array.type.scale == 0:
         return [int(value) if isinstance(value, Decimal) else value for value in values]
     return values
 

@@ -112,12 +112,12 @@ def charges_of(ledger: Ledger, job: int) -> int:
     return charged
 
 
-def _with_charges(ledger: Ledger, found: _Version) -> PrivacyBudget:
+def _with_charges(ledger: Ledger, version: _Version) -> PrivacyBudget:
     # A table that came from another budget brings its charges along.
     condition = "people = ? OR list_contains(?::VARCHAR[], table_name)"
-    charges = _CHARGES.where(ledger, condition, [found.people, list(found.tables)], "")
+    charges = _CHARGES.where(ledger, condition, [version.people, list(version.tables)], "")
     budget = PrivacyBudget(
-        found.people, found.tables, Decimal(found.epsilon), Decimal(found.delta), found.set_by, found.set_at
+        version.people, version.tables, Decimal(version.epsilon), Decimal(version.delta), version.set_by, version.set_at
     )
     gone_back = ledger.value("SELECT max(noticed_at) FROM tableveil.ledger_gaps")
     for each in charges:
@@ -126,4 +126,4 @@ def _with_charges(ledger: Ledger, found: _Version) -> PrivacyBudget:
             spent_epsilon=_EXACT.add(budget.spent_epsilon, Decimal(each.epsilon)),
             spent_delta=_EXACT.add(budget.spent_delta, Decimal(each.delta)),
         )
-    return replace(budget, outdated=gone_back is not None and gone_back >= found.set_at)
+    return replace(budget, outdated=gone_back is not None and gone_back >= version.set_at)

@@ -203,10 +203,10 @@ def _number(of: str, type_: str) -> str:
     return f"TRY_CAST({of}::VARCHAR AS DOUBLE)"
 
 
-def _label(j: int, known: Labels, written: Written) -> str:
-    if known.level:
-        return written.label(known, known.level, f"d{j}")
-    return written.shown(known.column, f"p.k{j}")
+def _label(j: int, labels: Labels, written: Written) -> str:
+    if labels.level:
+        return written.label(labels, labels.level, f"d{j}")
+    return written.shown(labels.column, f"p.k{j}")
 
 
 def _held(rows: WarehouseSession, names: list[str], marker: str, written: Written) -> str:
