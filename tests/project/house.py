@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -33,6 +34,12 @@ def sources() -> Iterator[Path]:
         yield from (path for path in (ROOT / layer).rglob("*.py") if "_pb2" not in path.name)
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def lines_with(pattern: str) -> tuple[int, int]:
     """The lines with a pattern, imports left out, and their files."""
     found = Counter(
@@ -46,14 +53,14 @@ def lines_with(pattern: str) -> tuple[int, int]:
 
 def classes() -> Counter[str]:
     """How often each name of a public class occurs."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sources()]
+    trees = map(parsed, sources())
     nodes = (node for tree in trees for node in ast.walk(tree))
     return Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
 
 
 def binding() -> int:
     """The functions that bind a vague name."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sources()]
+    trees = map(parsed, sources())
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     return sum(
         any(

@@ -10,7 +10,7 @@ from typing import Any
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure import check_disclosure
 from tableveil.errors import InvalidError, depending_on
-from tableveil.lifecycle import Evidence, Terms, check_admitted, check_guards, publish
+from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
@@ -71,10 +71,14 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
         plan = replace(plan, policy=told)
         trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
+    unless_safe = schema_rules.asks_for_joint_k(job.session.ledger, schema)
+    terms = PublicationTerms(job.needs_approval(schema), unless_safe, trial)
     with depending_on(plan.together_with):
         return publish(
             *(job.database, job.rows, plan, evidence, verifying),
-            Terms(job.needs_approval(schema), schema_rules.asks_for_joint_k(job.session.ledger, schema), trial),
+            PublicationTerms(
+                job.needs_approval(schema), schema_rules.asks_for_joint_k(job.session.ledger, schema), trial
+            ),
         )
 
 

@@ -28,7 +28,7 @@ def check_owners(session: WarehouseSession, request: RiskRequest, analyzed: Anal
     return True, list(_check_counts_records(request, f"although {people:,} people have {records:,} records"))
 
 
-def _check_counts_records(request: RiskRequest, several: str) -> Iterator[Fault]:
+def _check_counts_records(request: RiskRequest, actual: str) -> Iterator[Fault]:
     hint = "Leave it out, or leave person_column out, and analyze a query that has one row of each person."
     for field, given in (
         ("population", request.population is not None),
@@ -37,7 +37,7 @@ def _check_counts_records(request: RiskRequest, several: str) -> Iterator[Fault]
         ("records", request.records),
     ):
         if given:
-            yield Fault(field, f"{field}, which takes every record for another person, {several}", "none", hint)
+            yield Fault(field, f"{field}, which takes every record for another person, {actual}", "none", hint)
 
 
 def of_people(

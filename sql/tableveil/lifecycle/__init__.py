@@ -7,7 +7,7 @@ from tableveil.lifecycle.gates import check_admitted, check_place, check_read
 from tableveil.lifecycle.guards import check_guards, labels_of
 from tableveil.lifecycle.ledger import check_ledger, check_readers, named, releases_of_same_people, unseen_matches
 from tableveil.lifecycle.promote import Promotion, check_trial, promote
-from tableveil.lifecycle.publish import Rehearsal, Terms, publish, rehearse, writing
+from tableveil.lifecycle.publish import PublicationTerms, Rehearsal, publish, rehearse, writing
 from tableveil.lifecycle.repeated import repeated_by_reason
 from tableveil.lifecycle.standing import place_of, refuse_trial, require_current, require_here, require_public
 from tableveil.lifecycle.swap import recover
@@ -20,9 +20,9 @@ __all__ = [
     "Evidence",
     "JointFigures",
     "Promotion",
+    "PublicationTerms",
     "Rehearsal",
     "Solution",
-    "Terms",
     "check_admitted",
     "check_existing",
     "check_guards",

@@ -40,7 +40,7 @@ from tableveil.verification import verify
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PublicationTerms:
     """The terms under which a release is published.
 
     One that `needs_approval` is written and verified in private; an earlier one at the target stays. With
@@ -74,7 +74,7 @@ def publish(
     plan: ReleasePlan,
     evidence: Evidence,
     verifying: Callable[[], None],
-    terms: Terms,
+    terms: PublicationTerms,
 ) -> int:
     """Writes the release and the job's outcome, and returns the release's number.
 
@@ -110,7 +110,7 @@ def _planned(
 
 
 def _publish(
-    database: Database, session: WarehouseSession, planned: _Planned, terms: Terms, *, safely: bool = False
+    database: Database, session: WarehouseSession, planned: _Planned, terms: PublicationTerms, *, safely: bool = False
 ) -> int:
     """See `publish`; raises `_Unsafe` if the release has to be safe beside those that it repeats, and is not."""
     plan, evidence = planned.plan, planned.evidence
@@ -141,7 +141,7 @@ def _publish(
 
 
 def _publish_elsewhere(
-    database: Database, session: WarehouseSession, planned: _Planned, terms: Terms, *, safely: bool
+    database: Database, session: WarehouseSession, planned: _Planned, terms: PublicationTerms, *, safely: bool
 ) -> int:
     """Publishes in a warehouse; other jobs may write until the intent goes to the ledger.
 

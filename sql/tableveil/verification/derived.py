@@ -141,7 +141,7 @@ def _differ(value: NDArray[Any], own: Codes, one: Codes, other: Codes) -> bool:
 def _left_by_columns(records: Records, held: HeldRows, order: Codes, hiding: Sequence[int]) -> Iterator[int]:
     """The least numbers of rows that a quasi-identifier leaves by what two columns give together."""
     first = order[:CHECKED]
-    repeating = [i for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])]
+    repeating = [i for i, _ in enumerate(records.values) if _is_varied(records.numbers[f"y{i}"][order])]
     together = [(i, j, sign) for i, j in combinations(repeating, 2) for sign in SIGNS]
     if not together:
         return
@@ -190,7 +190,7 @@ def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]
     """Per column and formula that gives it: the records for which it is right, and whether values may be unknown."""
     first = order[:CHECKED]
     numbers = {name: of_records[first] for name, of_records in records.numbers.items()}
-    values = {i: numbers[f"y{i}"] for i, _ in enumerate(records.values) if _several(records.numbers[f"y{i}"][order])}
+    values = {i: numbers[f"y{i}"] for i, _ in enumerate(records.values) if _is_varied(records.numbers[f"y{i}"][order])}
     if not values:
         return
     tried = np.stack([value[:TRIED] for value in values.values()])
@@ -208,7 +208,7 @@ def _by_formulas(records: Records, order: Codes, pairs: Sequence[tuple[int, int]
                     yield i, first[right], _unknown(values[i], calculated)
 
 
-def _several(value: Numbers) -> bool:
+def _is_varied(value: Numbers) -> bool:
     return len(np.unique(value[np.isfinite(value)])) >= 3
 
 

@@ -14,7 +14,7 @@ SLACK = 1e-9
 """The tolerance in comparisons of logarithms: a class exactly at the threshold holds."""
 
 _FOLDS = {chr(code): chr(code).casefold() for code in range(128, 0xFFFF) if len(chr(code).casefold()) > 1}
-_FOLDED = "MAP {" + ", ".join(f"'{letter}': '{several}'" for letter, several in _FOLDS.items()) + "}"
+_FOLDED = "MAP {" + ", ".join(f"'{letter}': '{letters}'" for letter, letters in _FOLDS.items()) + "}"
 
 Name = tuple[str, str, str]
 """A table as (catalog, schema, name)."""

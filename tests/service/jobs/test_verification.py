@@ -13,7 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.lifecycle import Evidence, Terms, publish
+from tableveil.lifecycle import Evidence, PublicationTerms, publish
 from tableveil.pipelines import anonymize as run_module
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
@@ -120,7 +120,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
 
         def again() -> int:
             own.execute(f"DROP TABLE IF EXISTS {SUPPRESSED}")
-            return publish(shared_database, own, *asked[0], lambda: None, Terms())
+            return publish(shared_database, own, *asked[0], lambda: None, PublicationTerms())
 
         yield again
 
