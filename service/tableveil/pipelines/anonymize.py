@@ -74,12 +74,7 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
     unless_safe = schema_rules.asks_for_joint_k(job.session.ledger, schema)
     terms = PublicationTerms(job.needs_approval(schema), unless_safe, trial)
     with depending_on(plan.together_with):
-        return publish(
-            *(job.database, job.rows, plan, evidence, verifying),
-            PublicationTerms(
-                job.needs_approval(schema), schema_rules.asks_for_joint_k(job.session.ledger, schema), trial
-            ),
-        )
+        return publish(job.database, job.rows, plan, evidence, verifying, terms)
 
 
 def solved(
