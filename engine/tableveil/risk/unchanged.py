@@ -8,7 +8,8 @@ The check before a release is written and the verification of what was written s
   leaves out only pairs that are missing, or accidents, although chance would make them `EXPECTED` times. It is shown
   under each label by as many different pairs as chance makes, in a table that is large enough.
 - **Minorities.** Own values that are far from chance by themselves are judged strictly anyway. Own values of about
-  as many records, and those under one label, are judged together, too.
+  as many records, and those under one label, are judged together, too. So are own values whose records all have one
+  value, where `ALIKE` times as many do as chance makes, and those of one record that nearly all have the same value.
 - **Two quasi-identifiers**, one of them hidden, count only where they are as far from chance as that, and where one of
   them and the other's label do not explain it. So do their differences, near ones together.
 - **Formulas** need no statistics: differences, sums, products and ratios of two numbers or dates, sums and differences
