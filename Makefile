@@ -109,6 +109,10 @@ bench-answers: $(VENV)/.dev
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people
 
+# Bytes and times of the console's pages with 10,000 releases and 1,000 tables, alone and with 50 visitors beside a job.
+bench-console: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.console
+
 # Rows of each table in DuckDB, and of the one in Spark; a quick run has 1000000,10000000 and 1000000.
 SIZES ?= 1000000,10000000,100000000
 LAKE_ROWS ?= 20000000
