@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-all test-long test-dagster test-dbt test-spark lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday statements journeys \
+	bench-microaggregation bench-local bench-differential-privacy bench-usefulness bench-report bench-operate bench-people bench-doors bench-sql bench-answers bench-scale bench-everyday bench-console statements journeys \
 	campaign pages pictures protos reference site site-search house words clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:

@@ -85,6 +85,13 @@ def test_policies_are_compared_by_what_they_say(run: Run, releases: tuple[Releas
     }
 
 
+def test_methods_are_compared(run: Run, releases: tuple[Release, Release]) -> None:
+    """Local recoding's average risk is higher by its nature: the method stands beside the figures."""
+    releases[1].policy.local_recoding.SetInParent()
+    (row,) = [line for line in lines(run("compare", "3", "4").stdout) if line.startswith("method ")]
+    assert row == "method full-domain generalization local recoding differs"
+
+
 def test_nothing_differs_from_itself(run: Run, releases: tuple[Release, Release]) -> None:
     found = run("compare", "3", "3").stdout
     assert not {"coarser", "finer", "higher", "lower", "differs"} & set(found.partition("Policies")[0].split())
