@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http
 import http.client
 import os
 import random
@@ -213,7 +214,8 @@ def _crowd(client: Client, visitor: _Visitor, visitors: int, seconds: float) -> 
     print(
         f"  {visitors} visitors, {len(everything)} pages in {seconds:.0f} s beside a job (its state then: {state}): "
         f"median {1000 * statistics.median(everything):.0f} ms, p95 {1000 * p95:.0f} ms; goal: at most "
-        f"{1000 * MOST_SECONDS:.0f} ms: {'met' if p95 <= MOST_SECONDS else 'missed'}; slowest page: {slowest}; refused as too many at once: {dict(refused) or 'none'}"
+        f"{1000 * MOST_SECONDS:.0f} ms: {'met' if p95 <= MOST_SECONDS else 'missed'}; slowest page: {slowest}; "
+        f"refused as too many at once: {dict(refused) or 'none'}"
     )
 
 
