@@ -21,7 +21,7 @@ from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
 from benchmarks.classification.search import reference_cases as classification_cases
 from benchmarks.differential_privacy.fit import distribution
-from benchmarks.differential_privacy.loss import loss
+from benchmarks.differential_privacy.loss import losses
 from benchmarks.doors.calls import calls
 from benchmarks.doors.many_jobs import many_jobs
 from benchmarks.doors.verified import verified
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
-        "differential-privacy": [distribution, lambda: loss(options.shared)],
+        "differential-privacy": [distribution, *losses(options.shared)],
         "usefulness": [lambda: usefulness(options.shared)],
         "report": [lambda: report(options.rows)],
         "operate": [load, watchers, memory, pressure, limits, risk, guessed_risk, soak],
