@@ -9,7 +9,7 @@ from typing import Any
 
 from tableveil.backend import WarehouseSession
 from tableveil.disclosure import check_disclosure
-from tableveil.errors import InvalidError, depending_on
+from tableveil.errors import depending_on
 from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
@@ -125,9 +125,6 @@ def release_work(policy: Policy, document: str, *, is_trial: bool = False) -> Wo
         method_of(policy).admit(session, resolved, resolved_source)
         return session.recorded(resolved_source.reference)
 
-    if is_trial and policy.method.budgeted:
-        actual, hint = "a trial", "Its draw would be charged as the release's is: submit the release."
-        raise InvalidError.of("POLICY_INVALID", f"policy.{policy.method.field}", actual, "a release", hint)
     options = '{"trial": true}' if is_trial else ""
     work = policy_work(
         JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy, is_trial=is_trial), options

@@ -33,8 +33,9 @@ from tableveil.policy import (
 from tableveil.source import Column, Source
 from tableveil.state import ledger_gaps, privacy_budgets
 from tableveil.state.jobs import now
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release, ReleaseState
 from tests.service.jobs.contexts import context
+from tests.service.jobs.managed import Open, ended
 
 Run = Callable[..., Release]
 
@@ -202,11 +203,29 @@ def test_a_table_brings_its_charges_along(session: Session) -> None:
 def test_looks_at_the_table_are_refused(database: Database, session: Session) -> None:
     with pytest.raises(InvalidError, match="a dry run"):
         dry_run_work(policy(), "{}")
-    with pytest.raises(InvalidError, match="a trial"):
-        release_work(policy(), "{}", is_trial=True)
     warnings = check_rows(context(session, database, 1), policy())
     assert warnings == ()
     assert session.value("SELECT count(*) FROM tableveil.privacy_charges") == 0
+
+
+def test_a_trial_is_charged_and_its_promotion_releases_the_rows_that_were_drawn(
+    database: Database, session: Session, open_manager: Open
+) -> None:
+    """Whether the table changed meanwhile is not told."""
+    jobs = open_manager(policy_of=lambda _: policy())
+    # The manager noticed that this file's tests forgot releases.
+    session.execute("DELETE FROM tableveil.ledger_gaps")
+    job = ended(jobs, jobs.submit(release_work(policy(), "{}", is_trial=True)).number)
+    assert job.result is not None, job.failure
+    assert spent(session) == 1
+    drawn = session.rows(f"FROM tableveil.pending_{job.result}")
+    session.execute("DELETE FROM people WHERE id % 3 = 0")
+    jobs.promote(job.result, policy(), "{}")
+    release = RELEASES.find(session.ledger, job.result)
+    assert release is not None
+    assert release.state is ReleaseState.APPROVED
+    assert session.rows("FROM shown") == drawn
+    assert spent(session) == 1
 
 
 def test_faults_that_only_the_hierarchies_know_cost_nothing(database: Database, session: Session, run: Run) -> None:
