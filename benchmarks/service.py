@@ -18,7 +18,7 @@ from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import Guard, IfExists, Policy, ReleaseGuards, ReleaseTarget
-from tableveil.runtime import Failure, Job, JobManager
+from tableveil.runtime import Failure, Job, open_jobs
 from tableveil.state.releases import Release
 
 TARGET = ReleaseTarget(
@@ -59,7 +59,7 @@ class LocalService:
     ) -> None:
         self.database = Database(Settings(path, memory_limit, threads))
         self.database.warehouses.update({warehouse.name: warehouse for warehouse in warehouses})
-        self._manager = JobManager(self.database)
+        self._manager = open_jobs(self.database)
         with self.session() as session:
             session.execute(f"CREATE SCHEMA IF NOT EXISTS {TARGET.schema}")
 

@@ -14,7 +14,7 @@ import grpc
 from tableveil.backend import Database, Settings
 from tableveil.lookups import Privacies
 from tableveil.pipelines.widen import Widening
-from tableveil.runtime import JobManager
+from tableveil.runtime import open_jobs
 from tableveil.server.job_service import JobService
 from tableveil.server.slots import Slots
 from tableveil.serving.settings import CHECKS_AT_ONCE, RESERVED_THREADS
@@ -25,7 +25,7 @@ from tableveil.v1 import job_service_pb2_grpc
 def main(database: Path) -> None:
     """Serves with as many threads as the real server has."""
     opened = Database(Settings(database))
-    servicer = JobService(JobManager(opened), Privacies(opened), Widening(opened), Slots(CHECKS_AT_ONCE, "checks"))
+    servicer = JobService(open_jobs(opened), Privacies(opened), Widening(opened), Slots(CHECKS_AT_ONCE, "checks"))
     server = grpc.server(ThreadPoolExecutor(ServerSettings(database).stream_limit + RESERVED_THREADS))
     job_service_pb2_grpc.add_JobServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")

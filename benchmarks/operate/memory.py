@@ -21,7 +21,7 @@ from tableveil.counting.memory import memory_limit as memory_bytes
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import ReleaseTarget
-from tableveil.runtime import Job, JobManager, QueueLimits
+from tableveil.runtime import Job, JobManager, JobSettings, QueueLimits, open_jobs
 from tableveil.state.jobs import JobState
 
 TITLE = "Many jobs on a small memory limit"
@@ -81,7 +81,9 @@ def _run(rows: int, jobs: int, concurrent_jobs: int, memory_limit: str, *, share
     ):
         with database.session() as session:
             whole = memory_bytes(session)
-        manager = JobManager(database, concurrent_jobs, QueueLimits(jobs), whole if shared else concurrent_jobs * whole)
+        manager = open_jobs(
+            database, JobSettings(concurrent_jobs, QueueLimits(jobs), whole if shared else concurrent_jobs * whole)
+        )
         started = time.monotonic()
         submitted = [manager.submit(_work(number)).number for number in range(jobs)]
         ended = [_ended(manager, number) for number in submitted]

@@ -31,7 +31,7 @@ from tableveil.hierarchy.definition import RuleHierarchy
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import Policy
 from tableveil.release import described
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tableveil.state.release_objects import ObjectKind
@@ -236,7 +236,7 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
             "FROM range(1000) AS r(i)"
         )
         message = whole(EXAMPLES[0])
-        manager = JobManager(database, concurrent_jobs=1)
+        manager = open_jobs(database, JobSettings(1))
         try:
             job = manager.submit(release_work(converted(message), canonical_json(message)))
             while not job.state.ended:

@@ -17,7 +17,7 @@ from types import FrameType
 
 from tableveil.backend import Database, Settings
 from tableveil.policy import KAnonymity
-from tableveil.runtime import JobManager
+from tableveil.runtime import open_jobs
 from tests.docs.test_development import CHANGES, files_with
 from tests.service.jobs.managed import POLICY, ended, submit
 
@@ -96,7 +96,7 @@ def entered() -> tuple[int, int]:
         database = Database(Settings(Path(folder) / "house.duckdb"))
         threading.setprofile(profile)
         sys.setprofile(profile)
-        jobs = JobManager(database)
+        jobs = open_jobs(database)
         with database.session() as session:
             session.execute(
                 "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "

@@ -13,7 +13,7 @@ from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.document import read_policy
 from tableveil.pipelines.anonymize import release_work
 from tableveil.release.described import OBJECTS
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tests.reference.markdown import head, names, table
@@ -85,7 +85,7 @@ def _release(database: Database) -> None:
     message, faults = read_policy(POLICY, "yaml")
     policy, more = policy_from_proto(message, before_upload=True)
     assert policy is not None, [*faults, *more]
-    manager = JobManager(database, concurrent_jobs=1)
+    manager = open_jobs(database, JobSettings(1))
     try:
         job = manager.submit(release_work(policy, canonical_json(message)))
         while not job.state.ended:

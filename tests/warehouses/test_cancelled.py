@@ -19,7 +19,7 @@ from sqlglot import exp
 from tableveil.backend import Database, WarehouseSession, column, in_order, table
 from tableveil.control import Control, Stopped
 from tableveil.pipelines.anonymize import release_work
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.spark import SparkWarehouse
 from tableveil.spark import session as spark_session
 from tableveil.state.jobs import JobPhase, JobState
@@ -72,7 +72,7 @@ def database(spark_url: str, tmp_path: Path) -> Iterator[Database]:
 
 
 def test_nothing_is_left(database: Database) -> None:
-    jobs = JobManager(database, 1)
+    jobs = open_jobs(database, JobSettings(1))
     for phase in PHASES:
         number = jobs.submit(release_work(RELEASE, "{}")).number
         for seen in jobs.watch(number, stopped=lambda: False):
@@ -85,7 +85,7 @@ def test_nothing_is_left(database: Database) -> None:
 
 def test_running_statements(database: Database, spark_tasks: Tasks) -> None:
     """One statement of each step never ends; the job is cancelled once Spark computes it. The next job works."""
-    jobs = JobManager(database, 1)
+    jobs = open_jobs(database, JobSettings(1))
     assert spark_tasks.wait_for_none(SECONDS)
     for step, work in STEPS.items():
         with _endless(work) as started:

@@ -18,7 +18,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from tableveil.backend import Session, WarehouseSession, column, in_order, table
 from tableveil.errors import BusyError, InvalidError
 from tableveil.pipelines.anonymize import release_work
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.spark import SparkWarehouse
 from tableveil.spark import local as local_server
 from tableveil.spark.local import LocalServer
@@ -147,7 +147,7 @@ def test_a_server_that_is_killed_in_the_middle(server: LocalServer, rows: Wareho
             session.execute(MADE[0].replace("{}", "clinic"))
             with database.rows_session(session, "lake") as lake:
                 lake.create(table("patients", "clinic", "lake"), query("SELECT * FROM clinic.patients"))
-        jobs = JobManager(database, 1)
+        jobs = open_jobs(database, JobSettings(1))
         number = jobs.submit(release_work(POLICY, "{}")).number
         for seen in jobs.watch(number, stopped=lambda: False):
             if seen.phase is JobPhase.COUNTING:

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from tableveil.backend import Database, Settings, WarehouseSession, table
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.spark import SparkWarehouse
 from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
@@ -59,7 +59,7 @@ def _check(database: Database, spark_url: str, step: str, since: float) -> None:
     decided = step not in ("while rows are written", "once all is staged")
     with database.ledger() as ledger:
         assert bool(open_swaps(ledger, "lake")) == decided
-        JobManager(database, 1).close(10)
+        open_jobs(database, JobSettings(1)).close(10)
         assert open_swaps(ledger, "lake") == []
         (state,) = ledger.row("SELECT state FROM tableveil.job_outcomes")
         assert state == (JobState.SUCCEEDED if decided else JobState.INTERRUPTED)

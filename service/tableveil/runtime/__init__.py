@@ -1,9 +1,10 @@
 """How jobs run: submitted, queued, run by worker threads, watched, and remembered in the database."""
 
 from tableveil.runtime.loads import Loads
-from tableveil.runtime.manager import JobManager
+from tableveil.runtime.manager import JobManager, JobSettings
 from tableveil.runtime.matches import Matches
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.runtime.opening import open_jobs, settle
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.removals import Removals
@@ -17,6 +18,7 @@ __all__ = [
     "Job",
     "JobManager",
     "JobProgress",
+    "JobSettings",
     "Loads",
     "Matches",
     "Publishing",
@@ -25,4 +27,6 @@ __all__ = [
     "Retention",
     "Upkeep",
     "Worksheets",
+    "open_jobs",
+    "settle",
 ]

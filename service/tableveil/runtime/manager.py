@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tableveil.backend import EVERYTHING, Database, Ledger, Session, Visibility, present_visibility, seeing
@@ -35,7 +35,6 @@ from tableveil.lifecycle import (
     check_trial,
     decide,
     promote,
-    recover,
     require_current,
     withdraw,
 )
@@ -62,7 +61,7 @@ from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
 from tableveil.runtime.observer import Nobody, Observer, ServerLoad
-from tableveil.runtime.outcomes import from_store, interrupted, told_jobs
+from tableveil.runtime.outcomes import from_store, told_jobs
 from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
@@ -74,8 +73,6 @@ from tableveil.state import removal, schema_rules
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import JobState, Request
 from tableveil.state.kinds import JobKind
-from tableveil.state.lineage import notice_older_ledger
-from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES, Release
 
 logger = logging.getLogger("tableveil.jobs")
@@ -87,8 +84,25 @@ A search reports more often than that: waking every watcher each time would slow
 """
 
 
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """How many jobs run and wait, on which memory, and what waits for approval.
+
+    Running jobs share `memory` bytes, None for the database's memory limit. Releases into the schemas `approval` wait
+    until another person approves them.
+    """
+
+    concurrent_jobs: int = 2
+    limits: QueueLimits = field(default_factory=QueueLimits)
+    memory: int | None = None
+    approval: Collection[str] = ()
+
+
+DEFAULT_SETTINGS = JobSettings()
+
+
 class JobManager:
-    """Runs jobs, their owners in turn, up to `concurrent_jobs` at once and as many as fit into memory.
+    """Runs jobs, their owners in turn, up to a number at once and as many as fit into memory.
 
     May be used from any thread.
     """
@@ -96,33 +110,22 @@ class JobManager:
     def __init__(
         self,
         database: Database,
-        concurrent_jobs: int = 2,
-        limits: QueueLimits | None = None,
-        memory: int | None = None,
+        settings: JobSettings = DEFAULT_SETTINGS,
         observer: Observer | None = None,
-        approval: Collection[str] = (),
         publishing: Publishing | None = None,
         policy_of: PolicyOf | None = None,
     ) -> None:
-        """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
+        """Starts the workers; the state is settled. See `open_jobs`.
 
-        Running jobs share `memory` bytes, None for the database's memory limit. The `observer` counts them.
-        Releases into the schemas `approval` wait until another person approves them. `publishing` is started.
-        `policy_of` reads the policies of the ledger.
+        The `observer` counts jobs. `publishing` is started. `policy_of` reads the policies of the ledger.
         """
         self._database, self._policy_of = database, policy_of
-        self._publishing, self._approval = publishing or Publishing(database), frozenset(approval)
+        self._publishing, self._approval = publishing or Publishing(database), frozenset(settings.approval)
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
         with database.ledger() as ledger:
-            migrate(ledger)
-            notice_older_ledger(database.path, ledger)
-            for warehouse in database.warehouses:
-                recover(database, warehouse)
-            for number in store.unfinished(ledger):
-                store.insert_outcome(ledger, number, interrupted())
-            budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
-        self._queue = JobQueue(limits or QueueLimits(), budget)
+            budget = MemoryBudget(settings.memory or memory_limit(ledger), settings.concurrent_jobs)
+        self._queue = JobQueue(settings.limits, budget)
         self._ended = EndedJobs()
         self._publishing.start()
         self._checksums = Checksums(database)
@@ -133,7 +136,7 @@ class JobManager:
         self._workers = Workers(
             database,
             self._queue,
-            concurrent_jobs,
+            settings.concurrent_jobs,
             observer or Nobody(),
             self._approval,
             self._after_release,

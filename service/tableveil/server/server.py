@@ -30,7 +30,7 @@ from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import (
-    JobManager,
+    JobSettings,
     Loads,
     Matches,
     Publishing,
@@ -39,6 +39,7 @@ from tableveil.runtime import (
     Retention,
     Upkeep,
     Worksheets,
+    open_jobs,
 )
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
@@ -98,10 +99,9 @@ class TableveilServer:
             open_warehouses(database, settings.warehouses)
             limits, approval = _queue_limits(settings), settings.needs_approval
             publishing = Publishing(database, targets, stored_policy, meter)
-            jobs = JobManager(
-                *(database, settings.concurrent_jobs, limits),
+            jobs = open_jobs(
+                *(database, JobSettings(settings.concurrent_jobs, limits, approval=approval)),
                 observer=meter,
-                approval=approval,
                 publishing=publishing,
                 policy_of=stored_policy,
             )

@@ -16,7 +16,7 @@ from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import TableveilError
 from tableveil.pipelines.anonymize import release_work
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tests.campaign.attacker.cases import TAG, Case, Method, case
 from tests.campaign.attacker.checks import Checks
 from tests.campaign.attacker.columns import Document
@@ -78,7 +78,7 @@ class Attacked:
 
     def __init__(self, database: Database, report: Report) -> None:
         self._database = database
-        self._jobs = JobManager(database, concurrent_jobs=1)
+        self._jobs = open_jobs(database, JobSettings(1))
         self._report = report
 
     def close(self) -> None:

@@ -14,12 +14,12 @@ from tableveil.control import Control
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import Policy
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobManager, open_jobs
 from tableveil.state import jobs as store
 from tableveil.state.releases import RELEASES, Release
 from tests.migrated import opened
 from tests.service.jobs.contexts import context
-from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, submit
+from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, open_with, submit
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def released_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for database in opened(path):
         with database.session() as session:
             create_patients(session)
-        manager = JobManager(database)
+        manager = open_jobs(database)
         assert ended(manager, submit(manager, POLICY).number).result == 1
         manager.close(SECONDS)
     return path
@@ -91,7 +91,7 @@ def open_manager(database: Database) -> Iterator[Open]:
     opened: list[JobManager] = []
 
     def open_one(**options: Any) -> JobManager:
-        opened.append(JobManager(database, **options))
+        opened.append(open_with(database, **options))
         return opened[-1]
 
     yield open_one

@@ -39,7 +39,7 @@ from tableveil.policy import (
 )
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.runtime import Job, JobManager
+from tableveil.runtime import Job, JobSettings, open_jobs
 from tableveil.state.decisions import Decision
 from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.frontiers import FRONTIERS
@@ -130,7 +130,7 @@ def done(database: Database, policy: Policy, approval: tuple[str, ...] = ()) -> 
 
 def run(database: Database, work: Work, approval: tuple[str, ...] = ()) -> Job:
     """A job, on a manager of its own."""
-    jobs = JobManager(database, 1, approval=approval, policy_of=lambda _: NO_MODELS)
+    jobs = open_jobs(database, JobSettings(1, approval=approval), policy_of=lambda _: NO_MODELS)
     try:
         return ended(jobs, jobs.submit(work).request.number, SECONDS)
     finally:
@@ -139,7 +139,7 @@ def run(database: Database, work: Work, approval: tuple[str, ...] = ()) -> Job:
 
 def decided(database: Database, number: int, *, approved: bool, policy: Policy = POLICY) -> None:
     """Decides about a release that waits for approval."""
-    jobs = JobManager(database, 1)
+    jobs = open_jobs(database, JobSettings(1))
     try:
         jobs.decide(number, Decision(approved, "bob", now(), "a note"), lambda document: policy)
     finally:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import Database, Session
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
-from tableveil.runtime import Job, JobManager
+from tableveil.runtime import Job, JobManager, JobSettings, open_jobs
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
@@ -48,6 +48,19 @@ SECONDS = 60.0
 
 Open = Callable[..., JobManager]
 """Opens a manager of the database."""
+
+
+def open_with(
+    database: Database,
+    *,
+    observer: Any = None,
+    publishing: Any = None,
+    policy_of: Any = None,
+    **settings: Any,
+) -> JobManager:
+    """Opens jobs by all options in one list."""
+    options = JobSettings(**settings)
+    return open_jobs(database, options, observer=observer, publishing=publishing, policy_of=policy_of)
 
 
 def create_patients(session: Session) -> None:

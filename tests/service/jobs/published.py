@@ -18,7 +18,7 @@ from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobManager, Publishing
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tests.postgresql import rows
-from tests.service.jobs.managed import POLICY, SECONDS, ended, submit
+from tests.service.jobs.managed import POLICY, SECONDS, ended, open_with, submit
 
 OBJECTS = ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
 """The ends of the names of a release's objects."""
@@ -146,7 +146,7 @@ def publishing(path: Path, place: Place, policy: Policy = POLICY, **options: Any
     targets: dict[str, Target] = declared_targets([f"shelf={place.declaration}"])
     database = Database(Settings(path, threads=1, directories=directories_of(targets.values())))
     made = Publishing(database, targets, lambda _: policy)
-    jobs = JobManager(database, concurrent_jobs=1, publishing=made, **options)
+    jobs = open_with(database, concurrent_jobs=1, publishing=made, **options)
     try:
         yield Published(database, place, made, jobs, policy)
     finally:

@@ -14,7 +14,7 @@ from tableveil.lookups import Releases
 from tableveil.operate.objects import examine_releases, orphans
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy import IfExists, Policy, ReleaseKind, ReleaseTarget
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobManager, JobSettings, open_jobs
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tableveil.state.releases import ReleaseState
@@ -151,7 +151,7 @@ def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
 def test_nobody_approves_their_own_release(jobs: JobManager, database: Database, session: Session) -> None:
     number = released(jobs)
     session.execute("UPDATE tableveil.jobs SET owner = 'bob' WHERE number = (SELECT max(number) FROM tableveil.jobs)")
-    again = JobManager(database, approval=["main"])
+    again = open_jobs(database, JobSettings(approval=["main"]))
     try:
         for decision in (APPROVED, REJECTED):
             refused("OWN_RELEASE", again, number, decision)

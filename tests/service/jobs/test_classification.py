@@ -41,7 +41,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.classification import ClassificationRequest, Classifier
-from tableveil.runtime import FailureKind, Job, JobManager
+from tableveil.runtime import FailureKind, Job, JobManager, JobSettings, open_jobs
 from tableveil.state.classifications import Classification
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
@@ -83,7 +83,7 @@ def people(session: Session) -> None:
 
 @pytest.fixture
 def jobs(database: Database) -> Iterator[JobManager]:
-    manager = JobManager(database)
+    manager = open_jobs(database)
     yield manager
     manager.close(SECONDS)
 
@@ -306,7 +306,7 @@ def test_published_figures(
 
 
 def test_nothing_is_published_where_another_person_has_to_approve(database: Database, released: Release) -> None:
-    manager = JobManager(database, approval=["MAIN"])
+    manager = open_jobs(database, JobSettings(approval=["MAIN"]))
     try:
         failure = ended(manager, asked(publish=True)).failure
         assert failure is not None

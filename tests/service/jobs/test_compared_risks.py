@@ -16,7 +16,7 @@ from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.runtime import Job, JobManager
+from tableveil.runtime import Job, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.risk_analyses import RiskAnalysis
 
@@ -43,7 +43,7 @@ def database(shared_database: Database) -> Database:
 @pytest.fixture
 def analyze(database: Database) -> Iterator[Analyze]:
     """Submits a risk analysis and waits until its job has ended."""
-    manager = JobManager(database)
+    manager = open_jobs(database)
 
     def analyze(request: RiskRequest) -> Job:
         number = manager.submit(risk_analysis_work(request, "{}", stored_policy)).number

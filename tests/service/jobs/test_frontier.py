@@ -36,6 +36,7 @@ from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
+from tests.service.jobs.managed import open_with
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""
@@ -77,7 +78,7 @@ def open_manager(database: Database) -> Iterator[Open]:
     opened: list[JobManager] = []
 
     def open_one(**options: Any) -> JobManager:
-        opened.append(JobManager(database, **options))
+        opened.append(open_with(database, **options))
         return opened[-1]
 
     yield open_one

@@ -34,7 +34,7 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
@@ -254,7 +254,7 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(
         assert set(before) == {"patients", "everybody"}
         while run_killed(policy, len(seen)):
             decided = open_swaps(ledger, "lake")
-            JobManager(database, 1).close(10)
+            open_jobs(database, JobSettings(1)).close(10)
             after = tables(session)
             assert open_swaps(ledger, "lake") == []
             (state,) = ledger.row("SELECT state FROM tableveil.job_outcomes ORDER BY job DESC LIMIT 1")
@@ -312,10 +312,10 @@ def test_rows_that_nobody_verified_are_not_released(
         for name in tables(session):
             if name.startswith("tableveil_staged_"):
                 session.execute(meddle.format(name))
-        JobManager(database, 1).close(10)
+        open_jobs(database, JobSettings(1)).close(10)
         assert "released" not in tables(session)
         (number,) = open_swaps(ledger, "lake")
-        jobs = JobManager(database, 1)
+        jobs = open_jobs(database, JobSettings(1))
         jobs.withdraw(number, "somebody meddled")
         jobs.close(10)
         assert not open_swaps(ledger, "lake")
@@ -369,7 +369,7 @@ def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, l
             decided(database, number, approved=True)
         lake.before = lambda verb: None
         assert open_swaps_of(database) == [number]
-        JobManager(database, 1).close(10)
+        open_jobs(database, JobSettings(1)).close(10)
         assert open_swaps_of(database) == []
         released = tables(session)
         assert session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'") == []
@@ -412,7 +412,7 @@ def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherD
     assert number is not None
     with pytest.raises(ConflictError, match="in the warehouse 'lake'"), Releases(database).read(number, "released"):
         pass
-    jobs = JobManager(database, 1)
+    jobs = open_jobs(database, JobSettings(1))
     jobs.withdraw(number, "a mistake")
     jobs.close(10)
     with lake.database.session() as session:

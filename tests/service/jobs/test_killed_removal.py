@@ -20,7 +20,7 @@ from tableveil.lookups.releases import Releases
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state import removal
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
@@ -104,7 +104,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a released view and a risk analysis."""
     path = tmp_path_factory.mktemp("killed") / "original.duckdb"
     for database in opened(path):
-        jobs = JobManager(database, concurrent_jobs=1, approval=["held"])
+        jobs = open_jobs(database, JobSettings(1, approval=["held"]))
         with database.session() as session:
             session.execute("CREATE SCHEMA held")
             session.execute(

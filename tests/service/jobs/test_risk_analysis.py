@@ -29,7 +29,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.runtime import FailureKind, Job, JobManager
+from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis
@@ -69,7 +69,7 @@ def people(session: Session) -> None:
 
 @pytest.fixture
 def jobs(database: Database) -> Iterator[JobManager]:
-    manager = JobManager(database)
+    manager = open_jobs(database)
     yield manager
     manager.close(SECONDS)
 

@@ -21,7 +21,7 @@ from tableveil.pipelines.frontier import frontier_work
 from tableveil.policy import DistinctLDiversity, IfExists, KAnonymity, Policy, SafeHarbor, SearchOptions
 from tableveil.release import write
 from tableveil.requests.frontier import FrontierGrid
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tests.inserted import insert
@@ -158,7 +158,7 @@ def test_other_models_may_ask_for_more(database: Database, session: Session, run
 def test_a_frontier_keeps_to_the_levels_too(database: Database, session: Session) -> None:
     crowd(session)
     policy = replace(PLAIN, privacy_models=(SafeHarbor(), KAnonymity(2)))
-    jobs = JobManager(database, concurrent_jobs=1)
+    jobs = open_jobs(database, JobSettings(1))
     try:
         job = jobs.submit(frontier_work(policy, FrontierGrid((2, 5), (Decimal(0), Decimal("0.1"))), "{}"))
         *_, job = jobs.watch(job.number, lambda: False)

@@ -42,7 +42,7 @@ from tableveil.policy import (
 )
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
-from tableveil.runtime import FailureKind, Job, JobManager
+from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
 from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
@@ -94,7 +94,7 @@ def tables(session: Session) -> None:
 
 @pytest.fixture
 def jobs(database: Database) -> Iterator[JobManager]:
-    manager = JobManager(database)
+    manager = open_jobs(database)
     yield manager
     manager.close(SECONDS)
 

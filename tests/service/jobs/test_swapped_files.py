@@ -15,7 +15,7 @@ from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.loading import CsvFormat, FileFormat, LoadDirectory, ParquetFormat, paths, write
 from tableveil.policy import TableReference
-from tableveil.runtime import JobManager, Loads
+from tableveil.runtime import JobSettings, Loads, open_jobs
 from tableveil.runtime import loads as module
 from tableveil.runtime.loads import LoadRequest
 from tableveil.state.loads import LoadMode
@@ -41,7 +41,7 @@ def database(tmp_path_factory: pytest.TempPathFactory, allowed: Path) -> Iterato
 
 @pytest.fixture(scope="module")
 def loads(database: Database, allowed: Path) -> Iterator[Loads]:
-    jobs = JobManager(database, concurrent_jobs=1)
+    jobs = open_jobs(database, JobSettings(1))
     yield Loads(database, jobs, [LoadDirectory(allowed)])
     jobs.close(SECONDS)
 

@@ -26,7 +26,7 @@ from tableveil.policy import (
     ReleaseTarget,
     TableReference,
 )
-from tableveil.runtime import Job, JobManager, Removals
+from tableveil.runtime import Job, JobManager, JobSettings, Removals, open_jobs
 from tableveil.state import schema_rules
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
@@ -280,11 +280,11 @@ def test_a_trial_in_a_warehouse(database: Database, session: Session, tmp_path: 
         for statement in MADE:
             rows.execute(statement.replace("{}", "clinic"))
     database.warehouses["lake"] = lake
-    jobs = JobManager(database, 1, policy_of=lambda _: NO_MODELS)
+    jobs = open_jobs(database, JobSettings(1), policy_of=lambda _: NO_MODELS)
     number = trial(jobs, ELSEWHERE)
     jobs.close(10)
     # The next start leaves it where it is.
-    jobs = JobManager(database, 1, policy_of=lambda _: NO_MODELS)
+    jobs = open_jobs(database, JobSettings(1), policy_of=lambda _: NO_MODELS)
     promote(jobs, number, ELSEWHERE)
     jobs.close(10)
     assert found(database, number).current

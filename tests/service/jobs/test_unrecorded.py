@@ -14,7 +14,7 @@ from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState, Outcome
 
@@ -43,7 +43,7 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(store, "insert_outcome", refuse_failures)
     database = Database(Settings(path))
-    manager = JobManager(database, concurrent_jobs=1)
+    manager = open_jobs(database, JobSettings(1))
     try:
         monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", _fail)
         failed = manager.submit(release_work(policy("first"), "{}"))
@@ -91,7 +91,7 @@ def test_a_job_that_is_deleted_while_it_is_recorded_stays_deleted(
         connection.execute("CREATE TABLE people AS SELECT range % 3 AS age FROM range(30)")
     insert, tried = store.insert_outcome, 0
     database = Database(Settings(path))
-    manager = JobManager(database, concurrent_jobs=1)
+    manager = open_jobs(database, JobSettings(1))
     deleting = threading.Thread(target=lambda: manager.delete(1))
 
     def recorded_late(ledger: Ledger, job: int, outcome: Outcome) -> None:

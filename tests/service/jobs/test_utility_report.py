@@ -32,7 +32,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.runtime import Job, JobManager
+from tableveil.runtime import Job, JobManager, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
@@ -70,7 +70,7 @@ def people(session: Session) -> None:
 
 @pytest.fixture
 def jobs(database: Database) -> Iterator[JobManager]:
-    manager = JobManager(database)
+    manager = open_jobs(database)
     yield manager
     manager.close(SECONDS)
 
