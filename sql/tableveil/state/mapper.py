@@ -10,7 +10,7 @@ their own, in which each begins with the key of the row that it belongs to.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -254,6 +254,8 @@ class _Value:
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
+        # A list of releases has thousands of values, nearly all of which are stored as they are.
+        self._reader = _reader(kind)
 
     def values(self, value: object) -> Iterable[object]:
         """It as the database takes it."""
@@ -261,7 +263,8 @@ class _Value:
 
     def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
         """The next value as the field's type."""
-        return _typed(self._kind, next(values))
+        value = next(values)
+        return value if value is None or self._reader is None else self._reader(value)
 
 
 def _among(column: str, numbers: Collection[int]) -> tuple[str, list[object]]:
@@ -301,19 +304,21 @@ def _stored(kind: Any, value: Any) -> object:
     return value
 
 
-def _typed(kind: Any, value: Any) -> Any:
-    if value is None:
-        return None
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    """Makes the field's type of a stored value that is not NULL; None if it is stored as it is."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
-        return tuple(_typed(arguments[0], one) for one in value)
+        one = _reader(arguments[0])
+        return tuple if one is None else lambda values: tuple(None if value is None else one(value) for value in values)
     if origin is not None:
-        return dict(value)
+        return dict
     if issubclass(kind, Enum):
-        return kind(value)
+        return cast(Callable[[Any], Any], kind)
     if kind is Warned:
-        return Warned.from_stored(value)
-    if kind is Decimal:
-        # A column of decimals fills them with zeros, a text does not.
-        return Decimal(value) if isinstance(value, str) else value.normalize()
-    return value
+        return Warned.from_stored
+    return _decimal if kind is Decimal else None
+
+
+def _decimal(value: Any) -> Decimal:
+    # A column of decimals fills them with zeros, a text does not.
+    return Decimal(value) if isinstance(value, str) else value.normalize()
