@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -42,6 +43,20 @@ Columns = dict[str, Callable[[Somebody, int], str]]
 """The values of columns, by a person and the number of the row."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file: of so many people, with so many rows, or one each; the rest as in `Made`."""
+
+    name: str
+    columns: Callable[[random.Random], Columns]
+    people: int
+    person: str
+    identifying: tuple[str, ...]
+    rows: int = 0
+    encoding: str = "utf-8"
+    delimiter: str = ","
+
+
 def _people(chance: random.Random, number: int) -> list[Somebody]:
     codes = [chance.randrange(1_000, 99_999) for _ in range(25)]
     born = date(1935, 1, 1)
@@ -63,9 +78,7 @@ def _day(chance: random.Random) -> date:
     return date(2024, 1, 1) + timedelta(days=chance.randrange(366))
 
 
-def _file(
-    people: Sequence[Somebody], rows: Sequence[int], columns: Columns, encoding: str = "utf-8", delimiter: str = ","
-) -> bytes:
+def _file(people: Sequence[Somebody], rows: Sequence[int], columns: Columns, encoding: str, delimiter: str) -> bytes:
     """The file of rows, each of the person at that position."""
     written = io.StringIO()
     writer = csv.writer(written, delimiter=delimiter, lineterminator="\r\n")
@@ -87,10 +100,9 @@ def _one_of(chance: random.Random, words: str) -> Callable[[Somebody, int], str]
     return lambda person, row: chance.choice(choices)
 
 
-def english(chance: random.Random) -> Made:
+def english(chance: random.Random) -> Columns:
     """Visits of patients with their names."""
-    people = _people(chance, 400)
-    columns: Columns = {
+    return {
         "patient_id": lambda one, row: f"P{one.number}",
         "full_name": lambda one, row: one.name,
         "date_of_birth": lambda one, row: f"{one.born}",
@@ -100,14 +112,11 @@ def english(chance: random.Random) -> Made:
         "diagnosis": _one_of(chance, "flu asthma fracture cancer migraine"),
         "cost": lambda one, row: f"{chance.randrange(100, 9_000) / 10:.1f}",
     }
-    contents = _file(people, _visits(chance, 400, 1_500), columns)
-    return Made("English", contents, "patient_id", ("patient_id", "full_name"))
 
 
-def french(chance: random.Random) -> Made:
+def french(chance: random.Random) -> Columns:
     """Accents, semicolons, decimal commas, cp1252."""
-    people = _people(chance, 350)
-    columns: Columns = {
+    return {
         "N° patient": lambda one, row: f"{one.number}",
         "Nom": lambda one, row: one.name.replace("e", "é"),
         "Date de naissance": lambda one, row: f"{one.born:%d/%m/%Y}",
@@ -117,14 +126,11 @@ def french(chance: random.Random) -> Made:
         "Diagnostic": _one_of(chance, "grippe asthme fracture cancer épilepsie"),
         "Montant": lambda one, row: f"{chance.randrange(1_000, 90_000) / 100:.2f}".replace(".", ","),
     }
-    contents = _file(people, _visits(chance, 350, 1_400), columns, "cp1252", ";")
-    return Made("French", contents, "N° patient", ("N° patient", "Nom"))
 
 
-def spanish(chance: random.Random) -> Made:
+def spanish(chance: random.Random) -> Columns:
     """Ids with letters, days with dashes, a byte-order mark."""
-    people = _people(chance, 300)
-    columns: Columns = {
+    return {
         "DNI": lambda one, row: f"{one.number:08d}{'TRWAGMYF'[one.number % 8]}",
         "Apellidos": lambda one, row: one.name.split()[1] + "ñez",
         "Fecha de nacimiento": lambda one, row: f"{one.born:%d-%m-%Y}",
@@ -134,14 +140,11 @@ def spanish(chance: random.Random) -> Made:
         "Diagnóstico": _one_of(chance, "gripe asma fractura cáncer"),
         "Peso": lambda one, row: f"{chance.gauss(72, 12):.1f}".replace(".", ","),
     }
-    contents = _file(people, _visits(chance, 300, 1_200), columns, "utf-8-sig", ";")
-    return Made("Spanish", contents, "DNI", ("DNI", "Apellidos"))
 
 
-def us_dates(chance: random.Random) -> Made:
+def us_dates(chance: random.Random) -> Columns:
     """Dates with the month first."""
-    people = _people(chance, 400)
-    columns: Columns = {
+    return {
         "MRN": lambda one, row: f"{one.number}",
         "DOB": lambda one, row: f"{one.born.month}/{one.born.day}/{one.born.year}",
         "Sex": lambda one, row: ("Female", "Male")[one.sex],
@@ -150,13 +153,11 @@ def us_dates(chance: random.Random) -> Made:
         "ICD10": _one_of(chance, "J45.0 E11.9 I10 F32.1 M54.5"),
         "Charges": lambda one, row: f"{chance.randrange(5_000, 900_000) / 100:.2f}",
     }
-    return Made("US dates", _file(people, _visits(chance, 400, 1_500), columns), "MRN", ("MRN",))
 
 
-def tabs(chance: random.Random) -> Made:
+def tabs(chance: random.Random) -> Columns:
     """UTF-16 with tabs, insured people by name and years of birth."""
-    people = _people(chance, 300)
-    columns: Columns = {
+    return {
         "KVNR": lambda one, row: f"{'ABCDEFG'[one.number % 7]}{one.number:09d}",
         "Versicherter": lambda one, row: one.name,
         "Geburtsjahr": lambda one, row: f"{one.born.year}",
@@ -165,14 +166,11 @@ def tabs(chance: random.Random) -> Made:
         "Quartal": lambda one, row: f"2024Q{chance.randrange(1, 5)}",
         "Diagnose": _one_of(chance, "J45 E11 I10 F32"),
     }
-    contents = _file(people, _visits(chance, 300, 1_200), columns, "utf-16", "\t")
-    return Made("tabs, UTF-16", contents, "KVNR", ("KVNR", "Versicherter"))
 
 
-def ages(chance: random.Random) -> Made:
+def ages(chance: random.Random) -> Columns:
     """Ages for birth dates, years for dates."""
-    people = _people(chance, 400)
-    columns: Columns = {
+    return {
         "person_no": lambda one, row: f"{one.number}",
         "age": lambda one, row: f"{2024 - one.born.year}",
         "sex": lambda one, row: "fm"[one.sex],
@@ -181,13 +179,11 @@ def ages(chance: random.Random) -> Made:
         "medication": _one_of(chance, "aspirin statin insulin none"),
         "phone": lambda one, row: f"+49 {one.phone}",
     }
-    return Made("ages", _file(people, _visits(chance, 400, 1_500), columns), "person_no", ("person_no", "phone"))
 
 
-def wide(chance: random.Random) -> Made:
+def wide(chance: random.Random) -> Columns:
     """A survey of 30 answers."""
-    people = _people(chance, 250)
-    answers = {one.number: [chance.randrange(5) for _ in range(30)] for one in people}
+    answers: defaultdict[int, list[int]] = defaultdict(lambda: [chance.randrange(5) for _ in range(30)])
     columns: Columns = {
         "respondent_id": lambda one, row: f"{one.number}",
         "email": lambda one, row: f"{one.name.replace(' ', '.').lower()}{one.number}@example.org",
@@ -197,39 +193,33 @@ def wide(chance: random.Random) -> Made:
     }
     for i in range(30):
         columns[f"q{i + 1}"] = lambda one, row, i=i: f"{answers[one.number][i]}"  # type: ignore[misc]
-    contents = _file(people, _visits(chance, 250, 750), columns)
-    return Made("wide", contents, "respondent_id", ("respondent_id", "email"))
+    return columns
 
 
-def tiny(chance: random.Random) -> Made:
-    """40 rows, each a person."""
-    people = _people(chance, 40)
-    columns: Columns = {
+def tiny(chance: random.Random) -> Columns:
+    """40 rows, each a person, whom a column named Patient tells apart: it numbers them, as `employee_id` does below."""
+    return {
         "Patient": lambda one, row: one.name + f" {one.number % 100}",
         "Alter": lambda one, row: f"{2024 - one.born.year}",
         "Geschlecht": lambda one, row: "wm"[one.sex],
         "Diagnose": _one_of(chance, "Grippe Asthma Bruch"),
     }
-    return Made("tiny", _file(people, list(range(40)), columns, delimiter=";"), "Patient", ("Patient",))
 
 
-def one_row(chance: random.Random) -> Made:
+def one_row(chance: random.Random) -> Columns:
     """A row per person."""
-    people = _people(chance, 1_000)
-    columns: Columns = {
+    return {
         "employee_id": lambda one, row: f"E{one.number}",
         "birth_date": lambda one, row: f"{one.born}",
         "sex": lambda one, row: "fm"[one.sex],
         "department": lambda one, row: ("sales", "research", "law", "care")[one.code % 4],
         "salary": lambda one, row: f"{chance.randrange(30, 120) * 1000}",
     }
-    return Made("a row each", _file(people, list(range(1_000)), columns), "employee_id", ("employee_id",))
 
 
-def dashes(chance: random.Random) -> Made:
+def dashes(chance: random.Random) -> Columns:
     """Social security numbers and results of a single dash."""
-    people = _people(chance, 350)
-    columns: Columns = {
+    return {
         "SSN": lambda one, row: f"{one.number % 900:03d}-{one.number % 89:02d}-{one.number % 9_973:04d}",
         "birthdate": lambda one, row: f"{one.born}",
         "sex": lambda one, row: "FM"[one.sex],
@@ -238,14 +228,31 @@ def dashes(chance: random.Random) -> Made:
         "result": lambda one, row: chance.choice(("-", "n/a", "4.5", "5.1", "6.0", "7.2")),
         "condition": _one_of(chance, "diabetes asthma none hypertension"),
     }
-    return Made("dashes", _file(people, _visits(chance, 350, 1_400), columns), "SSN", ("SSN",))
 
 
-KINDS = (english, french, spanish, us_dates, tabs, ages, wide, tiny, one_row, dashes)
+KINDS = (
+    Kind("English", english, 400, "patient_id", ("patient_id", "full_name"), rows=1_500),
+    Kind("French", french, 350, "N° patient", ("N° patient", "Nom"), rows=1_400, encoding="cp1252", delimiter=";"),
+    Kind("Spanish", spanish, 300, "DNI", ("DNI", "Apellidos"), rows=1_200, encoding="utf-8-sig", delimiter=";"),
+    Kind("US dates", us_dates, 400, "MRN", ("MRN",), rows=1_500),
+    Kind("tabs, UTF-16", tabs, 300, "KVNR", ("KVNR", "Versicherter"), rows=1_200, encoding="utf-16", delimiter="\t"),
+    Kind("ages", ages, 400, "person_no", ("person_no", "phone"), rows=1_500),
+    Kind("wide", wide, 250, "respondent_id", ("respondent_id", "email"), rows=750),
+    Kind("tiny", tiny, 40, "Patient", ("Patient",), delimiter=";"),
+    Kind("a row each", one_row, 1_000, "employee_id", ("employee_id",)),
+    Kind("dashes", dashes, 350, "SSN", ("SSN",), rows=1_400),
+)
 
 
 def files(seed: int, times: int) -> Iterator[Made]:
     """Each kind, so many times."""
     for kind in KINDS:
         for i in range(times):
-            yield kind(random.Random(f"{kind.__name__} {seed} {i}"))
+            yield _made(kind, random.Random(f"{kind.name} {seed} {i}"))
+
+
+def _made(kind: Kind, chance: random.Random) -> Made:
+    people = _people(chance, kind.people)
+    rows = _visits(chance, kind.people, kind.rows) if kind.rows else list(range(kind.people))
+    contents = _file(people, rows, kind.columns(chance), kind.encoding, kind.delimiter)
+    return Made(kind.name, contents, kind.person, kind.identifying)
