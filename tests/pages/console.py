@@ -93,6 +93,11 @@ class _Walk:
         self._look("compare")
         self._press("button[name=alternative]")
         self._look("release")
+        self._press("form[action$='/rehearse'] button")
+        self._ended()
+        self.page.wait_for_selector("text=of the rows")
+        self._look("dry-run")
+        self._press("a[href$='/release']")
         self._press("form[action$='/submit'] button.main")
         self._ended()
         self._look("released")
@@ -107,6 +112,9 @@ class _Walk:
         self._press("form[action$='/approve'] button.main")
         self.page.wait_for_selector(f"text={_NOTE}")
         self._look("approved")
+        self._press("details[hx-get$='/questions'] summary")
+        self.page.wait_for_selector("pre")
+        self._look("questions")
 
     def _ended(self) -> None:
         self.page.wait_for_selector("a:has-text('Go on')", timeout=1000 * _SECONDS)
