@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from sqlglot import exp
 
@@ -58,8 +59,12 @@ class Cuts:
             self.compared.add((labels, meaning.part))
             if _is_decided(node):
                 self.decided.add(labels)
-            if operator == "BETWEEN":
-                limits = list(zip((">=", "<="), parts[1:], strict=True)) if place == 0 else []
+            limits: list[tuple[str, exp.Expr]] = []
+            if operator == "=":
+                values = [part for part in parts if isinstance(part, exp.Literal)]
+                limits = [(operator, value) for value in values]
+            elif operator == "BETWEEN":
+                limits = list(zip((">=", "<="), parts[1:], strict=True))[: 0 if place else 2]
             else:
                 limits = [(SWAPPED[operator] if place else operator, parts[1 - place])]
             for one, limit in limits:
@@ -74,10 +79,30 @@ class Cuts:
             both = {(labels, Part.LOW), (labels, Part.HIGH)} <= self.compared
             if labels in shown or labels in self.decided or both:
                 continue
-            if records := look.straddling(cut.meaning.table, cut.meaning.label, cut.operator, cut.value):
-                place = place_of(cut.column)
-                name = written[place[0] : place[1]] if place else cut.meaning.label
-                yield misuses.cut(cut.meaning, name, cut.operator, cut.value, records)
+            place = place_of(cut.column)
+            name = written[place[0] : place[1]] if place else cut.meaning.label
+            if cut.operator == "=":
+                ends = (look.straddling(*labels, operator, cut.value) for operator in (">=", "<="))
+                if cut.value is not None and (records := max(ends)):
+                    yield misuses.met(cut.meaning, f"{name} = {cut.value}", cut.value, records)
+            elif records := look.straddling(*labels, cut.operator, cut.value):
+                type_ = dict(look.columns(cut.meaning.table)).get(f"{cut.meaning.label}_from", "")
+                yield misuses.cut(cut.meaning, name, cut.operator, cut.value, _included(cut, type_), records)
+
+
+def _included(cut: Cut, type_: str) -> str | None:
+    """The value at which what is asked for begins or ends, as functions of labels take it."""
+    step = {">": 1, "<": -1}.get(cut.operator, 0)
+    if cut.value is None or not step:
+        return cut.value
+    try:
+        if type_ == "BIGINT":
+            return str(int(cut.value) + step)
+        if type_ == "DATE":
+            return str(date.fromisoformat(cut.value) + timedelta(step))
+    except (ValueError, OverflowError):
+        pass
+    return cut.value
 
 
 def _is_decided(node: exp.Expr) -> bool:

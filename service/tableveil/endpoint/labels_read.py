@@ -29,6 +29,7 @@ from tableveil.endpoint.label_functions import (
     aggregates,
 )
 from tableveil.endpoint.meanings import (
+    ROWS_OF_PARTS,
     LabelMeaning,
     Look,
     NamedColumns,
@@ -40,18 +41,14 @@ from tableveil.endpoint.meanings import (
     either,
     named_by,
     of_table,
+    stood_for,
 )
+from tableveil.endpoint.missed_labels import PATTERNS, Misses
 from tableveil.endpoint.misuses import Edit, Misuse
 from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_in_order, value_of
 
-_PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike, exp.SimilarTo)
-_PARTS = (Part.LABEL, Part.LOW, Part.HIGH, Part.RANK)
 _SUMS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Pow)
 _SETS = (exp.Union, exp.Intersect, exp.Except)
-
-_BANDS = Relation((("band_from", None), ("band_to", None), ("weight", None)))
-_PERIODS = Relation((("period_from", None), ("period_to", None), ("weight", None)))
-_ROWS = {"tv_band": _BANDS, "tv_period": _PERIODS}
 
 
 @dataclass(slots=True)
@@ -65,11 +62,12 @@ class LabelsRead:
     misuses: list[Misuse] = field(default_factory=list)
     known: dict[int, LabelMeaning | None] = field(default_factory=dict)
     cuts: Cuts = field(default_factory=Cuts)
+    misses: Misses = field(default_factory=Misses)
 
     def read(self, tree: exp.Expr) -> Relation:
         """Finds the edits that complete calls, and the misuses; the columns of the statement."""
         output = self._query(tree, {}, None)
-        for misuse in self.cuts.misuses(output, self.look, self.written):
+        for misuse in (*self.cuts.misuses(output, self.look, self.written), *self.misses.misuses(output, self.look)):
             self._misused(misuse)
         return output
 
@@ -200,7 +198,7 @@ class LabelsRead:
             if isinstance(node.this, exp.Anonymous):
                 self._meaning(node.this, scope, common)
                 alias = folded(node.alias or node.this.name)
-                relation = _ROWS.get(folded(node.this.name), Relation())
+                relation = ROWS_OF_PARTS.get(folded(node.this.name), Relation())
             elif table is not None:
                 relation = of_table(table, self.look.columns(table))
             else:
@@ -351,7 +349,11 @@ class LabelsRead:
         meanings = [see(part) for part in parts]
         if type(node) in COMPARISONS:
             self._compared(node, parts, meanings, scope)
-        elif isinstance(node, _PATTERNS):
+        elif isinstance(node, (exp.EQ, exp.In, exp.NullSafeEQ)):
+            self.cuts.note(node, parts, meanings, "=")
+            self.misses.note(node, meanings)
+        elif isinstance(node, PATTERNS):
+            self.misses.note(node, meanings)
             self._each(meanings, misuses.as_text, node.key.upper())
         elif isinstance(node, (*_SUMS, exp.IntDiv, exp.Mod)):
             return self._computed(node, meanings)
@@ -362,6 +364,7 @@ class LabelsRead:
         elif isinstance(node, (exp.Bracket, exp.Slice)):
             self._each(meanings, misuses.as_text, "[]")
         elif isinstance(node, (exp.Case, exp.If, exp.Coalesce, exp.Tuple)):
+            self.misses.note(node, meanings[:1])
             conditions = () if isinstance(node, (exp.Coalesce, exp.Tuple)) else (node.this,)
             results = [
                 of for part, of in zip(parts, meanings, strict=True) if of is not None and part not in conditions
@@ -374,10 +377,7 @@ class LabelsRead:
     def _call(self, node: exp.Anonymous, scope: NamedColumns, common: Mapping[str, Relation]) -> LabelMeaning | None:
         name = folded(node.name)
         if name == COLUMNS:
-            stood_for = sorted(
-                (of for _, of in named_by(node, scope) if of is not None), key=lambda of: _PARTS.index(of.part)
-            )
-            return derived(next(iter(stood_for), None))
+            return stood_for(node, scope)
         meanings = [self._meaning(argument, scope, common) for argument in node.expressions]
         if name in FUNCTIONS_OF_LABELS:
             if edit := completed(node, meanings, scope):
@@ -386,6 +386,7 @@ class LabelsRead:
         first = next((meaning for meaning in meanings if meaning is not None), None)
         if first is None:
             return None
+        self.misses.note(node, meanings)
         if name in BY_SECOND:
             by = meanings[1] if len(meanings) > 1 else None
             if by is not None and by.part is Part.LABEL and self._ordered_values(by):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 
 import duckdb
@@ -21,6 +22,7 @@ class LookInFiles:
         self.columns = cache(self._columns)
         self.is_disordered = cache(self._is_disordered)
         self.straddling = cache(self._straddling)
+        self.is_general = cache(self._is_general)
 
     def _columns(self, table: ReleaseTable) -> Sequence[tuple[str, str]]:
         """See `Look`."""
@@ -38,8 +40,8 @@ class LookInFiles:
     def _straddling(self, table: ReleaseTable, label: str, operator: str, value: str | None) -> int:
         """See `Look`; a value that is no number or time is as good as none."""
         name, low, high = (_quoted(f"{label}{end}") for end in ("", "_from", "_to"))
-        type_ = next(type_ for column, type_ in self.columns(table) if column == f"{label}_from")
-        limit = f"TRY_CAST(? AS {'TIMESTAMP' if type_ in ('DATE', 'TIMESTAMP') else 'DOUBLE'})"
+        type_ = self._type_of_bounds(table, label)
+        limit = _value(type_)
         # The upper end is no value of these labels.
         above = (
             f"({low} IS DISTINCT FROM {high} AND NOT suffix({name}, ']'))"
@@ -56,6 +58,28 @@ class LookInFiles:
         counted = f"SELECT count(*) FROM {self._path(table)} WHERE {name} IS NOT NULL AND NOT ({one_side})"
         row = self._connection.execute(counted, [value] * counted.count("?")).fetchone()
         return int(row[0]) if row is not None else 0
+
+    def has(self, table: ReleaseTable, label: str, value: str) -> bool:
+        """See `Look`."""
+        one = f"SELECT 1 FROM {self._path(table)} WHERE {_quoted(label)} = ? LIMIT 1"
+        return self._connection.execute(one, [value]).fetchone() is not None
+
+    def is_value(self, table: ReleaseTable, label: str, value: str) -> bool:
+        """See `Look`."""
+        cast = f"SELECT {_value(self._type_of_bounds(table, label))} IS NOT NULL"
+        return self._connection.execute(cast, [value]).fetchone() == (True,)
+
+    def _type_of_bounds(self, table: ReleaseTable, label: str) -> str:
+        return next(type_ for column, type_ in self.columns(table) if column == f"{label}_from")
+
+    def _is_general(self, table: ReleaseTable, label: str) -> bool:
+        """See `Look`; the column `levels` lists those of all labels."""
+        path = self._path(replace(table, name=f"{table.name}_columns"))
+        try:
+            row = self._connection.execute(f"SELECT levels FROM {path} WHERE column_name = ?", [label]).fetchone()
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return False
+        return row is not None and row[0] not in (None, "0")
 
     def values(self, table: ReleaseTable, column: str, most: int) -> Sequence[str]:
         """See `Look`."""
@@ -74,3 +98,8 @@ class LookInFiles:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _value(type_: str) -> str:
+    """A parameter as a value of bounds of that type, or NULL."""
+    return f"TRY_CAST(? AS {'TIMESTAMP' if type_ in ('DATE', 'TIMESTAMP') else 'DOUBLE'})"

@@ -44,6 +44,18 @@ class Look(Protocol):
     def straddling(self) -> Callable[[ReleaseTable, str, str, str | None], int]:
         """How many records have a label on both sides of a comparison; without a value, on those of any."""
 
+    @property
+    def is_general(self) -> Callable[[ReleaseTable, str], bool]:
+        """Whether labels of a column stand for more than one value, as far as the release tells its levels."""
+
+    @property
+    def is_value(self) -> Callable[[ReleaseTable, str, str], bool]:
+        """Whether a text is a value of a column's bounds."""
+
+    @property
+    def has(self) -> Callable[[ReleaseTable, str, str], bool]:
+        """Whether a text is a label of a column."""
+
 
 class Part(Enum):
     """The part that a column has beside the labels that it belongs to."""
@@ -145,6 +157,12 @@ def of_table(table: ReleaseTable, columns: Sequence[tuple[str, str]]) -> Relatio
     return Relation(tuple((name, meanings.get(name)) for name, _ in columns))
 
 
+_BANDS = Relation((("band_from", None), ("band_to", None), ("weight", None)))
+_PERIODS = Relation((("period_from", None), ("period_to", None), ("weight", None)))
+ROWS_OF_PARTS = {"tv_band": _BANDS, "tv_period": _PERIODS}
+"""The columns of functions that make a row of each part of a label."""
+
+
 @dataclass(slots=True)
 class NamedColumns:
     """The columns that an expression may name: those of FROM, then those of the queries around it."""
@@ -189,3 +207,10 @@ def named_by(columns: exp.Anonymous, scope: NamedColumns) -> list[tuple[str, Lab
     except re.error:
         return named_already
     return [column for column in named_already if pattern.search(column[0])]
+
+
+def stood_for(columns: exp.Anonymous, scope: NamedColumns) -> LabelMeaning | None:
+    """The meaning of COLUMNS in an expression: that of labels, if they are among its columns."""
+    parts = (Part.LABEL, Part.LOW, Part.HIGH, Part.RANK)
+    meanings = sorted((of for _, of in named_by(columns, scope) if of is not None), key=lambda of: parts.index(of.part))
+    return derived(next(iter(meanings), None))

@@ -11,6 +11,9 @@ from tableveil.errors import InvalidError, shortened
 LONGEST_PASTED = 2_000
 """Characters of a statement that a hint repeats."""
 
+_MOST_LISTED = 5
+"""Labels that a hint names."""
+
 Edit = tuple[int, int, str]
 """The first character, the one after the last, and the text in place of those between."""
 
@@ -77,13 +80,15 @@ def compared(meaning: LabelMeaning, operator: str, bounds: tuple[str, str] | Non
     return Misuse(actual, "=, IN, or comparisons of bounds", f"{words}; tv_count_between counts both.")
 
 
-def cut(meaning: LabelMeaning, column: str, operator: str, value: str | None, records: int) -> Misuse:
+def cut(
+    meaning: LabelMeaning, column: str, operator: str, value: str | None, included: str | None, records: int
+) -> Misuse:
     """One bound is compared, where labels lie on both sides of the value."""
     low, high = (_beside(meaning, part) for part in (Part.LOW, Part.HIGH))
     certain, possible = (low, high) if operator.startswith(">") else (high, low)
-    quoted = (f"DATE '{value}'" if meaning.of_time and value.count("-") == 2 else value) if value is not None else "…"
+    quoted, limit = _written(meaning, value), _written(meaning, included)
     sides = f"{records:,} records whose labels lie" if value is not None else "labels that may lie"
-    limits = f"{quoted}, NULL" if operator.startswith(">") else f"NULL, {quoted}"
+    limits = f"{limit}, NULL" if operator.startswith(">") else f"NULL, {limit}"
     return Misuse(
         f"{shortened(column)} {operator} {quoted}, a comparison of one bound, with {sides} on both sides",
         "both numbers, or a statement that says which of them it wants",
@@ -91,6 +96,50 @@ def cut(meaning: LabelMeaning, column: str, operator: str, value: str | None, re
         f"coalesce({certain} {operator} {quoted}, FALSE) for those who certainly are, "
         f"coalesce({possible} {operator} {quoted}, TRUE) for those who possibly are.",
     )
+
+
+def _written(meaning: LabelMeaning, value: str | None) -> str:
+    """A value that is compared with bounds, as it may be pasted."""
+    if value is None:
+        return "…"
+    return f"DATE '{value}'" if meaning.of_time and len(value) == len("2024-01-01") else value
+
+
+def met(meaning: LabelMeaning, what: str, value: str, records: int) -> Misuse:
+    """One value is asked for, which is under labels of more than one."""
+    written = _written(meaning, value)
+    return Misuse(
+        f"{shortened(what)}, where {records:,} records have labels that stand for {shortened(value)} and other values",
+        "a label, or how many records may have the value",
+        f"Write {meaning.label} = with one of its labels, or tv_count_between({meaning.label}, {written}, {written}).",
+    )
+
+
+def unlisted(meaning: LabelMeaning, value: str, labels: Sequence[str]) -> Misuse:
+    """A text is asked for, which is no label of a column whose labels stand for more than one value."""
+    masked = (
+        len(label) == len(value) and all(a in (b, "*") for a, b in zip(label, value, strict=True)) for label in labels
+    )
+    under = [label for label, may_be in zip(labels, masked, strict=True) if may_be]
+    return Misuse(
+        f"{shortened(value)}, which is no label in {shortened(meaning.label)}, whose labels stand for several values",
+        "a label",
+        f"Write {meaning.label} IN ({_listed(under or labels)}) with the labels that it may be under.",
+    )
+
+
+def alike(meaning: LabelMeaning, function: str, labels: Sequence[str]) -> Misuse:
+    """Labels that stand for more than one value are looked into as texts."""
+    return Misuse(
+        f"{function} on the labels in {shortened(meaning.label)}, which stand for several values",
+        "labels as they are",
+        f"Write {meaning.label} IN ({_listed(labels)}) with the labels that count, or select {meaning.label} as well.",
+    )
+
+
+def _listed(labels: Sequence[str]) -> str:
+    named = ", ".join("'" + label.replace("'", "''") + "'" for label in labels[:_MOST_LISTED])
+    return f"{named}, …" if len(labels) > _MOST_LISTED else named
 
 
 def extreme(meaning: LabelMeaning, function: str, argument: str, edits: tuple[Edit, ...]) -> Misuse:

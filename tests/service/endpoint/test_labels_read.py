@@ -26,14 +26,19 @@ SELECT label AS age, low AS age_from, high AS age_to, place AS age_rank,
 FROM range(12) r(i) JOIN (VALUES (0, '[9, 10]', 9::BIGINT, 10::BIGINT, 1::INTEGER), (1, '[11, 80]', 11, 80, 2),
   (2, '>= 90', 90, NULL, 3), (3, '[9, 80]', 9, 80, 4)) AS v(k, label, low, high, place) ON k = i % 4
 """
-TABLES = {("main", "stays"): 1}
+CODED = """
+SELECT ['0213*', '02***', '*', '0****'][1 + i % 4] AS zip, ([2, 3, 4, 1][1 + i % 4])::INTEGER AS zip_rank,
+  ['a', 'b'][1 + i % 2] AS plain, (1 + i % 2)::INTEGER AS plain_rank, i AS charge FROM range(12) r(i)
+"""
+LEVELS = "FROM (VALUES ('zip', '1, 2, 3, 4'), ('plain', '0'), ('charge', NULL)) AS v (column_name, levels)"
+TABLES = {("main", "stays"): 1, ("main", "coded"): 1}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("labels")
     (place / "published").mkdir()
-    publish(place / "published", 1, "main", {"stays": STAYS})
+    publish(place / "published", 1, "main", {"stays": STAYS, "coded": CODED, "coded_columns": LEVELS})
     return place
 
 
@@ -92,6 +97,10 @@ def ask(ann: flight_sql.Connection, statement: str) -> list[tuple[object, ...]]:
         "SELECT count(*) FILTER (WHERE 65 BETWEEN age_from AND age_to) FROM stays",
         "SELECT age, charge FROM stays WHERE age_from >= 65",
         "SELECT age, count(*) FROM stays WHERE age_to < 65 GROUP BY age",
+        "SELECT count(*) FROM stays WHERE age_from = 9 AND age_to = 80",
+        "SELECT count(*) FROM stays WHERE age = '[9, 10]' OR age = '*' OR age = '-3' OR age = 'gone' OR age_from = 0",
+        "SELECT count(*) FROM coded WHERE zip IN ('0213*', '*') AND plain = 'gone' AND plain LIKE 'g%'",
+        "SELECT zip, count(*) FROM coded WHERE zip LIKE '021%' GROUP BY zip",
         # No label lies on both sides of these.
         "SELECT count(*) FROM stays WHERE age_from >= 9",
         "SELECT count(*) FROM stays WHERE age_from < 9 AND charge > 0",
@@ -215,13 +224,26 @@ def test_hints_are_statements_to_paste(
         ("SELECT max(age) OVER () FROM stays", "Write tv_max(age)"),
         ("SELECT count(*) FROM stays WHERE age_from >= 65",
          "Write tv_count_between(age, 65, NULL) for both numbers, or coalesce(age_from >= 65, FALSE)"),
-        ("SELECT ward, count(*) FROM stays AS s WHERE 65 > s.age_to GROUP BY ward", "tv_count_between(age, NULL, 65)"),
+        ("SELECT ward, count(*) FROM stays AS s WHERE 65 > s.age_to GROUP BY ward", "tv_count_between(age, NULL, 64)"),
         ("SELECT sum(CASE WHEN age_from > 65 THEN charge END) FROM stays", "Write tv_count_between(age, "),
         ("SELECT count(*) FILTER (WHERE age_from BETWEEN 10 AND 100) FROM stays", "Write tv_count_between(age, "),
         ("WITH old AS (SELECT * FROM stays WHERE age_from >= 65) SELECT count(*) FROM old",
          "Write tv_count_between(age, "),
         ("SELECT count(*) FROM (VALUES (9, 40)) AS b (low, high), stays WHERE age_from >= low AND age_from < high",
          "Write tv_count_between(age, …, NULL)"),
+        ("SELECT count(*) FROM stays WHERE age_from > 65", "Write tv_count_between(age, 66, NULL)"),
+        ("SELECT count(*) FROM stays WHERE admitted_from > '2024-02-01'",
+         "tv_count_between(admitted, DATE '2024-02-02', NULL)"),
+        ("SELECT count(*) FROM stays WHERE age_from < 65.5", "tv_count_between(age, NULL, 65.5)"),
+        ("SELECT count(*) FROM stays WHERE age = '42'", "or tv_count_between(age, 42, 42)"),
+        ("SELECT charge FROM stays WHERE age IN ('[9, 10]', 42)", "or tv_count_between(age, 42, 42)"),
+        ("SELECT CASE age WHEN '10' THEN 1 END FROM stays", "or tv_count_between(age, 10, 10)"),
+        ("SELECT count(*) FROM stays WHERE age_from = 9", "Write age = with one of its labels"),
+        ("SELECT count(*) FROM stays WHERE admitted = '2024-01-09'", "DATE '2024-01-09', DATE '2024-01-09')"),
+        ("SELECT count(*) FROM coded WHERE zip = '02139'", "Write zip IN ('0****', '0213*', '02***') with the labels"),
+        ("SELECT count(*) FROM coded WHERE zip = 'it''s'", "Write zip IN ('0****', '0213*', '02***', '*') with"),
+        ("SELECT count(*) FROM coded WHERE zip LIKE '021%'", "Write zip IN ('0****', '0213*', '02***', '*') with"),
+        ("SELECT count(*) FROM coded WHERE starts_with(zip, '021')", "or select zip as well"),
         ("SELECT count(*) FROM stays WHERE age_from >= $1", "Write tv_count_between(age, …, NULL)"),
         ("SELECT count(*) FROM stays WHERE admitted_from >= '2024-02-01'",
          "tv_count_between(admitted, DATE '2024-02-01'"),
