@@ -46,7 +46,7 @@ class Look(Protocol):
 
     @property
     def is_general(self) -> Callable[[ReleaseTable, str], bool]:
-        """Whether labels of a column stand for more than one value, as far as the release tells its levels."""
+        """Whether the release tells that labels of a column stand for more than one value."""
 
     @property
     def is_value(self) -> Callable[[ReleaseTable, str, str], bool]:
