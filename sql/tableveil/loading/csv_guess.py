@@ -223,7 +223,11 @@ def _with_decimals(how: CsvFormat, contents: Sequence[_Contents], doubts: list[s
             f"{_named(points if comma else commas)} would be text."
         )
     if grouped := [one.name for one in numeric if one.kinds["thousands"]]:
-        doubts.append(f"Digits stand in groups of three in {_named(grouped)}: such columns may become text.")
+        number = "replace(replace(x, '.', ''), ',', '.')" if comma else "replace(x, ',', '')"
+        doubts.append(
+            f"Digits stand in groups of three in {_named(grouped)}: such columns may become text, which a proposal "
+            f"leaves out. A query (--query) makes numbers of them: {number}::DECIMAL(18, 2) AS x."
+        )
     return replace(how, decimal_comma=comma)
 
 
