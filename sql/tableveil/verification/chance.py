@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.risk.unchanged import ERRORS, EVIDENCE, FAR, POWER
+from tableveil.risk.unchanged import ALIKE, ERRORS, EVIDENCE, FAR, POWER
 
 Codes = NDArray[np.int64]
 
@@ -20,27 +20,30 @@ Codes = NDArray[np.int64]
 class Alike:
     """Alike own values, or alike values of a column, under a label: their `records` each, and how many `times`.
 
-    Under a label these own values have so many different values, all of which were `seen` with one.
+    Under a label these own values have so many different values, all of which were `seen` with one; `single` of them
+    have one value only.
     """
 
     label: Codes
     records: Codes
     times: Codes
     seen: NDArray[Any]
+    single: NDArray[Any]
 
 
 def alike(label: Codes, records: Codes, seen: Codes) -> Alike:
     """Puts together those with as many records under a label."""
     most = int(records.max(initial=0)) + 1
     different, group, times = np.unique(label * most + records, return_inverse=True, return_counts=True)
-    return Alike(different // most, different % most, times, np.bincount(group, weights=seen, minlength=len(times)))
+    of_group = (np.bincount(group, weights=numbers, minlength=len(times)) for numbers in (seen, seen == 1))
+    return Alike(different // most, different % most, times, *of_group)
 
 
-def independent(own: Alike, values: Alike, sizes: Codes) -> tuple[bool, list[int]]:
+def independent(own: Alike, values: Alike, sizes: Codes) -> tuple[bool, list[int], list[int]]:
     """Whether own values go with as many values as chance would make, and half of these would be too few to be chance.
 
-    And the binary orders of numbers of records whose own values all the same are far from chance. `sizes` are the
-    records of each label.
+    And the binary orders of numbers of records whose own values all the same are far from chance; and the orders in
+    which far more own values have a single value than by chance. `sizes` are the records of each label.
     """
     order = np.argsort(values.label, kind="stable")
     first = np.searchsorted(values.label[order], own.label)
@@ -62,13 +65,20 @@ def independent(own: Alike, values: Alike, sizes: Codes) -> tuple[bool, list[int
     records = own.times * own.records
     events = (records - seen, records - own.times * mean, own.times * possible - seen, own.times * (possible - mean))
     orders = zip(*(np.bincount(binary, weights=numbers, minlength=64).tolist() for numbers in events), strict=True)
-    return shown, [at for at, row in enumerate(orders) if _far(row[0], row[1]) or _far(row[2], row[3])]
+    far = [at for at, row in enumerate(orders) if _far(row[0], row[1], FAR) or _far(row[2], row[3], FAR)]
+    # One record has a single value anyway.
+    several = own.records > 1
+    of_one = np.bincount(group, weights=often * _only(drawn, total, size), minlength=len(number))
+    single, by_chance = (
+        np.bincount(binary, weights=several * each, minlength=64).tolist() for each in (own.single, own.times * of_one)
+    )
+    return shown, far, [at for at in range(len(single)) if _far(single[at], by_chance[at], ALIKE)]
 
 
-def _far(number: float, expected: float) -> bool:
+def _far(number: float, expected: float, times: float) -> bool:
     """Whether so many rare events are no chance, clearly: the bound is Chernoff's for Poisson's distribution."""
     mean = max(expected, 1e-3)
-    return number > 1.1 * FAR * mean and number * np.log(number / mean) - number + mean > EVIDENCE + 5
+    return number > 1.1 * times * mean and number * np.log(number / mean) - number + mean > EVIDENCE + 5
 
 
 def _present(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
@@ -78,6 +88,13 @@ def _present(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
     absent = np.exp(_factorial(others) - _factorial(left) + _factorial(size - own) - _factorial(size))
     present: NDArray[np.float64] = np.where(others < own, 1.0, np.clip(1 - absent, 0, 1))
     return present
+
+
+def _only(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
+    """The probability that all of the `own` records have the value of `total` ones."""
+    left = np.maximum(total - own, 0)
+    only = np.exp(_factorial(total) - _factorial(left) + _factorial(size - own) - _factorial(size))
+    return np.where(own > total, 0.0, np.clip(only, 0.0, 1.0))
 
 
 def _factorial(n: Codes) -> NDArray[np.float64]:

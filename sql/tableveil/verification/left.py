@@ -146,13 +146,14 @@ class _Column:
         )
         seen = np.bincount(at, minlength=own.number)
         nothing = np.zeros(len(self.under), np.int64)
-        self.independent, far = independent(
+        self.independent, far, single = independent(
             alike(self.labels, self.of_own, seen),
             alike(self.under // self.values, self.of_label, nothing),
             self.sizes,
         )
         orders = np.frexp(np.maximum(self.of_own, 1).astype(np.float64))[1] - 1
-        self.by_chance = self.independent & ~np.isin(orders, far if minorities else [])
+        apart = np.isin(orders, far) | ((seen == 1) & np.isin(orders, single))
+        self.by_chance = self.independent & ~(apart & minorities)
         self.grid: Flags | None = None
         if own.number * self.values <= GRID:
             everything = np.arange(own.number * self.values)

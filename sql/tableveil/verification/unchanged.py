@@ -248,8 +248,12 @@ def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: b
             session.stage(
                 f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
             )
-            by_chance, apart = _independent(session, i)
-            fits.append(_fits(i, independent=by_chance, apart=apart if minorities else []))
+            by_chance, apart, alike = _independent(session, i)
+            few = (apart, alike) if minorities and by_chance else ([], [])
+            fits.append(_fits(i, *few, independent=by_chance))
+            if few[1]:
+                of_own = f"SELECT o, count(*) AS of_own FROM pairs_{i} GROUP BY o"
+                joins.append(f"JOIN ({of_own}) AS s{i} ON s{i}.o = known.o")
             joins.append(
                 f"LEFT JOIN pairs_{i} AS p{i} ON p{i}.o = known.o AND p{i}.v = held.v{i} "
                 f"LEFT JOIN (SELECT v, sum(n) AS n FROM pairs_{i} GROUP BY v) AS t{i} ON t{i}.v = held.v{i} "
@@ -291,37 +295,44 @@ def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: b
     return left
 
 
-def _fits(i: int, *, independent: bool, apart: list[int]) -> str:
+def _fits(i: int, apart: list[int], alike: list[int], *, independent: bool) -> str:
     """Whether a value of a column fits an own value: their pair is no accident, or missing by chance.
 
-    Chance is nothing to own values whose numbers of records are far `apart` from it.
+    Chance is nothing to own values whose numbers of records are far `apart` from it; nor to those of a single value
+    where too many are `alike` in that.
     """
     often = (
         f"(p{i}.n >= {ACCIDENT} * own OR "
         f"p{i}.n * (SELECT sum(n) FROM pairs_{i}) >= {OF_CHANCE} * own::HUGEINT * t{i}.n)"
     )
     missing = f"coalesce(own::HUGEINT * u{i}.n, 0) < {EXPECTED} * size" if independent else "FALSE"
-    if independent and apart:
-        missing += f" AND floor(log2(own))::INTEGER NOT IN ({', '.join(map(str, apart))})"
+    order = "floor(log2(own))::INTEGER"
+    if apart:
+        missing += f" AND {order} NOT IN ({', '.join(map(str, apart))})"
+    if alike:
+        missing += f" AND NOT (s{i}.of_own = 1 AND {order} IN ({', '.join(map(str, alike))}))"
     return f"CASE WHEN p{i}.n IS NULL THEN {missing} ELSE {often} END"
 
 
-def _independent(session: Session, i: int) -> tuple[bool, list[int]]:
+def _independent(session: Session, i: int) -> tuple[bool, list[int], list[int]]:
     """Whether own values go with as many values as chance would make, and half of these would be too few to be chance.
 
-    And the binary orders of numbers of records whose own values all the same are far from chance.
+    And the binary orders of numbers of records whose own values are far from chance: all of them, or those of a single
+    value.
     """
     own = session.arrays(
-        f"SELECT l, size, own, count(*) AS times, sum(seen)::BIGINT AS seen FROM (SELECT l, o, sum(n)::BIGINT AS own, "
+        "SELECT l, size, own, count(*) AS times, sum(seen)::BIGINT AS seen, "
+        "count(*) FILTER (seen = 1)::BIGINT AS single FROM (SELECT l, o, sum(n)::BIGINT AS own, "
         f"count(*) AS seen, sum(sum(n)) OVER (PARTITION BY l)::BIGINT AS size FROM pairs_{i} GROUP BY l, o) "
         "GROUP BY ALL"
     )
     values = session.arrays(
         f"SELECT l, n, count(*) AS times FROM (SELECT l, sum(n)::BIGINT AS n FROM pairs_{i} GROUP BY l, v) GROUP BY ALL"
     )
+    nothing = np.zeros(len(values["l"]))
     different, first, label = np.unique(own["l"], return_index=True, return_inverse=True)
     return independent(
-        Alike(label.astype(np.int64), own["own"], own["times"], own["seen"]),
-        Alike(np.searchsorted(different, values["l"]), values["n"], values["times"], np.zeros(len(values["l"]))),
+        Alike(label.astype(np.int64), own["own"], own["times"], own["seen"], own["single"]),
+        Alike(np.searchsorted(different, values["l"]), values["n"], values["times"], nothing, nothing),
         own["size"][first],
     )

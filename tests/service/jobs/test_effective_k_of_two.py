@@ -285,6 +285,28 @@ def test_a_minority_is_judged_by_itself(
         run(database, policy)
 
 
+def test_a_few_among_many_small_villages_are_judged_by_themselves(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By chance 4 of 1,000 villages of three share a code, and 20 more do, beside towns that hide how rare that is."""
+    chance = Random(5)
+    rows = [
+        {"town": i // 40 if i < 8_000 else 200 + (i - 8_000) // 3, "area": chance.randrange(300)} for i in range(11_060)
+    ]
+    codes = [chance.randrange(15) for _ in range(1_220)]
+    rows = [{**row, "code": codes[row["town"]] if i >= 11_000 else chance.randrange(15)} for i, row in enumerate(rows)]
+    create(session, rows)
+    policy = asked([*hidden(session, "town"), kept(session, "area")], "code")
+    assert left(run, database, policy).endswith("by 'town'")
+    # Whether all small villages repeat codes is not asked here.
+    monkeypatch.setattr(import_module("tableveil.verification.chance"), "FAR", 100.0)
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    with pytest.raises(InternalError, match="rows of a class"):
+        run(database, policy)
+    monkeypatch.setattr(import_module("tableveil.verification.chance"), "ALIKE", 100.0)
+    run(database, policy)
+
+
 def test_towns_of_one_person_that_share_a_code_are_refused(database: Database, session: Session, run: Run) -> None:
     chance = Random(4)
     alone = [{"town": town, "area": chance.randrange(400), "code": 7} for town in range(320, 380)]

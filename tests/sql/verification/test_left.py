@@ -70,26 +70,36 @@ def drawn(chance: Random, kind: int) -> list[Record]:
 
 
 def apart(records: list[Record], i: int) -> set[int]:
-    """The binary orders of own values that are far from chance: by the number of events, and what chance makes."""
+    """The own values that are far from chance, by their binary orders: by the number of events, and what chance makes.
+
+    All of an order, or those of a single value.
+    """
     of_own: Counter[int] = Counter()
     under: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for record in records:
         of_own[record.own] += record.times
         under[record.label][record.values[i]] += record.times
-    events: defaultdict[int, list[float]] = defaultdict(lambda: [0.0] * 4)
+    events: defaultdict[int, list[float]] = defaultdict(lambda: [0.0] * 6)
+    single = set()
     for own, number in of_own.items():
         totals, size = under[own % 3].values(), under[own % 3].total()
         seen = len({record.values[i] for record in records if record.own == own})
         mean = sum(1 - math.comb(size - total, number) / math.comb(size, number) for total in totals)
-        numbers = (number - seen, number - mean, len(totals) - seen, len(totals) - mean)
+        alike = sum(math.comb(total, number) / math.comb(size, number) for total in totals)
+        single |= {own} if seen == 1 else set()
+        several = (seen == 1, alike) if number > 1 else (0, 0.0)
+        numbers = (number - seen, number - mean, len(totals) - seen, len(totals) - mean, *several)
         order = number.bit_length() - 1
         events[order] = [a + b for a, b in zip(events[order], numbers, strict=True)]
 
-    def far(number: float, mean: float) -> bool:
+    def far(number: float, mean: float, times: float = 1.65) -> bool:
         mean = max(mean, 1e-3)
-        return number > 1.65 * mean and number * math.log(number / mean) - number + mean > 16.5
+        return number > times * mean and number * math.log(number / mean) - number + mean > 16.5
 
-    return {order for order, (a, b, c, d) in events.items() if far(a, b) or far(c, d)}
+    orders = {order for order, (a, b, c, d, *_) in events.items() if far(a, b) or far(c, d)}
+    of_single = {order for order, (*_, a, b) in events.items() if far(a, b, 2.2)}
+    of_own = Counter({own: number.bit_length() - 1 for own, number in of_own.items()})
+    return {own for own, order in of_own.items() if order in orders or (own in single and order in of_single)}
 
 
 def by_definition(records: list[Record], held: Mapping[tuple[int, ...], int], parts: int, *, people: bool) -> int:
@@ -98,10 +108,9 @@ def by_definition(records: list[Record], held: Mapping[tuple[int, ...], int], pa
     fits = []
     for i in range(COLUMNS):
         fit = fitting([r.label for r in each], [r.own for r in each], [r.values[i] for r in each])
-        pairs, of_own = {(r.own, r.values[i]) for r in each}, Counter(r.own for r in each)
+        pairs = {(r.own, r.values[i]) for r in each}
         far = set() if people else apart(records, i)
-        chance = {own for own, number in of_own.items() if number.bit_length() - 1 not in far}
-        fits.append({p for p in fit if p in pairs or p[0] in chance})
+        fits.append({p for p in fit if p in pairs or p[0] not in far})
     least, owns = K, {(record.class_, record.own) for record in records}
     for class_, own in owns:
         different = sum(other == class_ for other, _ in owns)
