@@ -216,7 +216,7 @@ def _write(proposal: v1.Proposal, prefix: Path, overwrite: bool, query: str | No
         path = _file(prefix, number)
         head = f"{proposal.name}: {_described(alternative)}. Bounds of hierarchies come from the data.\n"
         write_text(path, f"# {head}{to_yaml(alternative.policy)}", "output", overwrite)
-        statement = f"-- {head}{create_statement(alternative.policy)};\n"
+        statement = f"-- {head}{create_statement(alternative.policy)}\n"
         write_text(path.with_suffix(".sql"), statement, "output", overwrite)
     if proposal.repair_query:
         write_text(_repaired(prefix), proposal.repair_query + "\n", "output", overwrite)

@@ -96,7 +96,7 @@ def test_the_files(run: Run, proposal: v1.Proposal, tmp_path: Path) -> None:
     policies = ["visits-1.sql", "visits-1.yaml", "visits-2.sql", "visits-2.yaml"]
     assert sorted(os.listdir(tmp_path)) == [*policies, "visits-repaired.sql"]
     assert (tmp_path / "visits-1.sql").read_text().startswith("-- proposals/2: local recoding")
-    assert create_statement(policy("best")) in (tmp_path / "visits-1.sql").read_text()
+    assert (tmp_path / "visits-1.sql").read_text().endswith(create_statement(policy("best")) + "\n")
     assert load_policy(tmp_path / "visits-1.yaml") == (policy("best"), [])
     assert load_policy(tmp_path / "visits-2.yaml") == (policy("second"), [])
     assert (tmp_path / "visits-repaired.sql").read_text() == proposal.repair_query + "\n"
