@@ -24,6 +24,8 @@ THREADS = 2
 MOST_TIMES = 6.0
 MOST_GROWTH = 1.5
 SEARCHING = "searching"
+MOST_TIMES_WITHOUT_SEARCH = {1_000_000: 2.5, 10_000_000: 1.5, 100_000_000: 1.0}
+"""By rows: how often the job without its search may take what the GROUP BY and the sorted write take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,12 @@ class _Size:
     def ratio(self, write: str) -> float:
         """CPU seconds of the whole job, as a multiple of those of the GROUP BY and one way to write the rows."""
         return _all(self.job).cpu / (self.beside.parts[GROUPED].cpu + self.beside.parts[write].cpu)
+
+    @property
+    def ratio_without_search(self) -> float:
+        """CPU seconds of the job without its search, as a multiple of those of the GROUP BY and the sorted write."""
+        beside = self.beside.parts
+        return self.without_search / (self.per_row(beside[GROUPED]) + self.per_row(beside[SORTED]))
 
     def per_row(self, part: Part) -> float:
         """CPU microseconds."""
@@ -100,6 +108,8 @@ def _parts(found: Sequence[_Size]) -> Iterator[list[str]]:
 def _wholes(found: Sequence[_Size]) -> Iterator[list[str]]:
     for write in (WRITTEN, SORTED):
         yield [f"job / ({GROUPED} + {write})", *(times(size.ratio(write)) for size in found)]
+    without = f"the job without its search / ({GROUPED} + {SORTED})"
+    yield [without, *(times(size.ratio_without_search) for size in found)]
     yield ["the job's seconds", *(f"{_all(size.job).seconds:,.0f}" for size in found)]
     yield ["the job's peak memory", *(f"{size.job.peak_memory / 2**30:.2f} GiB" for size in found)]
     yield ["longest time without progress, s", *(f"{size.job.longest_still:.1f}" for size in found)]
@@ -111,8 +121,18 @@ def _goals(found: Sequence[_Size]) -> str:
         f"Goals: at {last.rows:,} rows at most {times(MOST_TIMES)} of the {GROUPED} and the write beside it: "
         f"{verdict(last.ratio(WRITTEN) <= MOST_TIMES)} ({verdict(last.ratio(SORTED) <= MOST_TIMES)} if sorted); "
         f"cost per row, search apart, within {times(MOST_GROWTH)} of that at {found[0].rows:,} rows: "
-        f"{verdict(growths <= MOST_GROWTH)} ({times(growths)})."
+        f"{verdict(growths <= MOST_GROWTH)} ({times(growths)}).{''.join(_without_search(found))}"
     )
+
+
+def _without_search(found: Sequence[_Size]) -> Iterator[str]:
+    for size in found:
+        if size.rows in MOST_TIMES_WITHOUT_SEARCH:
+            most, ratio = MOST_TIMES_WITHOUT_SEARCH[size.rows], size.ratio_without_search
+            yield (
+                f" Without its search, at {size.rows:,} rows at most {times(most)} of the {GROUPED} and the sorted "
+                f"write: {verdict(ratio <= most)} ({times(ratio)})."
+            )
 
 
 def _facts(found: Sequence[_Size]) -> Iterator[list[str]]:

@@ -64,6 +64,19 @@ def test_growth_is_measured_per_row(capsys: pytest.CaptureFixture[str], monkeypa
     text = capsys.readouterr().out
     for part in ["reading", "counting", "searching", "writing", "verifying", "the whole job", "beside: GROUP BY"]:
         assert f"\n| {part} | " in text
+    assert "\n| the job without its search / (GROUP BY + CREATE TABLE AS, sorted) | " in text
+
+
+@pytest.mark.parametrize(("cpu", "verdict"), [(4.9, "met (2.5 x)"), (8.0, "**missed** (4.0 x)")])
+def test_the_job_without_its_search_has_a_goal(cpu: float, verdict: str) -> None:
+    """The search is left out on one side, and the plain write on the other."""
+    parts = {"reading": scale.Part(9.0, cpu), growth.SEARCHING: scale.Part(9.0, 7.0)}
+    beside = {
+        name: scale.Part(9.0, seconds)
+        for name, seconds in ((scale.GROUPED, 0.5), (scale.WRITTEN, 7.0), (scale.SORTED, 1.5))
+    }
+    size = growth._Size(1_000_000, scale.Measured(parts, 0), scale.Measured(beside, 0))
+    assert verdict in growth._goals([size])
 
 
 def test_a_failed_job_fails_the_document(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
