@@ -87,8 +87,7 @@ class Session:
 
     def measure_steps(self) -> None:
         """From now on `step` has a share: DuckDB measures it for its bar, which it must not print."""
-        self.execute("SET enable_progress_bar_print = false")
-        self.execute("SET enable_progress_bar = true")
+        self.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
 
     @property
     def step(self) -> tuple[int, int]:

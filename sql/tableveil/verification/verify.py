@@ -30,9 +30,10 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
     quasi_identifiers = sorted(names, key=aggregated.__contains__)
     judged = Judged(session, policy, quasi_identifiers, marker, source_records, written)
     spreads = Spreads(session, quasi_identifiers, marker, written)
+    sizes = _recounted(judged, spreads)
     problems = [
         *_check_columns(session, roles, written),
-        *_check_classes(judged, spreads),
+        *_check_classes(judged, spreads, sum(size * classes for size, classes in sizes)),
         *_check_privacy(judged, spreads),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
@@ -40,7 +41,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *check_classes_of_people(session.embedded, policy, written),
         *check_together(session.embedded, policy, written),
         *check_joint_values(session.embedded, policy, written),
-        *_check_risks(session, policy, source_records, written),
+        *_check_risks(session, policy, source_records, written, sizes),
     ]
     if problems:
         faults = [Fault("release", problem, "a release that meets its policy") for problem in problems]
@@ -64,10 +65,11 @@ def _check_columns(session: WarehouseSession, roles: dict[str, Role], written: W
     return problems
 
 
-def _check_classes(judged: Judged, spreads: Spreads) -> list[str]:
-    session, policy, written, marker = judged.session, judged.policy, judged.written, judged.marker
+def _recounted(judged: Judged, spreads: Spreads) -> list[tuple[int, int]]:
+    """Counts the classes of the written rows into a table `recounted`; returns how many have each size, ascending."""
+    session, written = judged.session, judged.written
     rows, names = quoted(*written.rows), ", ".join(map(quoted, judged.quasi_identifiers))
-    kept, positions = f"NOT {quoted(marker)}" if marker else "TRUE", ", ".join(judged.positions)
+    kept, positions = f"NOT {quoted(judged.marker)}" if judged.marker else "TRUE", ", ".join(judged.positions)
     counted = f"SELECT {names}, count(*) FROM {rows} WHERE {kept} GROUP BY {names}"
     counting = session
     if session.traits.collects and written.class_columns.diversity:
@@ -75,7 +77,15 @@ def _check_classes(judged: Judged, spreads: Spreads) -> list[str]:
         counting, (sensitive, *_) = session.embedded, written.class_columns.diversity[0]
         counted = f"SELECT {positions}, sum(records)::BIGINT FROM {spreads.of(sensitive)} WHERE NOT pool GROUP BY ALL"
     counting.collect("recounted", f"SELECT * FROM ({counted}) AS classes({positions}, recounted_size)")
-    released = session.embedded.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
+    sizes: list[tuple[int, int]] = session.embedded.rows(
+        "SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1"
+    )
+    return sizes
+
+
+def _check_classes(judged: Judged, spreads: Spreads, released: int) -> list[str]:
+    session, policy, written, marker = judged.session, judged.policy, judged.written, judged.marker
+    rows = quoted(*written.rows)
     problems = []
     suppressed = judged.source_records - released
     if released != written.kept:
@@ -179,10 +189,9 @@ def _check_labels(session: Session, quasi_identifiers: list[str], written: Writt
     ]
 
 
-def _check_risks(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
-    sizes: list[tuple[int, int]] = session.embedded.rows(
-        "SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1"
-    )
+def _check_risks(
+    session: WarehouseSession, policy: Policy, source_records: int, written: Written, sizes: list[tuple[int, int]]
+) -> list[str]:
     session.embedded.execute("DROP TABLE recounted")
     histogram = session.rows(
         f"SELECT class_size, classes, records, risk FROM {quoted(*written.risk_histogram)} ORDER BY class_size"
