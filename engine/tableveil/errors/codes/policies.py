@@ -15,6 +15,10 @@ CODES = {
         "Make it a quasi-identifier, suppress it, or leave it out. The faults name both columns.",
     ),
     "COMPARISON_INVALID": ("The two hierarchies cannot be compared.", "Correct what the faults name."),
+    "DOCUMENTATION_INVALID": (
+        "A text for the report names no field of it.",
+        "Write FIELD=TEXT with a field that the fault lists.",
+    ),
     "DRAW_FAILED": (
         "The random draw failed. Nothing was released, and its privacy budget is spent.",
         "Submit again, if the budget allows it.",
