@@ -22,7 +22,7 @@ from tableveil.errors import CancelledError
 from tableveil.pipelines.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
-from tableveil.source import Source, find_source, resolve_analyzed
+from tableveil.source import RowsToAnalyze, Source, find_source, resolve_analyzed
 from tableveil.source.collectible import check_collectible
 from tableveil.source.drafted import column_facts
 from tableveil.source.missing import invalid
@@ -106,7 +106,7 @@ def _measured(session: WarehouseSession, source: Source, columns: Sequence[Colum
     names = columns_to_measure(guessed, others)
     if not names:
         return None
-    analyzed, _ = resolve_analyzed(session, source.reference, "", names, None, "", source.query)
+    analyzed, _ = resolve_analyzed(session, RowsToAnalyze(source.reference, query=source.query), names)
     check_collectible(session, source, names)
     frequencies = count_frequencies(session, analyzed).frequencies
     size = min(LARGEST_SUBSET, default_size(len(names), len(frequencies.records)))

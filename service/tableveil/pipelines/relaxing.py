@@ -22,7 +22,15 @@ from tableveil.pipelines.read import Counted
 from tableveil.policy import Choose, Policy, SuppressedRecords
 from tableveil.release import check_one_meaning
 from tableveil.search import Problem
-from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Relaxed, RelaxedOutcome, relax, relax_judged
+from tableveil.search.relaxing import (
+    LatticeQuestions,
+    ProblemOf,
+    Relaxed,
+    RelaxedOutcome,
+    UnmetPolicy,
+    relax,
+    relax_judged,
+)
 
 MOST_SECONDS = 5.0
 """People wait for an answer that is no release."""
@@ -39,9 +47,8 @@ def relaxed(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogr
     Raises:
         CancelledError: `control` was cancelled.
     """
-    tops = _tops(problem)
-    asked = problem_of(job.session, problem, base)
-    return relax(policy, asked, tops, problem.counter.records, job.control, seconds_for(policy), proven)
+    unmet, asked = UnmetPolicy(policy, _tops(problem), problem.counter.records), problem_of(job.session, problem, base)
+    return relax(unmet, asked, job.control, seconds_for(policy), proven)
 
 
 def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram) -> RelaxedOutcome:
@@ -83,7 +90,7 @@ def relaxed_record_level(job: JobContext, counted: Counted, suppressed_by: Calla
         return lost <= policy.suppressible(counted.base.records)
 
     policy = counted.policy
-    return relax_judged(policy, feasible, tops, counted.base.records, job.control, seconds_for(policy))
+    return relax_judged(UnmetPolicy(policy, tops, counted.base.records), feasible, job.control, seconds_for(policy))
 
 
 def seconds_for(policy: Policy) -> float:

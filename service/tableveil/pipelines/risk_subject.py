@@ -12,7 +12,7 @@ from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
-from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
+from tableveil.source import Analyzed, RowsToAnalyze, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
@@ -28,21 +28,20 @@ def resolve_subject(
         NotFoundError: there is no such release, table or column.
         ConflictError: the release was replaced; its rows belong to another one now.
     """
-    query = None
     if request.release is not None:
         release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
         read_rows = rows_of(session, release, policy_of(release.policy))
-        rows, marker = read_rows.table, read_rows.marker
+        rows = RowsToAnalyze(read_rows.table, read_rows.marker)
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:
         source, faults = _source(session, request)
         if source is None:
             raise unfit(faults)
-        shown, rows, marker = session.recorded(source.reference), source.reference, ""
-        names, query = request.columns, source.query
+        shown, rows = session.recorded(source.reference), RowsToAnalyze(source.reference, query=source.query)
+        names = request.columns
     population, weight = request.population, request.weight_column
-    analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query, request.person_column)
+    analyzed, faults = resolve_analyzed(session, rows, names, population, weight, request.person_column)
     faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
     faults += _check_subsets(request.largest_subset, len(names))
     if faults:

@@ -6,6 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from tableveil.backend import Session, WarehouseSession
@@ -58,12 +59,13 @@ def check_ledger(
         return ()
     compared = releases.compared_releases(session.ledger)
     tables = [session.recorded(reference) for reference in source.tables]
-    earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
-    same_people = {*earlier, *(release for release, _ in alike)}
+    people = _of_same_people(session.embedded, tables, fingerprint, compared)
+    same_people = people.releases
     together = sorted(target.together_with or same_people) if judged else []
     with depending_on(same_people):
         if not reasoned:
-            _check_unreleased(session, policy, source, earlier, alike, together, rows=fingerprint is not None)
+            asked = same_people.difference(together)
+            _check_unreleased(session, policy, source, people, asked, rows=fingerprint is not None)
         for name in target.publish:
             check_readers(
                 session.embedded, name, target.publish_repeat_reason, same_people, "release.publish_repeat_reason"
@@ -84,8 +86,7 @@ def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fi
     """The releases of a source's people that the caller may see, by the rules of `check_ledger`."""
     compared = releases.compared_releases(session.ledger)
     tables = [session.recorded(reference) for reference in source.tables]
-    earlier, alike = _of_same_people(session.embedded, tables, fingerprint, compared)
-    return {*earlier, *(number for number, _ in alike)}
+    return _of_same_people(session.embedded, tables, fingerprint, compared).releases
 
 
 def releases_of_same_people(session: Session, release: Release) -> set[int]:
@@ -114,19 +115,31 @@ def _same_people_as(session: Session, release: Release | Origin, among: set[int]
         return {}
     mark = Fingerprint(release.source_fingerprint, sketches.find(session.ledger, release.number))
     tables = release.source_tables or (release.source,)
-    earlier, alike = _of_same_people(session, tables, mark, among)
-    return {**dict.fromkeys(earlier, "made of the table or the rows of"), **dict(alike)}
+    people = _of_same_people(session, tables, mark, among)
+    return {**dict.fromkeys(people.tables, "made of the table or the rows of"), **dict(people.alike)}
+
+
+@dataclass(frozen=True, slots=True)
+class _SamePeople:
+    """The releases of the same `tables` or of equal rows; and those whose people the sketch knows, with the reason."""
+
+    tables: list[int]
+    alike: list[tuple[int, str]]
+
+    @property
+    def releases(self) -> set[int]:
+        """All of them."""
+        return {*self.tables, *(release for release, _ in self.alike)}
 
 
 def _of_same_people(
     session: Session, tables: Sequence[TableReference], mark: Fingerprint | None, among: set[int]
-) -> tuple[list[int], list[tuple[int, str]]]:
-    """The releases among these that are of the tables or of equal rows; and those whose people the sketch knows."""
+) -> _SamePeople:
     if not among:
-        return [], []
+        return _SamePeople([], [])
     earlier = releases.earlier_releases(session.ledger, tables, mark.rows if mark else None, among)
     others = among.difference(earlier)
-    return earlier, list(_same_people(session, mark.sketch, others)) if mark and mark.sketch else []
+    return _SamePeople(earlier, list(_same_people(session, mark.sketch, others)) if mark and mark.sketch else [])
 
 
 def check_readers(session: Session, target: str, reason: str, known: Collection[int], field: str) -> None:
@@ -149,25 +162,17 @@ def check_readers(session: Session, target: str, reason: str, known: Collection[
 
 
 def _check_unreleased(
-    session: WarehouseSession,
-    policy: Policy,
-    source: Source,
-    earlier: Sequence[int],
-    alike: Sequence[tuple[int, str]],
-    together: Collection[int],
-    *,
-    rows: bool,
+    session: WarehouseSession, policy: Policy, source: Source, people: _SamePeople, asked: set[int], *, rows: bool
 ) -> None:
-    same_people = {*earlier, *(release for release, _ in alike)}
-    asked = same_people.difference(together)
+    """Raises `InvalidError` if any releases are `asked` about, or could be missing, and says why they are of them."""
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
-    of_tables = [release for release in earlier if release in asked]
+    of_tables = [release for release in people.tables if release in asked]
     why = [f"{named(of_tables)} {came}"] if of_tables else []
     gap = ledger_gaps.latest(session.ledger)
-    if gap is not None and not any(number > gap.after for number in same_people):
+    if gap is not None and not any(number > gap.after for number in people.releases):
         why.append(f"the ledger went back in time: {gap}")
     by_reason: defaultdict[str, list[int]] = defaultdict(list)
-    for release, reason in alike:
+    for release, reason in people.alike:
         if release in asked:
             by_reason[reason].append(release)
     why += [f"{reason} {named(numbers)}" for reason, numbers in by_reason.items()]

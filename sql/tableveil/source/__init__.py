@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.source.analyzed import Analyzed, resolve_analyzed
+from tableveil.source.analyzed import Analyzed, RowsToAnalyze, resolve_analyzed
 from tableveil.source.facts import check_facts, check_membership, estimated_values, records_in
 from tableveil.source.fingerprint import Fingerprint, fingerprint, full_fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
@@ -14,6 +14,7 @@ __all__ = [
     "Column",
     "Fingerprint",
     "PopulationRows",
+    "RowsToAnalyze",
     "Source",
     "check_facts",
     "check_membership",

@@ -31,22 +31,25 @@ class Analyzed:
     person: Column | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RowsToAnalyze:
+    """A table that exists, or a query's rows. `marker` is the column that is true for rows of suppressed records."""
+
+    reference: TableReference
+    marker: str = ""
+    query: SourceQuery | None = None
+
+
 def resolve_analyzed(
     session: WarehouseSession,
-    reference: TableReference,
-    marker: str,
+    rows: RowsToAnalyze,
     quasi_identifiers: Sequence[str],
-    population: Population | None,
-    weight_column: str,
-    query: SourceQuery | None = None,
+    population: Population | None = None,
+    weight_column: str = "",
     person_column: str = "",
 ) -> tuple[Analyzed, list[Fault]]:
-    """The input of an analysis, from a table that exists or a query's rows; and all faults found.
-
-    Columns that do not exist are left out.
-
-    `marker` names the BOOLEAN column that is true for rows of suppressed records, if there is one.
-    """
+    """The input of an analysis, and all faults; columns that do not exist are left out."""
+    reference, marker, query = rows.reference, rows.marker, rows.query
     columns = columns_of(session, reference) if query is None else query_columns(session.embedded, query)
     names = [source_column.name if isinstance(source_column, Column) else source_column[0] for source_column in columns]
     source = Source(
@@ -79,11 +82,12 @@ def resolve_analyzed(
             faults.append(Fault(field, f"{shortened(name)}, the subset column", "another column", hint))
         else:
             scalar.append(source_column)
-    rows, unfit = resolve_population(session, population, source, [source_column.name for source_column in scalar])
+    names = [source_column.name for source_column in scalar]
+    population_rows, unfit = resolve_population(session, population, source, names)
     weight, misfit = _weight(weight_column, by_name)
     person, unknown = _person(person_column, by_name)
     faults += [*unfit, *misfit, *unknown]
-    return Analyzed(replace(source, population=rows), tuple(scalar), weight, person), faults
+    return Analyzed(replace(source, population=population_rows), tuple(scalar), weight, person), faults
 
 
 def _person(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:

@@ -35,7 +35,7 @@ from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Problem
 from tableveil.search.problem import valid
-from tableveil.search.relaxing import Relaxed, relax
+from tableveil.search.relaxing import Relaxed, UnmetPolicy, relax
 from tableveil.search.relaxing.requirements import requirements_of
 from tests.engine.quality.models import GAMES
 from tests.engine.search.changes import stricter, with_changes
@@ -74,7 +74,8 @@ class Asked:
         )
 
     def relaxed(self, control: Control | None = None, seconds: float = LONG) -> Relaxed:
-        return relax(self.policy, self.problem_of, self.tops, self.records, control or Control(), seconds)
+        unmet = UnmetPolicy(self.policy, self.tops, self.records)
+        return relax(unmet, self.problem_of, control or Control(), seconds)
 
     def feasible(self, policy: Policy | None = None) -> bool:
         """Whether anything is valid, by looking at every transformation."""

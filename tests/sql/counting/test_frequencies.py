@@ -16,7 +16,7 @@ from tableveil.counting import count_frequencies, frequencies, weight_facts, wri
 from tableveil.counting.frequencies import CountedFrequencies
 from tableveil.errors import InvalidError
 from tableveil.policy import Population, TableReference
-from tableveil.source import Analyzed, find_table, resolve_analyzed
+from tableveil.source import Analyzed, RowsToAnalyze, find_table, resolve_analyzed
 
 HOSTILE = ('a"b; --', "w0", "n", "code", "value", "d0")
 
@@ -28,7 +28,7 @@ def analyzed(
 ) -> Analyzed:
     reference, faults = find_table(session, TableReference("", "main", of), "table")
     assert reference is not None, faults
-    found, faults = resolve_analyzed(session, reference, "", names, population, weight)
+    found, faults = resolve_analyzed(session, RowsToAnalyze(reference), names, population, weight)
     assert faults == []
     return found
 

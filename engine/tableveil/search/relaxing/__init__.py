@@ -1,6 +1,6 @@
 """Relaxing a policy that nothing meets: the requirements that conflict, and the least relaxations."""
 
-from tableveil.search.relaxing.relax import Relaxed, relax, relax_judged
+from tableveil.search.relaxing.relax import Relaxed, UnmetPolicy, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement
 from tableveil.search.relaxing.searching import Feasible, LatticeQuestions, ProblemOf, RelaxedOutcome
 from tableveil.search.relaxing.single import single_changes
@@ -14,6 +14,7 @@ __all__ = [
     "RelaxedOutcome",
     "Requirement",
     "Unmet",
+    "UnmetPolicy",
     "refusal",
     "relax",
     "relax_judged",

@@ -52,22 +52,29 @@ class Relaxed:
     hopeless: tuple[Requirement, ...] = ()
 
 
-def relax(
-    policy: Policy,
-    problem_of: ProblemOf,
-    tops: Sequence[int],
-    records: int,
-    control: Control,
-    seconds: float,
-    proven: bool = False,
-) -> Relaxed:
+@dataclass(frozen=True, slots=True)
+class UnmetPolicy:
+    """A policy that nothing meets, with a role for every column, on a source of so many records.
+
+    `tops` are the tops of the quasi-identifiers' hierarchies, in policy order.
+    """
+
+    policy: Policy
+    tops: Sequence[int]
+    records: int
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """All that it asks for."""
+        return requirements_of(self.policy, self.tops, self.records)
+
+
+def relax(unmet: UnmetPolicy, problem_of: ProblemOf, control: Control, seconds: float, proven: bool = False) -> Relaxed:
     """Looks for a minimal conflict in the policy and for its least relaxations, for at most so many seconds.
 
     Args:
-        policy: With a role for every column.
+        unmet: The policy.
         problem_of: The search's problem for this policy, and for others of the same source.
-        tops: The tops of the quasi-identifiers' hierarchies, in policy order.
-        records: All records of the source.
         control: May cancel the work.
         seconds: The time limit, by the control's clock. Findings that are not finished by then are left out, or not
             given as proven.
@@ -79,59 +86,47 @@ def relax(
     if not proven:
         # This, too, is a part of the time for the conflict.
         started = control.now()
-        without_any = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(policy)
+        without_any = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(unmet.policy)
         if without_any.feasible:
             return Relaxed(without_any.at, proven=True)
         proven = without_any.proven
         seconds -= control.now() - started
-    requirements = requirements_of(policy, tops, records)
-    choices = other_levels(policy, tops) if policy.search.levels else []
-    relaxed = _relaxed(
-        policy, requirements, choices, tops, records, partial(LatticeQuestions, problem_of, control), control, seconds
-    )
+    choices = other_levels(unmet.policy, unmet.tops) if unmet.policy.search.levels else []
+    relaxed = _relaxed(unmet, choices, partial(LatticeQuestions, problem_of, control), control, seconds)
     return relaxed if proven else replace(relaxed, proven=False, minimal=False)
 
 
-def relax_judged(
-    policy: Policy, feasible: Feasible, tops: Sequence[int], records: int, control: Control, seconds: float
-) -> Relaxed:
+def relax_judged(unmet: UnmetPolicy, feasible: Feasible, control: Control, seconds: float) -> Relaxed:
     """Like `relax`, for a policy that is known to be infeasible; whole policies are judged."""
-    requirements = requirements_of(policy, tops, records)
-    return _relaxed(
-        policy, requirements, [], tops, records, partial(JudgedQuestions, feasible, control), control, seconds
-    )
+    return _relaxed(unmet, [], partial(JudgedQuestions, feasible, control), control, seconds)
 
 
 def _relaxed(
-    policy: Policy,
-    requirements: Sequence[Requirement],
+    unmet: UnmetPolicy,
     choices: Sequence[Sequence[Parameter]],
-    tops: Sequence[int],
-    records: int,
     questions_for: Callable[[float], Questions],
     control: Control,
     seconds: float,
 ) -> Relaxed:
     """The conflict and the relaxations of a policy that nothing meets; `choices` are other levels for each column."""
-    started = control.now()
+    policy, requirements, started = unmet.policy, unmet.requirements, control.now()
     conflict, minimal = _conflict(policy, requirements, questions_for(seconds * SHARE_OF_CONFLICT))
     questions = questions_for(seconds - (control.now() - started))
     relaxations = _Relaxing(policy, requirements, conflict, questions, choices).found()[:MOST]
-    hopeless = [] if relaxations else _hopeless(policy, requirements, tops, records, questions)
+    hopeless = [] if relaxations else _hopeless(unmet, questions)
     return Relaxed(None, True, tuple(conflict), minimal, tuple(relaxations), tuple(hopeless))
 
 
-def _hopeless(
-    policy: Policy, requirements: Sequence[Requirement], tops: Sequence[int], records: int, questions: Questions
-) -> list[Requirement]:
+def _hopeless(unmet: UnmetPolicy, questions: Questions) -> list[Requirement]:
     """The conflict if all numbers are the most lenient ones, if it can be proven in time."""
-    for field, parameter in _parameters(requirements).items():
+    policy = unmet.policy
+    for field, parameter in _parameters(unmet.requirements).items():
         # Models keep their positions.
         if not field.endswith("]") or field.startswith("search"):
             policy = parameter.applied(policy, parameter.last)
     if not _infeasible(policy, questions):
         return []
-    conflict, minimal = _conflict(policy, requirements_of(policy, tops, records), questions)
+    conflict, minimal = _conflict(policy, replace(unmet, policy=policy).requirements, questions)
     return conflict if minimal else []
 
 
