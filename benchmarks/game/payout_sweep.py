@@ -12,7 +12,16 @@ from benchmarks.game.experiment import GAME, SAFE_HARBOR, Experiment, Shape, exp
 from benchmarks.markdown import seconds, table, times
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
-from tableveil.game.sweep import FULL_DOMAIN, RECORD_LEVEL, Among, Sweep, SweepMethod, payout_sweep
+from tableveil.game.sweep import (
+    FULL_DOMAIN,
+    RECORD_LEVEL,
+    Among,
+    Sweep,
+    SweepMethod,
+    SweptGame,
+    SweptSource,
+    payout_sweep,
+)
 from tableveil.policy import BreakEven
 
 TITLE = "The payout sweep"
@@ -86,18 +95,9 @@ def sweep(shape: Shape) -> Section:
 
 
 def _swept(counted: Experiment, gains: Sequence[Decimal], methods: Sequence[SweepMethod]) -> Sweep:
-    return payout_sweep(
-        counted.combinations,
-        True,
-        0,
-        counted.lattice,
-        SAFE_HARBOR,
-        GAME,
-        gains,
-        BreakEven.KEEP,
-        Control(time.process_time),
-        methods=methods,
-    )
+    source = SweptSource(counted.combinations, True, 0, counted.lattice, SAFE_HARBOR)
+    swept = SweptGame(GAME, gains, BreakEven.KEEP, methods=methods)
+    return payout_sweep(source, swept, Control(time.process_time))
 
 
 def _median_people(counted: Experiment) -> int:

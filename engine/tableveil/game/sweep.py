@@ -111,51 +111,64 @@ class Sweep:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class SweptSource:
+    """The counted source of a sweep.
+
+    `combinations` are those of the source and, if it `has_population`, of the population: then there are points for
+    people who are counted there, too. `withheld` records of the source are suppressed at every transformation. The
+    `lattice` has those that may be released. `safe_harbor` is the one that Safe Harbor asks for, which need not be in
+    the lattice; None leaves it out.
+    """
+
+    combinations: Combinations
+    has_population: bool
+    withheld: int
+    lattice: Lattice
+    safe_harbor: Transformation | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweptGame:
+    """The games of a sweep: the benefit and cost of `game`, whose gain and loss are each of `gains` in turn.
+
+    `gains` are at least 0, in ascending order; at gains up to the cost nobody attacks. `break_even` says whether
+    records that pay exactly nothing are released. `if_method_known` adds the payouts of record-level releases against
+    an adversary who knows the method. `methods` are those to sweep; Safe Harbor only if the source has it, too.
+    """
+
+    game: Game
+    gains: Sequence[Decimal]
+    break_even: BreakEven
+    if_method_known: bool = False
+    methods: Sequence[SweepMethod] = tuple(SweepMethod)
+
+
 def payout_sweep(
-    combinations: Combinations,
-    has_population: bool,
-    withheld: int,
-    lattice: Lattice,
-    safe_harbor: Transformation | None,
-    game: Game,
-    gains: Sequence[Decimal],
-    break_even: BreakEven,
+    source: SweptSource,
+    swept: SweptGame,
     control: Control,
     on_progress: Callable[[Progress], None] = lambda progress: None,
-    if_method_known: bool = False,
-    methods: Sequence[SweepMethod] = tuple(SweepMethod),
 ) -> Sweep:
-    """Sweeps the gains.
-
-    Args:
-        combinations: The combinations of the source and, if it `has_population`, of the population.
-        has_population: Whether people are counted in a table of the population: adds the points for it.
-        withheld: Records of the source that are suppressed at every transformation.
-        lattice: Which transformations may be released.
-        safe_harbor: The transformation that Safe Harbor asks for, which need not be in the lattice; None leaves it out.
-        game: Its benefit and cost; gain and loss are replaced by each of `gains`.
-        gains: At least 0, in ascending order; at gains up to the cost nobody attacks.
-        break_even: Whether records that pay exactly nothing are released.
-        control: May cancel the sweep.
-        on_progress: Called with the number of transformations counted.
-        if_method_known: Whether to compute the payouts of record-level releases against an adversary who knows the
-            method.
-        methods: The methods to sweep; Safe Harbor only if `safe_harbor` is given too.
+    """Sweeps the gains; `on_progress` is called with the number of transformations counted.
 
     Raises:
         UncountableError: A domain is measured instead of counted.
         CancelledError: `control` was cancelled.
     """
+    combinations, lattice = source.combinations, source.lattice
     started = reported = control.now()
-    stakes = [Stakes.of(replace(game, publisher_loss=gain, adversary_gain=gain)) for gain in gains]
-    amongs = tuple(Among) if has_population else (Among.SOURCE,)
+    stakes = [Stakes.of(replace(swept.game, publisher_loss=gain, adversary_gain=gain)) for gain in swept.gains]
+    amongs = tuple(Among) if source.has_population else (Among.SOURCE,)
     at_once = _at_once(len(RECORD_LEVEL) * len(amongs) * np.count_nonzero(combinations.records))
     starts = range(0, len(stakes), at_once)
     counted = 0
     paid: dict[tuple[SweepMethod, Among], list[_Paid]] = {}
     for start in starts:
         some = stakes[start : start + at_once]
-        adversaries = [_Against(among, combinations, lattice, some, break_even, methods) for among in amongs]
+        adversaries = [
+            _Against(among, combinations, lattice, some, swept.break_even, swept.methods) for among in amongs
+        ]
         for read_counted in counted_at_all(combinations, lattice):
             control.raise_if_cancelled()
             for against in adversaries:
@@ -165,19 +178,19 @@ def payout_sweep(
                 on_progress(Progress(counted // len(starts), lattice.size, None, None, None))
                 reported = control.now()
         for against in adversaries:
-            for method, by_gain in against.paid(safe_harbor, control, if_method_known).items():
+            for method, by_gain in against.paid(source.safe_harbor, control, swept.if_method_known).items():
                 paid.setdefault((method, against.among), []).extend(by_gain)
     on_progress(Progress(counted // len(starts), lattice.size, None, None, None))
-    records = int(combinations.records.sum()) + withheld
+    records = int(combinations.records.sum()) + source.withheld
     return Sweep(
         points=tuple(
             SweepPoint(gain, method, among, each.payout, records - each.released, each.attacked, each.at, each.known)
             for method, among in itertools.product(SweepMethod, amongs)
             if (method, among) in paid
-            for gain, each in zip(gains, paid[method, among], strict=True)
+            for gain, each in zip(swept.gains, paid[method, among], strict=True)
         ),
         records=records,
-        benefit=game.publisher_benefit,
+        benefit=swept.game.publisher_benefit,
         lattice_size=lattice.size,
         counted=counted // len(starts),
         seconds=control.now() - started,

@@ -6,7 +6,7 @@ import json
 
 from tableveil.counting import BaseHistogram, build_base, read_combinations
 from tableveil.errors import InvalidError
-from tableveil.game.sweep import Sweep, payout_sweep
+from tableveil.game.sweep import Sweep, SweptGame, SweptSource, payout_sweep
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
 from tableveil.pipelines.enumerable import check_enumerable
@@ -89,18 +89,9 @@ def payout_sweep_work(policy: Policy, swept: SweptGains, document: str) -> Work:
 
 def _sweep(job: JobContext, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice) -> Sweep:
     try:
-        return payout_sweep(
-            read_combinations(job.session, base),
-            base.population is not None,
-            base.withheld,
-            lattice,
-            safe_harbor_of(policy),
-            policy.stakes,
-            swept.gains,
-            break_even_of(policy),
-            job.control,
-            job.report.on_progress,
-            swept.if_method_known,
-        )
+        combinations, has_population = read_combinations(job.session, base), base.population is not None
+        source = SweptSource(combinations, has_population, base.withheld, lattice, safe_harbor_of(policy))
+        game = SweptGame(policy.stakes, swept.gains, break_even_of(policy), swept.if_method_known)
+        return payout_sweep(source, game, job.control, job.report.on_progress)
     except UncountableError as error:
         raise uncountable(policy, error, "the game's information loss") from None

@@ -22,7 +22,7 @@ from tableveil.errors import CancelledError
 from tableveil.game import Combinations
 from tableveil.game import sweep as sweep_module
 from tableveil.game.counting import counted_at_all
-from tableveil.game.sweep import Among, Sweep, SweepMethod, SweepPoint, payout_sweep
+from tableveil.game.sweep import Among, Sweep, SweepMethod, SweepPoint, SweptGame, SweptSource, payout_sweep
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game, Profitability, PublisherPayoutModel, Success
@@ -70,17 +70,10 @@ class Case:
     ) -> Sweep:
         top = self.lattice.top
         return payout_sweep(
-            self.combinations,
-            self.has_population,
-            3,
-            self.lattice,
-            top,
-            self.game,
-            self.gains,
-            self.break_even,
+            SweptSource(self.combinations, self.has_population, 3, self.lattice, top),
+            SweptGame(self.game, self.gains, self.break_even, if_method_known),
             Control(),
-            if_method_known=if_method_known,
-            on_progress=on_progress,
+            on_progress,
         )
 
 
@@ -288,7 +281,8 @@ def by_hand(gains: Sequence[str], break_even: BreakEven = BreakEven.KEEP, bottom
     combinations = Combinations((levels,), (np.arange(3, dtype=np.int32),), one, four)
     game = Game(Decimal(10), Decimal(1), Decimal(1), Decimal(4))
     lattice = Lattice((bottom,), (2,))
-    return payout_sweep(combinations, True, 0, lattice, (1,), game, [*map(Decimal, gains)], break_even, Control())
+    source = SweptSource(combinations, True, 0, lattice, (1,))
+    return payout_sweep(source, SweptGame(game, [*map(Decimal, gains)], break_even), Control())
 
 
 def points(sweep: Sweep, method: SweepMethod, among: Among) -> list[SweepPoint]:
@@ -363,7 +357,7 @@ def test_a_cancelled_sweep_ends() -> None:
     )
     control = Control()
     control.cancel()
+    source = SweptSource(case.combinations, False, 0, Lattice((), ()), None)
+    swept = SweptGame(case.game, case.gains, case.break_even)
     with pytest.raises(CancelledError):
-        payout_sweep(
-            case.combinations, False, 0, Lattice((), ()), None, case.game, case.gains, case.break_even, control
-        )
+        payout_sweep(source, swept, control)
