@@ -33,8 +33,10 @@ def kept_locally(
     Raises:
         CancelledError: the job was cancelled.
     """
+    if not erased or counted.base.combinations > LARGEST_BY_CELL:
+        return {}
     policy = _locally(counted.policy)
-    if not erased or policy is None or counted.base.combinations > LARGEST_BY_CELL:
+    if policy is None:
         return {}
     try:
         check_one_meaning(job.session, policy, counted.dictionaries, counted.lattice, "local_recoding")
