@@ -16,8 +16,9 @@ The check before a release is written and the verification of what was written s
   of three, by any factor and constant; concatenations of two or three texts, or of their first or last characters. Two
   released columns may give a hidden one so as well.
 
-Shown suppressed records are one class, of which everything is hidden. The verification counts single quasi-identifiers
-again, and pairs and formulas of two where there is no doubt; above a million records, single ones alone.
+Shown suppressed records are one class, of which everything is hidden. The verification counts single quasi-
+identifiers again, how many own values of several records have a single value, and pairs and formulas of two where
+there is no doubt; above a million records, single ones alone.
 """
 
 from __future__ import annotations
