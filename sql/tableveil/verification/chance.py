@@ -67,10 +67,10 @@ def independent(own: Alike, values: Alike, sizes: Codes) -> tuple[bool, list[int
     orders = zip(*(np.bincount(binary, weights=numbers, minlength=64).tolist() for numbers in events), strict=True)
     far = [at for at, row in enumerate(orders) if _far(row[0], row[1], FAR) or _far(row[2], row[3], FAR)]
     # One record has a single value anyway.
-    several = own.records > 1
+    repeated = own.records > 1
     of_one = np.bincount(group, weights=often * _only(drawn, total, size), minlength=len(number))
     single, by_chance = (
-        np.bincount(binary, weights=several * each, minlength=64).tolist() for each in (own.single, own.times * of_one)
+        np.bincount(binary, weights=repeated * each, minlength=64).tolist() for each in (own.single, own.times * of_one)
     )
     return shown, far, [at for at in range(len(single)) if _far(single[at], by_chance[at], ALIKE)]
 
