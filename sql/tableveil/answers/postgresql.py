@@ -1,6 +1,7 @@
 """The functions of analysts in PostgreSQL: aggregates over the labels of a group, and functions that stand in FROM.
 
-An aggregate counts the records of each label. Its result is computed once, from labels, bounds and counts.
+An aggregate adds records up in a few numbers, so that a column may have any number of labels. Only the median counts
+the records of each label.
 """
 
 from __future__ import annotations
@@ -82,86 +83,118 @@ def _type(name: str, columns: str) -> Iterator[str]:
 
 
 def _counted(schema: str, kind: _Kind) -> Iterator[str]:
-    """The functions that add a record to the state of an aggregate, without limits and with them."""
+    """The function that adds a record to the state of the median."""
     state = f"{schema}.tv_labels_of_{kind.name}"
-    added = (
+    yield (
+        f"CREATE OR REPLACE FUNCTION {schema}.tv_added(s {state}, label text, f {kind.type}, t {kind.type}) "
+        f"RETURNS {state} LANGUAGE plpgsql IMMUTABLE AS $body$ DECLARE i integer; BEGIN "
         "IF label IS NULL THEN RETURN s; END IF; "
         "i := array_position(s.labels, label); IF i IS NULL THEN "
         "s.labels := array_append(s.labels, label); s.lows := array_append(s.lows, f); "
         "s.highs := array_append(s.highs, t); s.counts := array_append(s.counts, 1::bigint); "
-        "ELSE s.counts[i] := s.counts[i] + 1; END IF; RETURN s;"
+        "ELSE s.counts[i] := s.counts[i] + 1; END IF; RETURN s; END $body$"
     )
-    differ = "the limits differ within a group: group by them"
-    no_days = " OR ".join(f"{limit}::date <> {limit}" for limit in ("least_value", "most_value"))
-    message = "the bounds of this column are days: expected dates, found a time of day"
-    refused = f"IF {no_days} THEN RAISE EXCEPTION '{message}'; END IF; " if kind.name == "day" else ""
-    limited = (
-        f"{refused}IF cardinality(s.counts) > 0 "
-        "AND (s.low IS DISTINCT FROM least_value OR s.high IS DISTINCT FROM most_value) "
-        f"THEN RAISE EXCEPTION '{differ}'; END IF; s.low := least_value; s.high := most_value; {added}"
-    )
-    arguments = f"s {state}, label text, f {kind.type}, t {kind.type}"
-    for more, body in (("", added), (f", least_value {kind.limit}, most_value {kind.limit}", limited)):
-        yield (
-            f"CREATE OR REPLACE FUNCTION {schema}.tv_added({arguments}{more}) RETURNS {state} "
-            f"LANGUAGE plpgsql IMMUTABLE AS $body$ DECLARE i integer; BEGIN {body} END $body$"
-        )
 
 
 def _results(schema: str, kind: _Kind) -> Iterator[str]:
     state, ends = f"{schema}.tv_labels_of_{kind.name}", f"{schema}.tv_ends_of_{kind.name}"
     labels = "unnest(($1).labels, ($1).lows, ($1).highs, ($1).counts) AS u(label, f, t, n)"
+    yield from _aggregate(
+        schema, kind, "tv_median", f"{schema}.tv_added", (state, "({},{},{},{},,)"), (ends, _median(labels, ends))
+    )
+    # A third element says that an end is not known.
+    for name, choice, open_end in (("tv_min", "least", "f"), ("tv_max", "greatest", "t")):
+        part = f"CASE WHEN cardinality($1) = 2 THEN $1[{1 if open_end == 'f' else 2}] END"
+        pair = f"{part}, $1[2]" if open_end == "f" else f"$1[1], {part}"
+        yield _adding(
+            schema,
+            f"{name}_added",
+            f"{kind.type}[]",
+            (kind.type, kind.type),
+            f"s[1] := {choice}(s[1], f); s[2] := {choice}(s[2], t); "
+            f"IF {open_end} IS NULL AND cardinality(s) = 2 THEN s := s || ARRAY[NULL]::{kind.type}[]; END IF; "
+            "RETURN s;",
+        )
+        yield from _aggregate(
+            schema,
+            kind,
+            name,
+            f"{schema}.{name}_added",
+            (f"{kind.type}[]", "{NULL,NULL}"),
+            (ends, f"SELECT ROW({pair})::{ends}"),
+        )
     mean = f"{schema}.tv_mean_of_{'time' if kind.is_time else 'number'}"
-    counted = _between(kind, labels)
-    number = "certain::float8 / nullif(of, 0), possible::float8 / nullif(of, 0), estimated / nullif(of, 0)"
-    bodies = {
-        "tv_mean": (mean, _mean(kind, labels, mean)),
-        "tv_min": (
-            ends,
-            f"SELECT ROW(CASE WHEN bool_and(f IS NOT NULL) THEN min(f) END, min(t))::{ends} FROM {labels}",
-        ),
-        "tv_max": (
-            ends,
-            f"SELECT ROW(max(f), CASE WHEN bool_and(t IS NOT NULL) THEN max(t) END)::{ends} FROM {labels}",
-        ),
-        "tv_median": (ends, _median(labels, ends)),
-        "tv_count_between": (
-            f"{schema}.{MARK}",
-            f"SELECT ROW(certain, possible, estimated)::{schema}.{MARK} FROM ({counted}) AS counted",
-        ),
-        "tv_share_between": (
-            f"{schema}.tv_shares",
-            f"SELECT ROW({number})::{schema}.tv_shares FROM ({counted}) AS counted",
-        ),
-    }
-    for name, (result, body) in bodies.items():
-        limits = f", {kind.limit}, {kind.limit}" if name.endswith("between") else ""
-        final = f"{schema}.{name}_result"
-        made = f"CREATE OR REPLACE FUNCTION {final}({state}) RETURNS {result} LANGUAGE sql IMMUTABLE"
-        yield f"{made} AS $body$ {body} $body$"
-        yield (
-            f"CREATE OR REPLACE AGGREGATE {schema}.{name}(text, {kind.type}, {kind.type}{limits}) "
-            f"(SFUNC = {schema}.tv_added, STYPE = {state}, FINALFUNC = {final}, INITCOND = '({{}},{{}},{{}},{{}},,)')"
+    yield _adding(schema, "tv_mean_added", "float8[]", (kind.type, kind.type), _mean_added(kind))
+    yield from _aggregate(
+        schema, kind, "tv_mean", f"{schema}.tv_mean_added", ("float8[]", _zeros(9)), (mean, _mean(kind, mean))
+    )
+    limits = (kind.type, kind.type, kind.limit, kind.limit)
+    yield _adding(schema, "tv_between_added", "float8[]", limits, _between_added(kind))
+    counts = "$1[2]::bigint, $1[3]::bigint"
+    shares = "$1[2] / nullif($1[1], 0), $1[3] / nullif($1[1], 0)"
+    likely = "CASE WHEN $1[5] > 0 THEN least($1[3], greatest($1[2], $1[4] / $1[5] * $1[1])) END"
+    for name, result, numbers in (
+        ("tv_count_between", f"{schema}.{MARK}", f"{counts}, {likely}"),
+        ("tv_share_between", f"{schema}.tv_shares", f"{shares}, {likely} / nullif($1[1], 0)"),
+    ):
+        yield from _aggregate(
+            schema,
+            kind,
+            name,
+            f"{schema}.tv_between_added",
+            ("float8[]", _zeros(5)),
+            (result, f"SELECT ROW({numbers})::{result}"),
         )
 
 
-def _mean(kind: _Kind, labels: str, result: str) -> str:
-    value = "extract(epoch from ({0})::timestamp)" if kind.is_time else "({0})::numeric"
-    if kind.name == "number":
-        value = "({0})"
-    weighed = "sum({0} * n) / nullif(sum(n) FILTER (WHERE ({1}) IS NOT NULL), 0)"
-    low, high, from_, to = (
-        weighed.format(value.format(of), of) for of in ("f", "t", "coalesce(f, t)", "coalesce(t, f)")
+def _zeros(count: int) -> str:
+    return "{" + ",".join("0" * count) + "}"
+
+
+def _adding(schema: str, name: str, state: str, types: tuple[str, ...], body: str) -> str:
+    """A function that adds a record, unless its label is NULL."""
+    names = ("f", "t", "least_value", "most_value")
+    arguments = ", ".join(f"{argument} {type_}" for argument, type_ in zip(names, types, strict=False))
+    return (
+        f"CREATE OR REPLACE FUNCTION {schema}.{name}(s {state}, label text, {arguments}) RETURNS {state} "
+        f"LANGUAGE plpgsql IMMUTABLE AS $body$ BEGIN IF label IS NULL THEN RETURN s; END IF; {body} END $body$"
     )
+
+
+def _aggregate(
+    schema: str, kind: _Kind, name: str, added: str, state: tuple[str, str], result: tuple[str, str]
+) -> Iterator[str]:
+    """An aggregate with this type and first value of its state, and its result with the query that makes it."""
+    limits = f", {kind.limit}, {kind.limit}" if name.endswith("between") else ""
+    # Results of one type of state are of different kinds.
+    final = f"{schema}.{name}_result_of_{kind.name}"
+    made = f"CREATE OR REPLACE FUNCTION {final}({state[0]}) RETURNS {result[0]} LANGUAGE sql IMMUTABLE"
+    yield f"{made} AS $body$ {result[1]} $body$"
+    yield (
+        f"CREATE OR REPLACE AGGREGATE {schema}.{name}(text, {kind.type}, {kind.type}{limits}) "
+        f"(SFUNC = {added}, STYPE = {state[0]}, FINALFUNC = {final}, INITCOND = '{state[1]}')"
+    )
+
+
+def _mean_added(kind: _Kind) -> str:
+    low, high = (
+        f"extract(epoch from {end}::timestamp)::float8" if kind.is_time else f"{end}::float8" for end in ("f", "t")
+    )
+    return (
+        f"RETURN ARRAY[s[1] + 1, s[2] + coalesce({low}, 0), s[3] + (f IS NOT NULL)::int, s[4] + coalesce({high}, 0), "
+        f"s[5] + (t IS NOT NULL)::int, s[6] + coalesce({low}, {high}, 0), s[7] + coalesce({high}, {low}, 0), "
+        "s[8] + (f IS NOT NULL OR t IS NOT NULL)::int, s[9] + (f IS NULL OR t IS NULL)::int];"
+    )
+
+
+def _mean(kind: _Kind, result: str) -> str:
     points = (
-        f"({from_} + {to}) / 2",
-        f"CASE WHEN bool_and(f IS NOT NULL) THEN {low} END",
-        f"CASE WHEN bool_and(t IS NOT NULL) THEN {high} END",
+        "($1[6] + $1[7]) / 2 / nullif($1[8], 0)",
+        "CASE WHEN $1[3] = $1[1] THEN $1[2] / nullif($1[1], 0) END",
+        "CASE WHEN $1[5] = $1[1] THEN $1[4] / nullif($1[1], 0) END",
     )
-    back = "timestamp '1970-01-01' + make_interval(secs => ({0})::float8)" if kind.is_time else "({0})::float8"
-    actual = ", ".join(back.format(point) for point in points)
-    open_ends = "coalesce(sum(n) FILTER (WHERE f IS NULL OR t IS NULL), 0)::bigint"
-    return f"SELECT ROW({actual}, {open_ends})::{result} FROM {labels}"
+    back = "timestamp '1970-01-01' + make_interval(secs => {0})" if kind.is_time else "{0}"
+    return f"SELECT ROW({', '.join(map(back.format, points))}, $1[9]::bigint)::{result}"
 
 
 def _median(labels: str, result: str) -> str:
@@ -172,11 +205,11 @@ def _median(labels: str, result: str) -> str:
     return f"SELECT ROW({middle('f', 'FIRST', 1)}, {middle('t', 'LAST', 2)})::{result}"
 
 
-def _between(kind: _Kind, labels: str) -> str:
-    """The numbers of records between the limits of a state, as the macro of DuckDB counts them."""
+def _between_added(kind: _Kind) -> str:
+    """Adds a record between the limits, as the macro of DuckDB counts it."""
     included = "TRUE" if kind.whole else "(f = t OR right(label, 1) = ']' OR left(label, 3) = '>= ')"
     has_bounds = "(f IS NOT NULL OR t IS NOT NULL)"
-    low, high = "($1).low", "($1).high"
+    low, high = "least_value", "most_value"
     certain = (
         f"({has_bounds} AND ({low} IS NULL OR coalesce(f >= {low}, FALSE)) "
         f"AND ({high} IS NULL OR coalesce(t <= {high}, FALSE)))"
@@ -188,21 +221,17 @@ def _between(kind: _Kind, labels: str) -> str:
     else:
         part = f"(least({to}, {most}) - greatest({from_}, {least})) / nullif({to} - {from_}, 0)"
     likely = (
-        f"CASE WHEN NOT {has_bounds} THEN NULL WHEN NOT {possible} THEN 0 WHEN {certain} THEN 1 "
+        f"CASE WHEN NOT {has_bounds} OR NOT {possible} THEN 0 WHEN {certain} THEN 1 "
         f"WHEN f = t OR f IS NULL OR t IS NULL "
         f"THEN CASE WHEN {from_} < {least} OR {from_} > {most} THEN 0 ELSE 1 END "
         f"ELSE greatest(0, least(1, {part})) END"
     )
-    each = f"SELECT n, {certain} AS c, {possible} AS p, ({likely})::float8 AS l FROM {labels}"
-    sums = (
-        "SELECT coalesce(sum(n) FILTER (WHERE c), 0)::bigint AS certain, "
-        "coalesce(sum(n) FILTER (WHERE p), 0)::bigint AS possible, sum(n)::float8 AS of, "
-        f"sum(l * n) / nullif(sum(n) FILTER (WHERE l IS NOT NULL), 0) * sum(n)::float8 AS likely FROM ({each}) AS e"
-    )
+    no_days = " OR ".join(f"{limit}::date <> {limit}" for limit in (low, high))
+    message = "the bounds of this column are days: expected dates, found a time of day"
+    refused = f"IF {no_days} THEN RAISE EXCEPTION '{message}'; END IF; " if kind.name == "day" else ""
     return (
-        "SELECT certain, possible, of, "
-        "CASE WHEN likely IS NOT NULL THEN least(possible::float8, greatest(certain::float8, likely)) END AS estimated "
-        f"FROM ({sums}) AS sums"
+        f"{refused}RETURN ARRAY[s[1] + 1, s[2] + {certain}::int, s[3] + {possible}::int, s[4] + ({likely})::float8, "
+        f"s[5] + {has_bounds}::int];"
     )
 
 
