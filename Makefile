@@ -152,7 +152,7 @@ site: $(VENV)/.dev
 	$(BIN)/pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m tests.site site
 
-# Asks the search of the site for 40 tasks in Chromium.
+# Asks the search of the site for 55 tasks in Chromium.
 site-search: site
 	$(BIN)/pip install --quiet --editable '.[browser]'
 	$(BIN)/python -m tests.site.search site
