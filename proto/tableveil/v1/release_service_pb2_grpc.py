@@ -110,10 +110,11 @@ class ReleaseServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def PromoteRelease(self, request, context):
-        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
-        them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
-        may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
-        later release of its target is public.
+        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still
+        fits them. One with differential privacy releases the rows that it drew, whatever became of the source. It is
+        judged by the releases of now: those of the same people need a reason, guards may hold it back, and it may wait
+        for approval. Refused, for another job: it was to be judged together with others than there are now, or a later
+        release of its target is public.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

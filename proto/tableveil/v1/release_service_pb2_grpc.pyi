@@ -20,10 +20,11 @@ class ReleaseServiceStub:
     ReadObject: _grpc.UnaryStreamMultiCallable[_release_service_pb2.ReadObjectRequest, _release_service_pb2.ReadObjectResponse]
     """Streams one public object of a release as an Arrow IPC stream."""
     PromoteRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.PromoteReleaseRequest, _release_service_pb2.Release]
-    """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
-    them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
-    may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
-    later release of its target is public.
+    """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still
+    fits them. One with differential privacy releases the rows that it drew, whatever became of the source. It is
+    judged by the releases of now: those of the same people need a reason, guards may hold it back, and it may wait
+    for approval. Refused, for another job: it was to be judged together with others than there are now, or a later
+    release of its target is public.
     """
     WithdrawRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.WithdrawReleaseRequest, _release_service_pb2.Release]
     """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
@@ -72,10 +73,11 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _release_service_pb2.PromoteReleaseRequest,
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.Release:
-        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still fits
-        them. It is judged by the releases of now: those of the same people need a reason, guards may hold it back, and it
-        may wait for approval. Refused, for another job: it was to be judged together with others than there are now, or a
-        later release of its target is public.
+        """Makes a release of a trial, if its source and population have the rows that it was made of and its policy still
+        fits them. One with differential privacy releases the rows that it drew, whatever became of the source. It is
+        judged by the releases of now: those of the same people need a reason, guards may hold it back, and it may wait
+        for approval. Refused, for another job: it was to be judged together with others than there are now, or a later
+        release of its target is public.
         """
 
     @_abc_1.abstractmethod
