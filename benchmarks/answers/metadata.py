@@ -17,7 +17,7 @@ from benchmarks.section import Section, verdict
 from benchmarks.sql.served import connected, served
 
 RELEASES = 500
-RUNS = 9
+RUNS = 20
 MOST_SECONDS = 0.1
 
 _TABLES = ("t", "t_about", "t_classes", "t_columns", "t_labels", "t_risk", "t_risk_histogram")
@@ -51,12 +51,16 @@ def metadata(releases: int = RELEASES, runs: int = RUNS) -> Section:
                 ),
             }
             found = {call: _seconds(ask, runs) for call, ask in calls.items()}
-    slowest = max(found.values())
+            plain = _seconds(lambda: rows("SELECT count(*) FROM study_1.t"), runs)
+    slowest = max(late for _, late in found.values())
     return Section(
         "The time to find tables",
         (
             f"At an endpoint with {releases:,} releases of {len(_TABLES)} tables each, {runs} times each.",
-            table(("call", "median seconds"), [[call, seconds(of)] for call, of in found.items()]),
+            table(
+                ("call", "median seconds", "95 of 100 within seconds"),
+                [[call, *map(seconds, of)] for call, of in {**found, "a count of no rows, beside them": plain}.items()],
+            ),
             f"The slowest: {seconds(slowest)}; goal: at most {seconds(MOST_SECONDS)}: "
             f"{verdict(slowest <= MOST_SECONDS)}.",
         ),
@@ -72,11 +76,12 @@ def _publish(published: Path, releases: int) -> None:
                 connection.execute(f"CREATE TABLE study_{number}.{name} AS SELECT {_COLUMNS}")
 
 
-def _seconds(ask: Callable[[], object], runs: int) -> float:
+def _seconds(ask: Callable[[], object], runs: int) -> tuple[float, float]:
+    """The median, and the time within which 95 of 100 calls end."""
     ask()
     times = []
     for _ in range(runs):
         began = time.monotonic()
         ask()
         times.append(time.monotonic() - began)
-    return float(np.median(times))
+    return float(np.median(times)), float(np.quantile(times, 0.95))

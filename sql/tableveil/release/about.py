@@ -212,7 +212,7 @@ def _companions(columns: LabelColumns) -> Iterator[_Meaning]:
             "LOWER_BOUND",
             f"The least value that the label in {name} stands for, included.",
             describes=name,
-            null_means=f"the label in {name} has no lower bound",
+            null_means=f"the label in {name} has no lower bound; estimates take its upper one",
             end_included=True,
             unit=unit,
         )
@@ -222,7 +222,7 @@ def _companions(columns: LabelColumns) -> Iterator[_Meaning]:
             "UPPER_BOUND",
             f"The greatest value that the label in {name} stands for, {ends}.",
             describes=name,
-            null_means=f"the label in {name} has no upper bound",
+            null_means=f"the label in {name} has no upper bound; estimates take its lower one",
             end_included=True if included else None,
             unit=unit,
         )
