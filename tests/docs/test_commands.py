@@ -13,14 +13,16 @@ import pytest
 from tableveil.cli.main import cli
 from tests.docs.words import ROOT, pages
 
-BLOCK = re.compile(r"^ *```(?:console|text|sh|bash)?\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^(?:[$#] )?(?:[A-Z_]+=\S+ |sudo -u \w+ )*(?:\S*/)?tableveil (?=[a-z])")
 END = ("#", ">", "&", "|", "&&", ";")
 
 
 def shown(page: Path) -> Iterator[list[str]]:
     """The arguments of each command in the blocks of a page."""
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language not in ("", "console", "text", "sh"):
+            continue
         for line in block.replace("\\\n", " ").splitlines():
             if (start := COMMAND.match(line)) is None or "[OPTIONS]" in line:
                 continue
