@@ -61,7 +61,7 @@ class BesideLedger:
     """The facts about a release that are not in its ledger entry.
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
-    The rest is evidence: `people` with a released record, if the ledger has digests of them, and `others`, the releases
+    The rest is evidence: `people` of the source, if the ledger has digests of them, and `others`, the releases
     of the same people, or of the same table, that the caller sees. `measured` is False for callers who may not see what
     was measured of the release. Whether the source is gone or changed is looked up for owners if nobody measured
     utility, and if it is no query.
@@ -131,7 +131,7 @@ def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedg
         classification=next(iter(classifications), None),
         earlier=None if earlier is None or earlier.audience is Audience.PUBLIC else earlier,
         joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
-        people=persons.people_of(ledger, [release.number])[0] if known else None,
+        people=persons.count_people(ledger, release.number) if known else None,
         others=tuple(_others(ledger, release)),
     )
     if release.audience is not Audience.OWNER or release.warehouse or beside_ledger.utility is not None:

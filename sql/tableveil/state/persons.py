@@ -153,6 +153,19 @@ def people_of(ledger: Ledger, releases: Sequence[int]) -> tuple[int, int]:
     return everybody, left_behind
 
 
+def count_people(ledger: Ledger, release: int) -> int:
+    """How many people a release's source has, erased ones and those without a row among them.
+
+    `people_of` cannot tell: no class is kept of a person with several rows.
+    """
+    query = (
+        "SELECT count(DISTINCT coalesce(person, digest)) FROM ("
+        "SELECT digest, person FROM tableveil.release_persons WHERE release = ? "
+        "UNION ALL SELECT member, person FROM tableveil.release_erased_persons WHERE release = ?)"
+    )
+    return int(ledger.rows(query, [release, release])[0][0])
+
+
 def sharing(ledger: Ledger, releases: Collection[int], other: int) -> set[int]:
     """The releases among these that have somebody, or some record, of the other one."""
     query = (

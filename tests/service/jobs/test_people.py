@@ -36,6 +36,7 @@ from tableveil.privacy.people import DominanceRule, KPeopleRule
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.risk import ClassSizes, prosecutor_risk
 from tableveil.state import jobs as store
+from tableveil.state import persons
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.releases import Release
 from tableveil.state.seen import Audience
@@ -119,6 +120,7 @@ def test_every_class_has_k_people(database: Database, session: Session, run: Run
     reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
     assert reached["k_anonymity"] == min(map(len, found))
     assert reached["dominance"] == max(max(people.values()) / people.total() for people in found)
+    assert persons.count_people(session.ledger, release.number) == 60, "which a report tells"
     check_risks(session, release, rows, found)
 
 
