@@ -82,7 +82,9 @@ class Table(Generic[Row]):
 
         `only` may leave out rows, by QUALIFY.
         """
-        by_key = defaultdict(list)
+        by_key: defaultdict[Any, list[Row]] = defaultdict(list)
+        if not numbers:
+            return by_key
         order = ", ".join(self._position) or "rowid"
         for key, row in self.keyed(ledger, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
             own = key[: len(self._key)]
@@ -269,6 +271,8 @@ class _Value:
 
 def _among(column: str, numbers: Collection[int]) -> tuple[str, list[object]]:
     """A condition, with its parameters; the range is there because DuckDB skips blocks by it."""
+    if len(numbers) == 1:
+        return f"{column} = ?", list(numbers)
     span = [min(numbers, default=0), max(numbers, default=0)]
     return f"{column} BETWEEN ? AND ? AND list_contains(?::BIGINT[], {column})", [*span, list(numbers)]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import Table
@@ -42,6 +44,41 @@ LATEST = (
     f"AND {PUBLIC} GROUP BY target_schema, lower(target_name)"
 )
 """The numbers of the latest public release of each target. One whose entry a restore took over has no objects here."""
+
+
+class Targeted(Protocol):
+    """A release into a target."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def target_schema(self) -> str:
+        """The schema of the target."""
+
+    @property
+    def target_name(self) -> str:
+        """The name of the target."""
+
+
+def latest_among(ledger: Ledger, releases: Sequence[Targeted]) -> set[int]:
+    """The numbers of those among the releases that are the latest public ones of their targets, and maybe of others.
+
+    Only these and later ones of the same targets are read, and no others of the ledger.
+    """
+    rows = ledger.rows(
+        "WITH later AS MATERIALIZED (SELECT number, target_schema, lower(target_name) AS name FROM tableveil.releases "
+        "WHERE number >= ? AND (target_schema, lower(target_name)) IN "
+        f"(SELECT unnest(?::VARCHAR[]), lower(unnest(?::VARCHAR[]))) AND {PUBLIC}) SELECT max(number) FROM later "
+        "WHERE number IN (SELECT release FROM tableveil.release_objects) GROUP BY target_schema, name",
+        [
+            min(release.number for release in releases),
+            [release.target_schema for release in releases],
+            [release.target_name for release in releases],
+        ],
+    )
+    return {number for (number,) in rows}
 
 
 @dataclass(frozen=True, slots=True)

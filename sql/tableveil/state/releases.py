@@ -21,10 +21,21 @@ from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
-from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
+from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject, latest_among
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
 from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
-from tableveil.state.seen import PUBLIC, TRIALS, UNHIDDEN, Audience, Condition, compared, either, evidence, reviewed
+from tableveil.state.seen import (
+    HIDDEN,
+    PUBLIC,
+    TRIALS,
+    UNHIDDEN,
+    Audience,
+    Condition,
+    compared,
+    either,
+    evidence,
+    reviewed,
+)
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.trials import TRIALS as TRIAL_ENTRIES
 from tableveil.state.trials import Trial, note_promotion
@@ -280,13 +291,13 @@ class _Releases(NumberedTable[Release]):
         risks = release_risks.of_releases(ledger, numbers)
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
-        latest = {number for (number,) in ledger.rows(LATEST)}
+        latest = latest_among(ledger, releases)
         published, matched = PUBLICATIONS.of(ledger, numbers), matches.of(ledger, numbers)
         trials = TRIAL_ENTRIES.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.visibility))
-        under_review = seen_among(ledger, numbers, reviewed(ledger.visibility))
+        under_review = seen_among(ledger, set(numbers) - owned, reviewed(ledger.visibility))
 
         def completed(release: Release) -> Release:
             number, explanation = release.number, None
@@ -382,6 +393,8 @@ def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | 
     text, values = condition or either(evidence(ledger.visibility), reviewed(ledger.visibility))
     if (text, values) == UNHIDDEN:
         return set(numbers)
+    if not numbers or (text, values) == HIDDEN:
+        return set()
     query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
     return {number for (number,) in ledger.rows(query, [list(numbers), *values])}
 
