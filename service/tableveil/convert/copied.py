@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -19,13 +20,13 @@ from tableveil.state.kinds import JobKind
 
 M = TypeVar("M", bound=Message)
 
+_PLAIN = {str, int, float, bool}
+
 
 def copied(value: Any, kind: type[M], **others: Any) -> M:
     """The message for a value; raises `AttributeError` if the value lacks one of its fields that is not given."""
     shared = {
-        field.name: _field(getattr(value, field.name), field)
-        for field in kind.DESCRIPTOR.fields
-        if field.name not in others
+        name: _field(getattr(value, name), message) for name, message in _fields(cast(Any, kind)) if name not in others
     }
     return kind(**shared, **others)
 
@@ -43,14 +44,24 @@ def result_to_proto(kind: JobKind, found: Any, message: type[M], **others: Any) 
     )
 
 
-def _field(value: Any, field: Any) -> Any:
+@cache
+def _fields(kind: Any) -> list[tuple[str, type[Message] | None]]:
+    """The names of a message's fields, with the messages that some of them hold."""
+    return [
+        (field.name, None if field.message_type is None else GetMessageClass(field.message_type))
+        for field in kind.DESCRIPTOR.fields
+    ]
+
+
+def _field(value: Any, kind: type[Message] | None) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, StrEnum):
         return enum_map(type(value)).to_proto(value)
     if isinstance(value, Decimal):
         return decimal_to_text(value)
     if isinstance(value, TableReference):
         return table_to_proto(value)
-    if field.message_type is None or value is None or isinstance(value, Message):
+    if kind is None or isinstance(value, Message):
         return value
-    kind = GetMessageClass(field.message_type)
     return [copied(one, kind) for one in value] if isinstance(value, tuple) else copied(value, kind)

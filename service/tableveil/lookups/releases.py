@@ -15,7 +15,7 @@ from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
-from tableveil.state.releases import RELEASES, Release
+from tableveil.state.releases import RELEASES, STANDING, Release, ReleaseState, StandingRelease
 
 
 class Releases(Results[Release]):
@@ -53,6 +53,17 @@ class Releases(Results[Release]):
             NotFoundError: there is no such release, or it has no such object.
             ConflictError: it waits for approval, or was rejected, withdrawn or replaced.
         """
+        schema = self._schema_of(number, name)
+        with self._database.session() as session:
+            yield session.batches(readable(session, schema, name), ROWS_PER_BATCH)
+
+    def _schema_of(self, number: int, name: str) -> str:
+        """The schema in which a public object of a release stands; the errors are those of `read`."""
+        with self._database.ledger() as ledger:
+            standing = STANDING.find(ledger, number)
+        if standing is not None and _is_read(standing, name):
+            return standing.target_schema
+        # The whole release tells what is wrong.
         release = self.get(number)
         names = [item.name for item in release.objects]
         if name not in names:
@@ -60,5 +71,10 @@ class Releases(Results[Release]):
             hint = nearest(name, names) or f"It has {', '.join(map(shortened, names))}."
             raise NotFoundError.of("OBJECT_NOT_FOUND", "object", shortened(name), expected, hint)
         require_public(release)
-        with self._database.session() as session:
-            yield session.batches(readable(session, release.target_schema, name), ROWS_PER_BATCH)
+        return release.target_schema
+
+
+def _is_read(release: StandingRelease, name: str) -> bool:
+    """Whether an object of that name is public, and stands in the server's own database."""
+    is_public = release.state is ReleaseState.APPROVED and release.current and not release.warehouse
+    return is_public and any(item.name == name for item in release.objects)

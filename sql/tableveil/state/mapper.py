@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -234,6 +235,8 @@ class _Fields:
             else:
                 self._parts[field] = _Value(kind)
                 self.columns.append(column)
+        self._flat = [part.reader for part in self._parts.values() if isinstance(part, _Value)]
+        self._is_flat = len(self._flat) == len(fields(row)) and not any(field.kw_only for field in fields(row))
 
     def values(self, row: object) -> Iterator[object]:
         """The row's values in the columns; NULLs if there is no row."""
@@ -242,6 +245,13 @@ class _Fields:
 
     def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
         """The dataclass that has the values, or None if there are none; `given` are the other fields, by path."""
+        if self._is_flat:
+            # Most rows of a list are such: every field is a column.
+            taken = list(islice(values, len(self._flat)))
+            if all(value is None for value in taken):
+                return None
+            pairs = zip(self._flat, taken, strict=True)
+            return self._row(*(value if value is None or read is None else read(value) for read, value in pairs))
         parts = {field: part.read(values, given) for field, part in self._parts.items()}
         if all(value is None for value in parts.values()):
             return None
@@ -257,7 +267,7 @@ class _Value:
     def __init__(self, kind: Any) -> None:
         self._kind = kind
         # A list of releases has thousands of values, nearly all of which are stored as they are.
-        self._reader = _reader(kind)
+        self.reader = _reader(kind)
 
     def values(self, value: object) -> Iterable[object]:
         """It as the database takes it."""
@@ -266,14 +276,16 @@ class _Value:
     def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
         """The next value as the field's type."""
         value = next(values)
-        return value if value is None or self._reader is None else self._reader(value)
+        return value if value is None or self.reader is None else self.reader(value)
 
 
 def _among(column: str, numbers: Collection[int]) -> tuple[str, list[object]]:
-    """A condition, with its parameters; the range is there because DuckDB skips blocks by it."""
+    """A condition, with its parameters; DuckDB skips blocks by the range, and takes longer to bind the list."""
     if len(numbers) == 1:
         return f"{column} = ?", list(numbers)
     span = [min(numbers, default=0), max(numbers, default=0)]
+    if span[1] - span[0] + 1 == len(set(numbers)):
+        return f"{column} BETWEEN ? AND ?", list(span)
     return f"{column} BETWEEN ? AND ? AND list_contains(?::BIGINT[], {column})", [*span, list(numbers)]
 
 
