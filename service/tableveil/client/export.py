@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tableveil.answers import MACROS
 from tableveil.backend import catalog, file_name, identifier, read_only, render
 from tableveil.client.formats import ExportFormat
 from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
@@ -86,6 +87,9 @@ def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -
                 for chunk in _chunks(reader):
                     worker.submit(_append, connection, table, chunk).result()
                 worker.submit(connection.commit).result()
+        # Analysts find the functions in a published file, too.
+        for macro in MACROS:
+            worker.submit(connection.execute, macro.created()).result()
         # Closing would also move the log into the file, but would not report a failure.
         worker.submit(connection.execute, "CHECKPOINT").result()
     return []

@@ -66,6 +66,8 @@ def test_a_fresh_database(client: Client, service: FakeService, tmp_path: Path, 
     found = in_database(path)
     assert list(found) == list(expected)
     assert found == expected
+    with duckdb.connect(path, read_only=True) as connection:
+        assert connection.execute("SELECT (tv_mean('[1, 3]', 1, 3)).estimated").fetchall() == [(2,)]
     # Neither a log nor anything else stays beside it.
     assert list(tmp_path.iterdir()) == [path]
 
