@@ -205,9 +205,11 @@ class NumberedTable(Table[Row]):
         """The rows, each with the audience that the ledger's reader is if rows are reviewed."""
         if not (self._reviewed and rows):
             return rows
-        owned, values = by_reads(ledger.visibility.owned)
-        mine = {number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE {owned}", values)}
         results = cast(list[Any], rows)
+        owned, values = by_reads(ledger.visibility.owned)
+        listed, numbers = _among("number", [row.number for row in results])
+        query = f"SELECT number FROM tableveil.{self.name} WHERE {listed} AND {owned}"
+        mine = {number for (number,) in ledger.rows(query, [*numbers, *values])}
         return [replace(row, audience=Audience.OWNER if row.number in mine else Audience.REVIEWER) for row in results]
 
 
@@ -236,6 +238,7 @@ class _Fields:
                 self._parts[field] = _Value(kind)
                 self.columns.append(column)
         self._flat = [part.reader for part in self._parts.values() if isinstance(part, _Value)]
+        self._is_stored = all(reader is None for reader in self._flat)
         self._is_flat = len(self._flat) == len(fields(row)) and not any(field.kw_only for field in fields(row))
 
     def values(self, row: object) -> Iterator[object]:
@@ -248,8 +251,10 @@ class _Fields:
         if self._is_flat:
             # Most rows of a list are such: every field is a column.
             taken = list(islice(values, len(self._flat)))
-            if all(value is None for value in taken):
+            if taken[0] is None and all(value is None for value in taken):
                 return None
+            if self._is_stored:
+                return self._row(*taken)
             pairs = zip(self._flat, taken, strict=True)
             return self._row(*(value if value is None or read is None else read(value) for read, value in pairs))
         parts = {field: part.read(values, given) for field, part in self._parts.items()}

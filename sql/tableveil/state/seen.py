@@ -98,7 +98,10 @@ def either(*conditions: Condition) -> Condition:
     """Rows that meet any of the conditions."""
     if UNHIDDEN in conditions:
         return UNHIDDEN
-    asked = [condition for condition in conditions if condition != HIDDEN]
+    asked: list[Condition] = []
+    for condition in conditions:
+        if condition != HIDDEN and condition not in asked:
+            asked.append(condition)
     if not asked:
         return HIDDEN
     return f"({' OR '.join(text for text, _ in asked)})", [value for _, values in asked for value in values]
