@@ -93,7 +93,8 @@ _WORDS: dict[Meaning, str] = {
         diagnosis diagnoses diagnostic icd icd9 icd10 disease condition disorder symptom allergy medication drug
         prescription treatment procedure therapy surgery lab lab-result test-result result blood-pressure bmi
         disability hiv cancer vaccine smoker mental health comorbidity genotype mutation pregnancy
-        diagnose krankheit erkrankung medikament behandlung befund therapie symptome behinderung
+        diagnose hauptdiagnose nebendiagnose aufnahmediagnose
+        krankheit erkrankung medikament behandlung befund therapie symptome behinderung
         maladie traitement medicament sante diagnostico enfermedad tratamiento medicamento salud
         diagnosi malattia trattamento farmaco salute doenca tratamento saude ziekte behandeling
     """,

@@ -292,13 +292,15 @@ def _singled_out(draft: PolicyDraft, request: ProposalRequest) -> list[str]:
 def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: TablePrivacy | None) -> Iterator[str]:
     if declared is not None:
         yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."
-    left_out = [column.facts.name for column in draft.columns if column.role is Role.IDENTIFYING]
+    # The policies do not follow the guesses where roles are declared.
+    guessed = draft.columns if declared is None else ()
+    left_out = [column.facts.name for column in guessed if column.role is Role.IDENTIFYING]
     left_out += [name for name, role in made.learned.items() if role is Role.IDENTIFYING]
     if left_out:
         yield f"Not released: {_listed(left_out)}."
     if singled:
         yield f"Left out, since nearly every row has a value of its own by which it could be found: {_listed(singled)}."
-    unknown = [column.facts.name for column in draft.columns if not column.decided and column.facts.kind is not None]
+    unknown = [column.facts.name for column in guessed if not column.decided and column.facts.kind is not None]
     if unknown:
         yield f"Generalized, since neither names nor types say what is there: {_listed(unknown)}."
     if not made.limited:

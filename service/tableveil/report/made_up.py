@@ -27,7 +27,8 @@ def made_up_rows(facts: PublicFacts, policy: Policy) -> Grid:
         for one in policy.attributes
         if role_of(one, policy) == "IDENTIFYING"
     ]
-    rows = [*hidden, *(_row(one, hierarchies.get(one.name)) for one in facts.columns)]
+    # Where there is no room for all, those that readers get are shown.
+    rows = [*(_row(one, hierarchies.get(one.name)) for one in facts.columns), *hidden]
     names = ("column", "one row before", "after", "another before", "after")
     more = len(rows) - MOST_COLUMNS
     if more > 0:

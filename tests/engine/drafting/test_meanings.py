@@ -21,7 +21,7 @@ from tableveil.drafting import Meaning, meaning_of
         (Meaning.ORIGIN, "race ethnicity native-country nationalité Nationalität"),
         (Meaning.DATE, "admission_date date_of_death Datum"),
         (Meaning.FAMILY, "marital-status Familienstand estadoCivil"),
-        (Meaning.HEALTH, "diagnosis ICD10 icd10_code Medikament"),
+        (Meaning.HEALTH, "diagnosis ICD10 icd10_code Medikament Hauptdiagnose"),
         (Meaning.MONEY, "salary charge annual_income Gehalt capital-gain"),
         (Meaning.BELIEF, "religion Konfession sexual_orientation"),
         (Meaning.FREE_TEXT, "notes visit_comments Bemerkung"),

@@ -242,6 +242,7 @@ def test_what_is_declared_of_a_table_is_taken(propose: Propose, database: Databa
     (diagnosis,) = (a for a in stored_policy(found.alternatives[0].policy).attributes if a.column == "diagnosis")
     assert diagnosis.role is Role.IDENTIFYING
     assert any("version 1" in note for note in found.notes)
+    assert not any("Generalized" in note or "Not released" in note for note in found.notes)
 
 
 def test_the_time_is_kept(propose: Propose) -> None:
