@@ -28,7 +28,8 @@ test-all: test test-long test-dagster test-dbt
 
 # Whole processes that are killed, stopped or soaked, campaigns, the tour of the docs, and tests of the benchmarks.
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long
+# By file: the pages of the tour are read one after the other.
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m long
 
 # Dagster has an environment of its own: what it pins is its own business.
 test-dagster:
