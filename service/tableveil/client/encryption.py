@@ -31,13 +31,19 @@ class Encryption:
     def credentials(self) -> grpc.ChannelCredentials:
         """Credentials for a connection; raises `InvalidError` if a file cannot work."""
         # It loads a library that clients without TLS need not wait for.
-        from tableveil.tls import read_authorities, read_pair
+        from tableveil.tls import read_pair
 
-        authorities = read_authorities(self.ca_certificate, "ca_certificate")
+        authorities = self.authorities()
         if self.client_certificate is None or self.client_key is None:
             return grpc.ssl_channel_credentials(authorities)
         pair = read_pair(self.client_certificate, self.client_key, "client")
         return grpc.ssl_channel_credentials(authorities, pair.key, pair.certificate)
+
+    def authorities(self) -> bytes:
+        """The authorities' certificates as PEM; raises `InvalidError` if the file cannot work."""
+        from tableveil.tls import read_authorities
+
+        return read_authorities(self.ca_certificate, "ca_certificate")
 
 
 def find_encryption(

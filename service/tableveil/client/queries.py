@@ -12,6 +12,7 @@ from google.protobuf import any_pb2
 from google.protobuf.message import Message
 from pyarrow import flight
 
+from tableveil.client.encryption import SPEAKS_TLS, find_encryption
 from tableveil.client.failures import UnreachableError
 from tableveil.client.token import find_token
 from tableveil.errors import BusyError, DeniedError, InvalidError, NotFoundError, TableveilError, UnauthenticatedError
@@ -34,7 +35,7 @@ _ERRORS: dict[type[Exception], type[TableveilError]] = {
 def query(
     address: str, statement: str, token_file: Path | None = None, ca_certificate: Path | None = None
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-    """The schema and the rows of a statement at the endpoint of that address, which speaks TLS to its authorities.
+    """The schema and the rows of a statement at an endpoint; with authorities, given or in the environment, by TLS.
 
     Raises:
         TableveilError: the endpoint's error, with its code; `UnreachableError` if it does not answer.
@@ -42,7 +43,8 @@ def query(
     token = find_token(address, file=token_file)
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
     options = flight.FlightCallOptions(headers=headers)
-    tls = {"tls_root_certs": ca_certificate.read_bytes()} if ca_certificate else {}
+    encryption = find_encryption(address, ca_certificate, None, None)
+    tls = {"tls_root_certs": encryption.authorities()} if encryption else {}
     with _errors(address), flight.connect(f"grpc{'+tls' if tls else ''}://{address}", **tls) as client:
         command = flight.FlightDescriptor.for_command(_packed(sql.CommandStatementQuery(query=statement)))
         (place,) = client.get_flight_info(command, options).endpoints
@@ -66,8 +68,7 @@ def _errors(address: str) -> Iterator[None]:
         if match is None:
             raise UnreachableError(
                 "UNREACHABLE",
-                f"the endpoint at {address} does not answer ({type(error).__name__}); if it speaks TLS, name its "
-                "authorities with --ca-certificate",
+                f"the endpoint at {address} does not answer ({type(error).__name__}). {SPEAKS_TLS}",
             ) from None
         kind = next((of for base, of in _ERRORS.items() if isinstance(error, base)), TableveilError)
         raise kind(match[2], match[1]) from None

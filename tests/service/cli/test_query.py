@@ -10,7 +10,9 @@ from click.testing import CliRunner, Result
 
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.main import cli
+from tableveil.serving.tls import TlsFiles
 from tests.service.endpoint.published import DISCHARGES, KnownReaders, publish, serving
+from tests.service.tls.authorities import Authority
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +23,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def asked(address: str, statement: str, *options: str, token: str = "ann") -> Result:
-    return CliRunner().invoke(
-        cli, ["query", statement, "--endpoint", address, *options], env={"TABLEVEIL_TOKEN": token}
-    )
+def asked(address: str, statement: str, *options: str, token: str = "ann", authorities: str = "") -> Result:
+    environment = {"TABLEVEIL_TOKEN": token, "TABLEVEIL_CA_CERTIFICATE": authorities}
+    return CliRunner().invoke(cli, ["query", statement, "--endpoint", address, *options], env=environment)
 
 
 def test_rows_and_errors(place: Path) -> None:
@@ -48,3 +49,18 @@ def test_rows_and_errors(place: Path) -> None:
         assert asked(address, "SELECT 1", token="eve").exit_code == ExitCode.REFUSED
     gone = asked(address, "SELECT 1")
     assert gone.exit_code == ExitCode.UNREACHABLE, gone.output
+
+
+def test_authorities_are_found_where_other_commands_find_them(place: Path, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    files = authority.server("localhost", "127.0.0.1")
+    with serving(place, KnownReaders(ann={1}), tls=TlsFiles(files.certificate, files.key)) as endpoint:
+        address = endpoint.uri.partition("://")[2]
+        statement, named = "SELECT count(*) AS n FROM discharges", str(authority.certificate)
+        assert asked(address, statement, "--json", "--ca-certificate", named).exit_code == 0
+        found = asked(address, statement, "--json", authorities=named)
+        assert found.exit_code == 0, found.output
+        assert asked(address, statement).exit_code == ExitCode.UNREACHABLE
+        missing = asked(address, statement, authorities=str(tmp_path / "nowhere.pem"))
+        assert missing.exit_code == ExitCode.INVALID
+        assert "ca_certificate" in missing.stderr
