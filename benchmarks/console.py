@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import http
 import http.client
-import os
 import random
 import re
 import socket
@@ -16,8 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -28,6 +26,7 @@ from tableveil.client import Client
 from tableveil.document import read_policy
 from tableveil.identity.secret import token_file
 from tableveil.v1 import policy_pb2, worksheet_service_pb2
+from tests.running import running
 
 MOST_SECONDS = 0.150
 MOST_BYTES = 200_000
@@ -84,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         database = Path(name) / "house.duckdb"
         _fill(database, given.releases, given.tables)
         with (
-            _running("serve", "--database", str(database), "--address", "127.0.0.1:0") as service,
-            _running("console", "--service", service, "--address", f"127.0.0.1:{_free_port()}") as address,
+            running("serve", "--database", str(database), "--address", "127.0.0.1:0") as service,
+            running("console", "--service", service, "--address", f"127.0.0.1:{_free_port()}") as address,
             Client(service, token_file=token_file(database)) as client,
         ):
             people = policy_pb2.TableReference(schema="main", table="people")
@@ -263,19 +262,6 @@ def _fill(database: Path, releases: int, tables: int) -> None:
         )
         for sequence in ("release_numbers", "job_numbers"):
             connection.execute(f"SELECT max(nextval('tableveil.{sequence}')) FROM range({releases})")
-
-
-@contextmanager
-def _running(*command: str) -> Iterator[str]:
-    """A process of the command line; the last word that it prints is its address."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    words = [sys.executable, "-m", "tableveil.cli", *command]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
 
 
 if __name__ == "__main__":

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +15,7 @@ from tableveil.client import Client
 from tableveil.identity.secret import token_file
 from tableveil.v1 import access_pb2
 from tests.pages.seen import CLIPPED, inaccessible
+from tests.running import running
 
 WIDTHS = (360, 768, 1440)
 MOST_STEPS = 25
@@ -159,29 +157,16 @@ def _console(place: Path) -> Iterator[tuple[str, str, str, Path]]:
     """A console of a new server whose releases need approval; tokens of a steward and an approver; a file."""
     database = place / "clinic.duckdb"
     with (
-        _running(
+        running(
             "serve", "--database", str(database), "--address", "127.0.0.1:0", "--needs-approval", "main"
         ) as service,
-        _running("console", "--service", service, "--address", f"127.0.0.1:{_PORT}") as address,
+        running("console", "--service", service, "--address", f"127.0.0.1:{_PORT}") as address,
     ):
         with Client(service, token_file=token_file(database)) as admin:
             tokens = [admin.create_token(who, "pages", [role]).secret for who, role in _ROLES.items()]
         file = place / "besuche.csv"
         file.write_bytes(_visits().encode("latin-1"))
         yield address, tokens[0], tokens[1], file
-
-
-@contextmanager
-def _running(*command: str) -> Iterator[str]:
-    """A process of the command line; the last word that it prints is its address."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    words = [sys.executable, "-m", "tableveil.cli", *command]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
 
 
 _ROLES = {"steward": access_pb2.ACCESS_ROLE_STEWARD, "approver": access_pb2.ACCESS_ROLE_APPROVER}
