@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,11 +30,11 @@ from tableveil.hierarchy.definition import RuleHierarchy
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import Policy
 from tableveil.release import described
-from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tableveil.state.release_objects import ObjectKind
 from tableveil.v1 import policy_pb2
+from tests.service.jobs.elsewhere import run
 
 DOCS = Path(__file__).parents[2] / "docs"
 POLICY, HIERARCHIES, OBJECTS, MODELS = (
@@ -236,14 +235,7 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
             "FROM range(1000) AS r(i)"
         )
         message = whole(EXAMPLES[0])
-        manager = open_jobs(database, JobSettings(1))
-        try:
-            job = manager.submit(release_work(converted(message), canonical_json(message)))
-            while not job.state.ended:
-                time.sleep(0.01)
-                job = manager.get(job.number)
-        finally:
-            manager.close(10)
+        job = run(database, release_work(converted(message), canonical_json(message)))
         assert job.state is JobState.SUCCEEDED, job.failure
         found = columns(session, "main")
         measures = {name for (name,) in session.rows("SELECT measure FROM visits_released_risk")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,11 +12,11 @@ from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.document import read_policy
 from tableveil.pipelines.anonymize import release_work
 from tableveil.release.described import OBJECTS
-from tableveil.runtime import JobSettings, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tests.reference.markdown import head, names, table
 from tests.reference.meanings import FAMILIES, MEANINGS
+from tests.service.jobs.elsewhere import run
 
 POLICY = """
 source: {schema: main, table: visits}
@@ -85,14 +84,7 @@ def _release(database: Database) -> None:
     message, faults = read_policy(POLICY, "yaml")
     policy, more = policy_from_proto(message, before_upload=True)
     assert policy is not None, [*faults, *more]
-    manager = open_jobs(database, JobSettings(1))
-    try:
-        job = manager.submit(release_work(policy, canonical_json(message)))
-        while not job.state.ended:
-            time.sleep(0.01)
-            job = manager.get(job.number)
-    finally:
-        manager.close(10)
+    job = run(database, release_work(policy, canonical_json(message)))
     assert job.state is JobState.SUCCEEDED, job.failure
 
 
