@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -89,9 +90,10 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposa
         ages = Intervals("0", "120", _AGE_WIDTHS, "", plain(OLDEST_ALONE))
         told = f"Ages by 5, 10, 20 and 40 years. Ages from 90 on form one group.{_OVER_SPAN}"
         return HierarchyProposal(replace(ages, loss_range=_loss_range(facts, Decimal(5), ages)), told)
-    if facts.distinct <= FEW_VALUES:
+    is_code = facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0
+    if _few(facts, meaning if is_code else None):
         return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
-    if meaning is Meaning.POSTAL_CODE and facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0:
+    if is_code and meaning is Meaning.POSTAL_CODE:
         digits = len(plain(greatest))
         coarser = tuple(plain(Decimal(10) ** place) for place in range(1, digits))
         return HierarchyProposal(
@@ -141,9 +143,16 @@ def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     if int(last[:4]) - int(first[:4]) > _LONG_AGO:
         units.append(DateUnit.DECADE)
     months = months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
+    rule, told = Dates(first, last, tuple(units)), ""
+    if months and meaning is Meaning.BIRTH:
+        rule, told = replace(rule, loss_range=LossRange(*months)), _OVER_SPAN
+    elif months:
+        # Next month's days lie outside of this span, and are as many.
+        begin, end = map(datetime.date.fromisoformat, months)
+        rule = replace(rule, loss_days=(end - begin).days + 1)
+        told = " Loss is measured over as many days as occur, without single ones far outside, whenever they are."
     return HierarchyProposal(
-        Dates(first, last, tuple(units), LossRange(*months) if months else None),
-        f"Calendar periods, in whole years around the days that occur, and a year more.{_OVER_SPAN}",
+        rule, f"Calendar periods, in whole years around the days that occur, and a year more.{told}"
     )
 
 
@@ -152,10 +161,16 @@ _MONTHS = (DateUnit.MONTH, DateUnit.QUARTER)
 
 def may_be_code(facts: ColumnFacts) -> bool:
     """Whether text may be masked character by character: all of one length, or with the name of a postal code."""
-    if facts.kind is not ValueKind.TEXT or facts.distinct <= FEW_VALUES or facts.longest is None:
+    meaning = meaning_of(facts.name)
+    if facts.kind is not ValueKind.TEXT or facts.longest is None or _few(facts, meaning):
         return False
     one_length = facts.shortest == facts.longest
-    return 2 <= facts.longest <= LONGEST_CODE and (one_length or meaning_of(facts.name) is Meaning.POSTAL_CODE)
+    return 2 <= facts.longest <= LONGEST_CODE and (one_length or meaning is Meaning.POSTAL_CODE)
+
+
+def _few(facts: ColumnFacts, meaning: Meaning | None) -> bool:
+    """Whether there are so few values that nobody needs levels between; the first digits of two postal codes tell."""
+    return facts.distinct <= (1 if meaning is Meaning.POSTAL_CODE else FEW_VALUES)
 
 
 def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
@@ -167,7 +182,7 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
         alphabet = 10 if facts.digits else 36
         what = "digits" if facts.digits else "characters"
         return HierarchyProposal(Redaction(longest, alphabet), f"Codes of {longest} {what}, masked from the right.")
-    if facts.distinct <= FEW_VALUES:
+    if _few(facts, meaning):
         return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
     return _stopgap(f"{_values(facts)}, and no rule to group them by.")
 

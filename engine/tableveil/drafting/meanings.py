@@ -24,6 +24,8 @@ class Meaning(Enum):
     EDUCATION = "an education"
     WORK = "an occupation"
     HEALTH = "a health condition or treatment"
+    DURATION = "a length of time"
+    INSURER = "an insurer"
     MONEY = "an amount of money"
     BELIEF = "a belief, sexual orientation, offence or other intimate fact"
     WEIGHT = "a survey weight"
@@ -42,8 +44,12 @@ _WORDS: dict[Meaning, str] = {
         person-id patient-id customer-id client-id member-id user-id employee-id subject-id student-id
         case-id visit-id encounter-id episode-id case-nr visit-nr case-no visit-no case-number visit-number
         medical-record record-number account-number card-number credit-card national-id health-plan
+        insurance-number insurance-id insurance-no insurance-nr insurance-policy policy-number policy-holder
         vorname nachname familienname geburtsname strasse hausnummer telefon handy anschrift adresse ausweis steuer-id
         versichertennummer kvnr sozialversicherungsnummer kundennummer personalnummer kontonummer
+        versicherungsnummer krankenversicherungsnummer krankenversichertennummer versicherung-nr versicherung-nummer
+        krankenversicherung-nr krankenversicherung-nummer numero-assurance numero-d-assurance numero-de-seguro
+        numero-seguro numero-de-poliza numero-de-police
         prenom nom-de-famille telephone courriel rue adresse numero-de-securite-sociale nir
         apellido apellidos direccion calle correo telefono dni nif movil
         cognome indirizzo codice-fiscale cellulare sobrenome endereco cpf achternaam voornaam straat bsn
@@ -93,10 +99,22 @@ _WORDS: dict[Meaning, str] = {
         diagnosis diagnoses diagnostic icd icd9 icd10 disease condition disorder symptom allergy medication drug
         prescription treatment procedure therapy surgery lab lab-result test-result result blood-pressure bmi
         disability hiv cancer vaccine smoker mental health comorbidity genotype mutation pregnancy
-        diagnose hauptdiagnose nebendiagnose aufnahmediagnose
+        hba-c hb-a-c hemoglobin haemoglobin glucose cholesterol creatinine
+        diagnose hauptdiagnose nebendiagnose aufnahmediagnose laborwert laborwerte blutdruck blutzucker glukose
+        cholesterin kreatinin hamoglobin hemoglobine glycemie creatinine tension-arterielle hemoglobina glucemia
+        colesterol creatinina tension-arterial presion-arterial
         krankheit erkrankung medikament behandlung befund therapie symptome behinderung
         maladie traitement medicament sante diagnostico enfermedad tratamiento medicamento salud
         diagnosi malattia trattamento farmaco salute doenca tratamento saude ziekte behandeling
+    """,
+    Meaning.DURATION: """
+        length-of-stay days-of-stay stay-days verweildauer aufenthaltsdauer liegedauer liegetage behandlungsdauer
+        duree-de-sejour duree-sejour duree-d-hospitalisation dias-de-estancia duracion-de-la-estancia
+        duracion-estancia estancia
+    """,
+    Meaning.INSURER: """
+        insurer insurance payer payor krankenkasse krankenkassen kasse krankenversicherung versicherung versicherer
+        kostentrager assurance assureur mutuelle aseguradora seguro mutua obra-social
     """,
     Meaning.MONEY: """
         income salary wage wages earnings pay charge charges cost costs price amount payment balance debt loan credit
@@ -125,8 +143,9 @@ _WORDS: dict[Meaning, str] = {
 }
 _LAST_WORDS = {
     Meaning.IDENTIFIER: """
-        id uid uuid guid identifier key name names nom nombre nome naam kennung nummer nr number code-id
-    """
+        id uid uuid guid identifier key name names nom nombre nome naam kennung nummer nr number numero code-id
+    """,
+    Meaning.DURATION: "duration dauer duree duracion",
 }
 
 

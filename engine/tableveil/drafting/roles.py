@@ -36,6 +36,8 @@ _OF_MEANING = {
     Meaning.FAMILY: Role.QUASI_IDENTIFIER,
     Meaning.EDUCATION: Role.QUASI_IDENTIFIER,
     Meaning.WORK: Role.QUASI_IDENTIFIER,
+    Meaning.DURATION: Role.QUASI_IDENTIFIER,
+    Meaning.INSURER: Role.QUASI_IDENTIFIER,
     Meaning.HEALTH: Role.SENSITIVE,
     Meaning.MONEY: Role.SENSITIVE,
     Meaning.BELIEF: Role.SENSITIVE,

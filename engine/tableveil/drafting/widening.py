@@ -51,5 +51,7 @@ def _numbers(rule: Intervals, kind: ValueKind, least: str, greatest: str) -> Int
 def _with(rule: Intervals | Dates, minimum: str, maximum: str) -> Intervals | Dates:
     if (minimum, maximum) == (rule.minimum, rule.maximum):
         return rule
+    if isinstance(rule, Dates) and rule.loss_days:
+        return replace(rule, minimum=minimum, maximum=maximum)
     counted = rule.loss_range or LossRange(rule.minimum, rule.maximum)
     return replace(rule, minimum=minimum, maximum=maximum, loss_range=counted)

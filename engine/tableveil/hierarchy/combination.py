@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import Combination, Dates, Intervals
+from tableveil.hierarchy.definition import Combination
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues
 from tableveil.hierarchy.listed import check_levels
 
@@ -24,9 +24,10 @@ def check(rule: Combination, field: str) -> list[Fault]:
         elif TOP_LABEL in row[1:-1]:
             path = f"{field}.rows[{index}].labels[{row.index(TOP_LABEL, 1)}]"
             faults.append(Fault(path, shortened(TOP_LABEL), "the top's label at the end of the row only"))
-    if isinstance(rule.rest, Intervals | Dates) and rule.rest.loss_range is not None:
-        hint = "Rows have no place in it. Leave it out, or the rows."
-        faults.append(Fault(f"{field}.rest.loss_range", "a loss range beside rows", "none", hint))
+    for name in ("loss_range", "loss_days"):
+        if getattr(rule.rest, name, None):
+            hint = "Rows have no place in it. Leave it out, or the rows."
+            faults.append(Fault(f"{field}.rest.{name}", f"a {name} beside rows", "none", hint))
     return faults or check_levels([(*row, TOP_LABEL) for row in _padded(rule, 1)], field)
 
 

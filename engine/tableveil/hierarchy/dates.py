@@ -20,6 +20,7 @@ _DAY_ZERO = np.datetime64("0001-01-01")
 # numpy counts months from 1970.
 _MONTHS_BEFORE_EPOCH = 12 * 1970
 _FIRST_ORDINAL = 1
+_FEWEST_LOSS_DAYS = 2
 
 _DAYS_PER_PERIOD = {DateUnit.DAY: 1, DateUnit.WEEK: 7}
 _MONTHS_PER_PERIOD = {DateUnit.MONTH: 1, DateUnit.QUARTER: 3, DateUnit.YEAR: 12, DateUnit.DECADE: 120}
@@ -42,7 +43,19 @@ def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
     faults += loss_range_faults(
         rule, field, Notation.DATE, {name: day for name, day in days.items() if day is not None}
     )
-    return faults + _unit_faults(rule, field, kind)
+    return [*faults, *_loss_days_faults(rule, field), *_unit_faults(rule, field, kind)]
+
+
+def _loss_days_faults(rule: Dates, field: str) -> Iterator[Fault]:
+    first, last = (Notation.DATE.read(text) for text in (rule.minimum, rule.maximum))
+    if not rule.loss_days:
+        return
+    if rule.loss_range is not None:
+        yield Fault(f"{field}.loss_days", f"{rule.loss_days} beside a loss_range", "one of the two")
+    most = None if first is None or last is None else last - first + 1
+    if rule.loss_days < _FEWEST_LOSS_DAYS or (most is not None and rule.loss_days > most):
+        expected = f"a number of days from {_FEWEST_LOSS_DAYS} on, and at most those of the range"
+        yield Fault(f"{field}.loss_days", str(rule.loss_days), expected)
 
 
 def _unit_faults(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -87,6 +100,10 @@ def label(rule: Dates, kind: ValueKind, values: Sequence[object], texts: Sequenc
             yield labels[period], (ends - starts)[period].astype(np.float64)
 
     labelled = LabelledValues.of(covered, levels(), float(last - first + 1))
+    if rule.loss_days:
+        most = float(rule.loss_days)
+        lost = tuple(np.minimum(leaves[covered], most) for leaves in labelled.leaves[:-1])
+        return replace(labelled, loss=CountedLeaves(lost, most, np.zeros(len(days), np.bool_)))
     if rule.loss_range is None:
         return labelled
     low, high = (_ordinal(bound) - _FIRST_ORDINAL for bound in (rule.loss_range.minimum, rule.loss_range.maximum))

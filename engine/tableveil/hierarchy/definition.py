@@ -77,12 +77,16 @@ class DateUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """Calendar periods over a declared range of days (ISO dates, inclusive)."""
+    """Calendar periods over a declared range of days (ISO dates, inclusive).
+
+    Loss counts the days of `loss_range`, or as many as `loss_days` wherever they are, if it is not 0; else all.
+    """
 
     minimum: str
     maximum: str
     units: tuple[DateUnit, ...]
     loss_range: LossRange | None = None
+    loss_days: int = 0
 
     def __str__(self) -> str:
         return f"{', '.join(unit.lower() for unit in self.units)} in {self.minimum} to {self.maximum}"

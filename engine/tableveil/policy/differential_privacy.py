@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy.definition import (
     Combination,
-    Dates,
     Grouping,
     HierarchyDefinition,
     InlineLevels,
-    Intervals,
     OrderBased,
     SafeHarborZip,
     StoredLevels,
@@ -139,11 +137,12 @@ def _check_attribute(policy: Policy, attribute: AttributePolicy, i: int) -> Iter
         actual = "a list of values that may come from the table"
         yield Fault(f"attributes[{i}].hierarchy", actual, "a rule, or a list that is declared public", hint)
     rule = attribute.hierarchy
-    if isinstance(rule, Intervals | Dates) and rule.loss_range and attribute.column not in options.public_lists:
-        # Drafts and proposals write the span that occurs, and the choice of the levels follows from it.
-        hint = f"If it does not come from the table, name {shortened(attribute.column)} in public_lists."
-        actual = "a span that may come from the table"
-        yield Fault(f"attributes[{i}].hierarchy.loss_range", actual, "nothing, or one that is declared public", hint)
+    for name in ("loss_range", "loss_days"):
+        if getattr(rule, name, None) and attribute.column not in options.public_lists:
+            # Drafts and proposals write the span that occurs, and the choice of the levels follows from it.
+            hint = f"If it does not come from the table, name {shortened(attribute.column)} in public_lists."
+            actual = "a span that may come from the table"
+            yield Fault(f"attributes[{i}].hierarchy.{name}", actual, "nothing, or one that is declared public", hint)
 
 
 def _check_rest(policy: Policy) -> Iterator[Fault]:

@@ -2071,10 +2071,16 @@ class Dates(_message.Message):
     MAXIMUM_FIELD_NUMBER: _builtins.int
     UNITS_FIELD_NUMBER: _builtins.int
     LOSS_RANGE_FIELD_NUMBER: _builtins.int
+    LOSS_DAYS_FIELD_NUMBER: _builtins.int
     minimum: _builtins.str
     """First day of the range, as `YYYY-MM-DD`. Days before it are not covered. Required."""
     maximum: _builtins.str
     """Last day of the range, as `YYYY-MM-DD`. Days after it are not covered. Required. Refused: a day before the minimum."""
+    loss_days: _builtins.int
+    """The number of days over which loss is measured, for dates that move on: in every month, say, labels cost as much as
+    if its days were all there are. Default: the days of the loss range, or of the range. Refused: fewer than 2; more
+    than the range has; beside a loss range.
+    """
     @_builtins.property
     def units(self) -> _containers.RepeatedScalarFieldContainer[Global___DateUnit.ValueType]:
         """Period per level from level 1 on; the level above the last is `*`. Required. Refused: units that do not grow; a
@@ -2092,10 +2098,11 @@ class Dates(_message.Message):
         maximum: _builtins.str = ...,
         units: _abc.Iterable[Global___DateUnit.ValueType] | None = ...,
         loss_range: Global___LossRange | None = ...,
+        loss_days: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["loss_range", b"loss_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss_range", b"loss_range", "maximum", b"maximum", "minimum", b"minimum", "units", b"units"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss_days", b"loss_days", "loss_range", b"loss_range", "maximum", b"maximum", "minimum", b"minimum", "units", b"units"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -93,9 +93,27 @@ def test_a_single_value_far_outside_is_none_of_the_loss_range() -> None:
     assert rule.loss_range is not None
     assert Decimal(rule.loss_range.maximum) < 10_000 < 99_000 <= Decimal(rule.maximum)
     dated = column(DATE, days("1900-01-01", "2024-02-03", "2024-05-01", "2024-06-01"))
-    found = propose_hierarchy(replace(dated, low="2024-02-03", high="2024-06-01"), Meaning.DATE).hierarchy
+    dated = replace(dated, low="2024-02-03", high="2024-06-01")
+    born = propose_hierarchy(dated, Meaning.BIRTH).hierarchy
+    assert isinstance(born, Dates)
+    assert (born.loss_range, born.loss_days) == (LossRange("2023-10-01", "2024-06-30"), 0)
+    found = propose_hierarchy(dated, Meaning.DATE).hierarchy
     assert isinstance(found, Dates)
-    assert found.loss_range == LossRange("2023-10-01", "2024-06-30")
+    assert (found.loss_range, found.loss_days) == (None, 274)
+
+
+@given(st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1)), st.integers(1, 90))
+def test_next_months_days_cost_what_this_months_cost(first: datetime.date, span: int) -> None:
+    """Visits go on, so that the days of the next month lie outside of those that a draft was made from."""
+    month = [first + datetime.timedelta(days=day) for day in (0, span // 2, span)]
+    rule = propose_hierarchy(column(DATE, month), Meaning.DATE).hierarchy
+    assert isinstance(rule, Dates)
+    later = [day + datetime.timedelta(days=31) for day in month]
+    found = label_values(rule, DATE, later, [str(day) for day in later])
+    assert found.covered.all()
+    assert found.loss is not None
+    assert not found.loss.outside.any()
+    assert found.loss.domain_size <= span + 62
 
 
 AGES = Intervals("0", "120", ("5", "10", "20", "40"), "", "90")
@@ -116,9 +134,12 @@ def days(*texts: str) -> list[datetime.date]:
         (column(INTEGER, range(2101, 99000, 7)), Meaning.POSTAL_CODE,
          Intervals("0", "99999", ("10", "100", "1000", "10000"))),
         (column(INTEGER, range(4)), None, SuppressionOnly()),
+        (column(INTEGER, [1067, 10115]), Meaning.POSTAL_CODE, Intervals("0", "99999", ("10", "100", "1000", "10000"))),
+        (column(TEXT, ["01067", "10115"], "PLZ"), Meaning.POSTAL_CODE, Redaction(5, 10)),
+        (column(TEXT, ["01067", "10115"]), None, SuppressionOnly()),
+        (column(TEXT, ["01067"], "PLZ"), Meaning.POSTAL_CODE, SuppressionOnly()),
         (column(DATE, days("2021-03-04", "2023-05-06")), Meaning.DATE,
-         Dates("2021-01-01", "2024-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR),
-               LossRange("2021-03-01", "2023-05-31"))),
+         Dates("2021-01-01", "2024-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR), loss_days=822)),
         (column(DATE, days("1921-03-04", "2003-05-06")), Meaning.BIRTH,
          Dates("1920-01-01", "2004-12-31", (DateUnit.MONTH, DateUnit.YEAR, DateUnit.DECADE),
                LossRange("1921-03-01", "2003-05-31"))),

@@ -13,6 +13,7 @@ from tableveil.drafting import Meaning, meaning_of
     ("meaning", "names"),
     [
         (Meaning.IDENTIFIER, "name patient_id PatientID e-mail Email phone1 Nachname apellidos nom_de_famille Straße"),
+        (Meaning.IDENTIFIER, "insurance_number Versicherungsnummer Krankenversicherung-Nr numéro_d_assurance número"),
         (Meaning.AGE, "age AGE age_group ageGroup Alter edad age_2"),
         (Meaning.SEX, "sex Gender geschlecht sexe genero"),
         (Meaning.BIRTH, "dob date_of_birth birthDate Geburtsdatum fechaDeNacimiento annee_de_naissance"),
@@ -22,6 +23,9 @@ from tableveil.drafting import Meaning, meaning_of
         (Meaning.DATE, "admission_date date_of_death Datum"),
         (Meaning.FAMILY, "marital-status Familienstand estadoCivil"),
         (Meaning.HEALTH, "diagnosis ICD10 icd10_code Medikament Hauptdiagnose"),
+        (Meaning.HEALTH, "HbA1c hba1c HbA1c_Wert Blutzucker glycémie colesterol"),
+        (Meaning.DURATION, "Verweildauer Verweildauer_Tage length_of_stay durée_de_séjour DíasDeEstancia duration"),
+        (Meaning.INSURER, "Krankenkasse insurer Kostenträger mutuelle aseguradora krankenkassen_name"),
         (Meaning.MONEY, "salary charge annual_income Gehalt capital-gain"),
         (Meaning.BELIEF, "religion Konfession sexual_orientation"),
         (Meaning.FREE_TEXT, "notes visit_comments Bemerkung"),

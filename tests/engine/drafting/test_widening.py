@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -42,6 +43,8 @@ def test_a_later_year_and_what_loss_was_measured_over() -> None:
     assert widened(found, ValueKind.TIMESTAMP, "2019-02-01 10:00:00", "2026-03-01 00:00:00") == Dates(
         "2019-01-01", "2026-12-31", DATES.units, LossRange("2024-01-01", "2024-12-31")
     )
+    by_days = replace(DATES, loss_days=31)
+    assert widened(by_days, ValueKind.DATE, "2024-02-01", "2025-03-01") == replace(by_days, maximum="2026-12-31")
 
 
 @pytest.mark.parametrize(

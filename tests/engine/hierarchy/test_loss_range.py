@@ -25,6 +25,7 @@ from tableveil.hierarchy import (
 )
 
 AGES = Intervals("0", "59", ("5", "10", "30"), "10", "50")
+DAY_ONE, LAST_DAY = datetime.date(2023, 1, 1), datetime.date(2025, 12, 31)
 DAYS = Dates("2023-01-01", "2025-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR))
 
 
@@ -82,6 +83,25 @@ def test_measured_values() -> None:
     assert found.loss_leaves[0].tolist() == [0.0, 0.0, 0.0, 77.5]
 
 
+@given(st.lists(st.dates(DAY_ONE, LAST_DAY), min_size=1, max_size=8, unique=True), st.integers(2, 1_096))
+def test_a_number_of_days_counts_wherever_they_are(values: list[datetime.date], number: int) -> None:
+    found, plain = levels(replace(DAYS, loss_days=number), values, ValueKind.DATE), levels(DAYS, values, ValueKind.DATE)
+    assert (found.labels, found.domain_size, found.loss_domain) == (plain.labels, plain.domain_size, number)
+    for of_level, every in zip(found.loss_leaves, plain.leaves, strict=True):
+        assert of_level.tolist() == [min(leaves, number) for leaves in every]
+
+
+def test_days_cost_as_much_in_every_month() -> None:
+    rule = replace(DAYS, loss_days=31)
+    january, february = (
+        levels(rule, [datetime.date(2024, month, 1), datetime.date(2024, month, 20)], ValueKind.DATE)
+        for month in (1, 2)
+    )
+    assert january.shares(1).tolist() == [1.0]
+    assert february.shares(1).tolist() == [28 / 30]
+    assert january.shares(0).tolist() == february.shares(0).tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("rule", "field"),
     [
@@ -90,9 +110,14 @@ def test_measured_values() -> None:
         (replace(AGES, loss_range=LossRange("0", "60")), "h.loss_range.maximum"),
         (replace(DAYS, loss_range=LossRange("2022-12-31", "2024-01-01")), "h.loss_range.minimum"),
         (replace(DAYS, loss_range=LossRange("", "2024-01-01")), "h.loss_range.minimum"),
+        (replace(DAYS, loss_days=1), "h.loss_days"),
+        (replace(DAYS, loss_days=-1), "h.loss_days"),
+        (replace(DAYS, loss_days=1_097), "h.loss_days"),
+        (replace(DAYS, loss_days=31, loss_range=LossRange("2024-01-01", "2024-02-01")), "h.loss_days"),
+        (Combination((("7", "seven"),), replace(DAYS, loss_days=31)), "h.rest.loss_days"),
         (Combination((("7", "seven"),), replace(AGES, loss_range=LossRange("0", "9"))), "h.rest.loss_range"),
     ],
 )
 def test_faults(rule: Any, field: str) -> None:
-    kind = ValueKind.DATE if isinstance(rule, Dates) else ValueKind.INTEGER
+    kind = ValueKind.DATE if isinstance(getattr(rule, "rest", rule), Dates) else ValueKind.INTEGER
     assert [fault.field for fault in check_rule(rule, "h", kind)] == [field]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.hierarchy.definition import InlineLevels, LossRange
 from tableveil.policy import (
     Aggregate,
@@ -111,6 +111,8 @@ def test_columns() -> None:
     spanned = (replace(AGE, hierarchy=ages), SEX)
     assert fields(attributes=spanned) == ["attributes[0].hierarchy.loss_range"]
     assert fields(attributes=spanned, differential_privacy=replace(OPTIONS, public_lists=("age",))) == []
+    counted = replace(AGE, hierarchy=Dates("2024-01-01", "2025-12-31", (DateUnit.MONTH,), loss_days=31))
+    assert fields(attributes=(counted, SEX)) == ["attributes[0].hierarchy.loss_days"]
     assert options(public_lists=("pay",)) == ["differential_privacy.public_lists[0]"]
     assert fields(attributes=(replace(AGE, weight=0.0), replace(SEX, weight=0.0))) == ["attributes[0].weight"]
 
