@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
@@ -53,29 +54,32 @@ def check_existing(session: WarehouseSession, target: ReleaseTarget) -> dict[str
     owned = release_objects.of_target(session.ledger, session.scope(target.schema), target.name)
     existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:
-        faults = [
-            Fault(
-                "release.name",
-                f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
-                "nothing of that name",
-                "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
-            )
-            for name, kind in existing.items()
-        ]
-        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+        raise ConflictError.of(
+            "TARGET_EXISTS",
+            "release.name",
+            f"{_told(existing)} in schema {shortened(target.schema)}",
+            "nothing of that name" if len(existing) == 1 else "nothing of these names",
+            "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
+        )
     foreign = foreign_objects(session, target.schema, existing, owned)
     if foreign:
-        faults = [
-            Fault(
-                "release.name",
-                f"{kind} {shortened(name)}, which is not what an earlier release of this name wrote",
-                "only objects of an earlier release to replace",
-                "Choose another name, or remove it yourself.",
-            )
-            for name, kind in foreign.items()
-        ]
-        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+        what, pronoun = ("which is", "it") if len(foreign) == 1 else ("which are", "them")
+        raise ConflictError.of(
+            "TARGET_EXISTS",
+            "release.name",
+            f"{_told(foreign)}, {what} not what an earlier release of this name wrote",
+            "only objects of an earlier release to replace",
+            f"Choose another name, or remove {pronoun} yourself.",
+        )
     return existing
+
+
+def _told(objects: Mapping[str, str]) -> str:
+    """Objects by kind: `tables 'released', 'released_risk' and view 'released_classes'`."""
+    by_kind: defaultdict[str, list[str]] = defaultdict(list)
+    for name, kind in objects.items():
+        by_kind[kind].append(shortened(name))
+    return " and ".join(f"{kind}{'s' * (len(names) > 1)} {', '.join(names)}" for kind, names in by_kind.items())
 
 
 def foreign_objects(

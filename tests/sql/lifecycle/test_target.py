@@ -101,16 +101,19 @@ def test_what_tableveil_did_not_write_is_never_replaced(
     assert f"{kind.lower()} '{name}'" in str(raised.value.faults[0])
 
 
-def test_every_object_in_the_way_is_named(session: Session) -> None:
+@pytest.mark.parametrize("if_exists", list(IfExists))
+def test_every_object_in_the_way_is_named_once(session: Session, if_exists: IfExists) -> None:
     session.execute("CREATE TABLE released AS SELECT 1")
+    session.execute("CREATE TABLE released_classes AS SELECT 1")
     session.execute("CREATE VIEW released_risk AS SELECT 1")
     try:
         with pytest.raises(ConflictError) as raised:
-            check_existing(session, POLICY.release)
+            check_existing(session, replace(POLICY.release, if_exists=if_exists))
     finally:
-        session.execute("DROP TABLE released")
-        session.execute("DROP VIEW released_risk")
-    assert len(raised.value.faults) == 2
+        for dropped in ("TABLE released", "TABLE released_classes", "VIEW released_risk"):
+            session.execute(f"DROP {dropped}")
+    (fault,) = raised.value.faults
+    assert "tables 'released', 'released_classes' and view 'released_risk'" in fault.found
 
 
 def test_the_same_name_in_another_schema_is_not_in_the_way(session: Session) -> None:
