@@ -21,4 +21,4 @@ def use_one_token() -> None:
 
 def channel(address: str) -> grpc.Channel:
     """A channel of a caller who may do everything."""
-    return with_token(grpc.insecure_channel(address), TOKEN)
+    return with_token(grpc.insecure_channel(address), lambda: TOKEN)

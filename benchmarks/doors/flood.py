@@ -19,7 +19,7 @@ from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 def main(address: str, authorities: Path, count: int) -> None:
     """Each token is well-formed and new, so that the server has to look for it."""
     channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(authorities.read_bytes()))
-    stubs = [JobServiceStub(with_token(channel, new_secret())) for _ in range(100)]
+    stubs = [JobServiceStub(with_token(channel, new_secret)) for _ in range(100)]
     grpc.channel_ready_future(channel).result(60)
     print("ready", flush=True)
     sys.stdin.readline()

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
@@ -77,12 +78,12 @@ class Connection:
         self._address = address
         self._encryption = find_encryption(address, ca_certificate, client_certificate, client_key)
         self._closed = threading.Event()
-        read_token = find_token(address, token, token_file, database)
+        find = partial(find_token, address, token, token_file, database)
         if self._encryption:
             channel = grpc.secure_channel(address, self._encryption.credentials(), options=_CHANNEL_OPTIONS)
         else:
             channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
-        self._channel = channel if read_token is None else with_token(channel, read_token)
+        self._channel = with_token(channel, find)
         self._open_stubs()
 
     def _open_stubs(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import stat
+from collections.abc import Callable
 from functools import partialmethod
 from pathlib import Path
 from typing import Any, Self
@@ -53,12 +54,25 @@ def find_token(
     return None
 
 
+_Metadata = tuple[tuple[str, str], ...]
+
+
 class _WithToken(grpc.Channel):
     """A channel whose calls all have a token. An interceptor of gRPC takes three times as long for each call."""
 
-    def __init__(self, channel: grpc.Channel, token: str) -> None:
+    def __init__(self, channel: grpc.Channel, find: Callable[[], str | None]) -> None:
         self._channel = channel
-        self._metadata = (("authorization", f"Bearer {token}"),)
+        self._find = find
+        self._known = self._found()
+
+    def _found(self) -> _Metadata:
+        token = self._find()
+        return () if token is None else (("authorization", f"Bearer {token}"),)
+
+    def _metadata(self) -> _Metadata:
+        # A server that starts leaves its first token a moment after a command was given.
+        self._known = self._known or self._found()
+        return self._known
 
     def subscribe(self, callback: Any, try_to_connect: bool | None = False) -> None:
         """Tells of the connection's state."""
@@ -89,14 +103,14 @@ class _WithToken(grpc.Channel):
 
 
 class _Sent:
-    """A method of a service, whose calls all have some metadata."""
+    """A method of a service, whose calls all have some metadata, asked for when they are made."""
 
-    def __init__(self, method: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, method: Any, metadata: Callable[[], _Metadata]) -> None:
         self._method = method
         self._metadata = metadata
 
     def _call(self, call: Any, request: Any, timeout: float | None, metadata: Any, options: Any) -> Any:
-        return call(request, timeout, (*(metadata or ()), *self._metadata), **options)
+        return call(request, timeout, (*(metadata or ()), *self._metadata()), **options)
 
     def __call__(self, request: Any, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
         return self._call(self._method, request, timeout, metadata, options)
@@ -106,9 +120,13 @@ class _Sent:
         return self._call(self._method.future, request, timeout, metadata, options)
 
 
-def with_token(channel: grpc.Channel, token: str) -> grpc.Channel:
-    """A channel whose calls all have the token."""
-    return _WithToken(channel, token)
+def with_token(channel: grpc.Channel, find: Callable[[], str | None]) -> grpc.Channel:
+    """A channel whose calls all have the token that is found now, or else the first that is found later.
+
+    Raises:
+        TableveilError: what is found now is no token.
+    """
+    return _WithToken(channel, find)
 
 
 def _read(path: Path) -> str:

@@ -60,5 +60,5 @@ class Call:
                 "a valid token",
                 "Name its file with --token-file or TABLEVEIL_TOKEN_FILE, or put it into TABLEVEIL_TOKEN. The server "
                 "keeps its first one beside its database, in .FILE.token; an admin makes others with `tableveil tokens "
-                "create`.",
+                "create`. After a restore all of them are suspended: see docs/reference/doors.md.",
             )

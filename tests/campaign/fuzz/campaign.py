@@ -170,7 +170,7 @@ class _Fuzzer:
     _noting = Lock()
 
     def __init__(self, server: Served, seeds: Sequence[Message], seed: int, report: Report) -> None:
-        self._channel = with_token(grpc.insecure_channel(server.address), server.token_file.read_text().strip())
+        self._channel = with_token(grpc.insecure_channel(server.address), lambda: server.token_file.read_text().strip())
         self._seeds = seeds
         self._seed = seed
         self._report = report

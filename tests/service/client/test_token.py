@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from tableveil.client.token import find_token
+from tableveil.client.token import find_token, with_token
 from tests.authenticated import TOKEN
 
 
@@ -53,3 +55,18 @@ def test_a_damaged_file_does_not_keep_anybody_from_making_another(left: Path) ->
 def test_the_database_that_is_named_comes_before_what_is_here(left: Path, tmp_path: Path) -> None:
     assert find_token("localhost:1", database=tmp_path / "other.duckdb") is None
     assert find_token("localhost:1", database=tmp_path / "clinic.duckdb") == TOKEN
+
+
+def test_a_token_that_a_starting_server_leaves_later_goes_with_the_next_call(left: Path) -> None:
+    aside = left.rename(left.with_name("aside"))
+    sent: list[object] = []
+    plain = Mock()
+    plain.unary_unary.return_value = lambda request, timeout, metadata: sent.append(metadata)
+    call: Any = with_token(plain, lambda: find_token("localhost:1")).unary_unary("/method")
+    call(b"")
+    aside.rename(left)
+    call(b"")
+    left.unlink()
+    call(b"")
+    known = (("authorization", f"Bearer {TOKEN}"),)
+    assert sent == [(), known, known]

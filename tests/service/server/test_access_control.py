@@ -117,7 +117,7 @@ def test_what_the_protos_hold_is_not_for_strangers(anonymous: grpc.Channel) -> N
     with pytest.raises(grpc.RpcError) as raised:
         list(stub.ServerReflectionInfo(iter([asked])))
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
-    stub = reflection_pb2_grpc.ServerReflectionStub(with_token(anonymous, TOKEN))
+    stub = reflection_pb2_grpc.ServerReflectionStub(with_token(anonymous, lambda: TOKEN))
     (answer,) = stub.ServerReflectionInfo(iter([asked]))
     assert answer.list_services_response.service
 
@@ -201,7 +201,7 @@ def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, ro
         endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
-            with with_token(grpc.insecure_channel(endpoint.addresses[0]), TOKEN) as channel:
+            with with_token(grpc.insecure_channel(endpoint.addresses[0]), lambda: TOKEN) as channel:
                 for method, access in METHODS.items():
                     if role in access.roles:
                         continue

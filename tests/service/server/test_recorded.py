@@ -189,7 +189,7 @@ def test_a_refused_call_is_recorded(channel: grpc.Channel, audit: MemoryAudit) -
 
 def test_callers_whom_nobody_knows_are_counted(start: Start, audit: MemoryAudit) -> None:
     with grpc.insecure_channel(start().addresses[0]) as channel:
-        for caller in (channel, channel, with_token(channel, TOKEN[:-1] + "x")):
+        for caller in (channel, channel, with_token(channel, lambda: TOKEN[:-1] + "x")):
             asked = partial(JobServiceStub(caller).ListJobs, v1.ListJobsRequest())
             assert refused(asked) is grpc.StatusCode.UNAUTHENTICATED
     assert not audit.entries
