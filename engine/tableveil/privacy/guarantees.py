@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.game import InformationLoss, sizes_of
@@ -24,6 +25,7 @@ from tableveil.privacy.k_map import smallest_population_class
 from tableveil.privacy.people import largest_shares, people_in
 from tableveil.privacy.presence import presence_range
 from tableveil.privacy.registry import MEASURES, OF_PEOPLE
+from tableveil.privacy.repeating import most_exposed
 from tableveil.privacy.uniqueness import sample_uniqueness
 from tableveil.risk import ClassSizes, population_uniqueness
 
@@ -34,7 +36,7 @@ class Guarantee:
 
     Attributes:
         model: The field of `privacy_models` for it, such as `t_closeness`, with settings that differ from the default;
-            or `publisher_payout`, for a policy with a game.
+            or `publisher_payout`, for a policy with a game; or `several_records`.
         column: The sensitive column, or an empty text.
         parameter: The parameter's name, such as `t`.
         before: At level 0, nothing suppressed. None: the model does not apply there; infinity: no number is large
@@ -48,6 +50,9 @@ class Guarantee:
     before: float | None
     after: float | None
 
+
+SEVERAL_RECORDS = "several_records"
+"""The figure of people with several records, which no model bounds: the chance to tell a value that one of them has."""
 
 Reached = tuple[str, str, str, float | None]
 """Model, column, parameter, and its value."""
@@ -63,10 +68,22 @@ def guarantees(
     asked = tuple(models)
     after_reached = _reached(facts, asked, before) if before is not None else ()
     was = {(model, column, parameter): value for model, column, parameter, value in after_reached}
-    return tuple(
+    of_models = (
         Guarantee(model, column, parameter, was.get((model, column, parameter)), reached)
         for model, column, parameter, reached in _reached(facts, asked, after)
     )
+    return (*of_models, *_several_records(facts, after))
+
+
+def _several_records(facts: Facts, released: EquivalenceClasses) -> Iterator[Guarantee]:
+    """The highest chance to tell a value of somebody by all of their records, where several tell more than one."""
+    if facts.people is None or not len(released.counts):
+        return
+    for position, column in enumerate(facts.counter.sensitive):
+        if column.protected:
+            exposed = most_exposed(released, facts.people[0], released.values(position), column)
+            if exposed is not None and exposed.in_all > Fraction(exposed.having, exposed.size):
+                yield Guarantee(SEVERAL_RECORDS, column.column, "chance", None, exposed.in_all)
 
 
 def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: EquivalenceClasses) -> Iterator[Reached]:

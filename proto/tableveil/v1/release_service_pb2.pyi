@@ -1295,7 +1295,8 @@ class Guarantee(_message.Message):
     AFTER_FIELD_NUMBER: _builtins.int
     model: _builtins.str
     """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or effective_k; or joint_k
-    with releases that a reason admits: the smallest joint class.
+    with releases that a reason admits: the smallest joint class; or several_records: the chance to tell a value of
+    somebody by all of their records, where several tell more than one.
     """
     column: _builtins.str
     """The sensitive column, or the released one whose effective k it is, or those by which rows of releases join; empty

@@ -60,6 +60,7 @@ class FullDomainMethod(Method[Counted]):
         facts, released = facts_for(plan.policy, counts.base, problem.counter), plan.classes.selected(plan.kept)
         before = classes_before(counts.base, problem.counter)
         risk_before, risk_after = people_risks(plan.policy, facts, before, released, joint=plan.earlier is not None)
+        reached = guarantees_of(counts.policy, counts.base, problem.counter, before, plan)
         return Solution(
             plan=plan,
             score=best.score,
@@ -70,13 +71,13 @@ class FullDomainMethod(Method[Counted]):
             chosen_by=choosing_models(counts.policy),
             explanation=explanation,
             sizes_before=counts.sizes_before,
-            guarantees=guarantees_of(counts.policy, counts.base, problem.counter, before, plan),
+            guarantees=reached,
             warnings=by_rank(
                 (
                     *_warnings(
                         plan, outcome, "A request to keep the best" if job.control.keeps_best else "The time limit"
                     ),
-                    *people_warnings(plan.policy, facts, released),
+                    *people_warnings(plan.policy, facts, released, reached),
                     *advised,
                     *together.account(job, counts, problem, best, plan),
                 )

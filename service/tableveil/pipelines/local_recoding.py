@@ -81,7 +81,6 @@ class LocalRecodingMethod(Method[Counted]):
             partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, partition)
-        of_people = tuple(people_warnings(counts.policy, facts, released))
         before = classes_before(counts.base, counter)
         risk_before, risk_after = people_risks(counts.policy, facts, before, released)
         ended = _ended(job, counts.policy, partition)
@@ -89,8 +88,8 @@ class LocalRecodingMethod(Method[Counted]):
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
         _check_judged(job, counts, whole, partition, released, pool)
-        if pool is not None:
-            released = with_pool(released, pool)
+        shown = released if pool is None else with_pool(released, pool)
+        reached = guarantees(facts, counts.policy.privacy_models, before, shown)
         own = own_levels_of(rows.combinations, partition)
         plan = plan_of(counts, own)
         losses = own_losses(own, plan.records)
@@ -111,8 +110,13 @@ class LocalRecodingMethod(Method[Counted]):
             chosen_by=choosing_models(counts.policy),
             explanation=None,
             sizes_before=counts.sizes_before,
-            guarantees=guarantees(facts, counts.policy.privacy_models, before, released),
-            warnings=by_rank((*_warnings(plan, own, problem, partition, ended), *of_people)),
+            guarantees=reached,
+            warnings=by_rank(
+                (
+                    *_warnings(plan, own, problem, partition, ended),
+                    *people_warnings(counts.policy, facts, released, reached),
+                )
+            ),
             risk_before=risk_before,
             risk_after=risk_after,
             costs=tuple(_costs(plan, problem, partition)),

@@ -117,6 +117,7 @@ class MicroaggregationMethod(Method[Clusterable]):
         models, facts = counts.policy.privacy_models, Facts(counter_of(counts.points, counts.columns))
         score = _score(counts, solved)
         risk_before, risk_after = people_risks(counts.policy, facts, before, solved.classes)
+        reached = guarantees(facts, models, before, solved.classes)
         return Solution(
             plan=_plan(counts, solved),
             score=score,
@@ -130,8 +131,10 @@ class MicroaggregationMethod(Method[Clusterable]):
             chosen_by=models,
             explanation=None,
             sizes_before=ClassSizes.of(before.counts),
-            guarantees=guarantees(facts, models, before, solved.classes),
-            warnings=by_rank((*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes))),
+            guarantees=reached,
+            warnings=by_rank(
+                (*_warnings(counts, solved), *people_warnings(counts.policy, facts, solved.classes, reached))
+            ),
             risk_before=risk_before,
             risk_after=risk_after,
         )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import must_decide, note, shortened
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
 from tableveil.privacy import Facts
+from tableveil.privacy.guarantees import SEVERAL_RECORDS, Guarantee
 from tableveil.privacy.people import achieved_risk
-from tableveil.privacy.repeating import most_exposed, repeating
+from tableveil.privacy.repeating import repeating
 from tableveil.risk import ProsecutorRisk
 
 
@@ -35,8 +36,10 @@ def people_risks(
     )
 
 
-def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) -> Iterator[str]:
-    """Warnings about the released classes; none if every record is another person."""
+def people_warnings(
+    policy: Policy, facts: Facts, released: EquivalenceClasses, reached: Sequence[Guarantee]
+) -> Iterator[str]:
+    """Warnings about the released classes, with what they reach; none if every record is another person."""
     if facts.people is None or not len(released.counts):
         return
     position, people = facts.people
@@ -68,13 +71,11 @@ def people_warnings(policy: Policy, facts: Facts, released: EquivalenceClasses) 
             f"These models hold of records, not of people: {', '.join(of_records)}. Ask for distinct_l_diversity or "
             "probabilistic_l_diversity as well: they count people."
         )
-    for place, column in enumerate(facts.counter.sensitive):
-        exposed = most_exposed(released, position, released.values(place), column) if column.protected else None
-        # With one record there is nothing that several tell more of.
-        if exposed is not None and exposed.in_all > Fraction(exposed.having, exposed.size):
+    for one in reached:
+        if one.model == SEVERAL_RECORDS:
             yield (
                 f"A reader who knows all quasi-identifiers of a person with several records can tell a value of "
-                f"{shortened(column.column)} that one of them has, with a chance of up to {exposed.in_all:.1%}: the "
+                f"{shortened(one.column)} that one of them has, with a chance of up to {one.after:.1%}: the "
                 "models bound the chance of one record."
             )
 

@@ -107,7 +107,7 @@ def guarantees(release: Release) -> Iterator[Part]:
         yield _reached("Reached of models that the policy does not ask for", others)
     yield Words(
         "The figures are the strictest parameters that hold: more is stricter for k and l, less for share, threshold, "
-        "c, t, delta and beta."
+        "c, t, delta, beta and chance."
     )
 
 

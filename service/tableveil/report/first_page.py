@@ -10,7 +10,7 @@ from tableveil import wording
 from tableveil.report.facts import PublicFacts
 from tableveil.report.made_up import made_up_rows
 from tableveil.report.model import Blanks, Grid, Section, SideBySide, Terms, Words
-from tableveil.report.standing import accepted, is_above, standings
+from tableveil.report.standing import WITHIN, accepted, is_above, standings, told_by_several
 from tableveil.report.threats import Situation
 from tableveil.report.words import CONTEXTS, stated
 from tableveil.v1 import faults_pb2
@@ -132,6 +132,9 @@ def _must_decide(release: Release, refusals: Sequence[str]) -> Iterator[str]:
         yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
     elif not release.policy.documentation.risk_threshold:
         yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
+    several = told_by_several(release)
+    if several is not None and several.standing != WITHIN:
+        yield f"Whether this is acceptable. {several.text}"
     for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
         if word == "must be decided":
             yield text

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from tableveil import wording
+from tableveil.privacy.guarantees import SEVERAL_RECORDS
 from tableveil.report.model import Grid
 from tableveil.report.public import smallest
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
 from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
-from tableveil.v1.release_service_pb2 import JointClasses, Release
+from tableveil.v1.release_service_pb2 import Guarantee, JointClasses, Release
 
 WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's threshold", "not measured"
+
+_OF_NUMBERS = frozenset({"distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity"})
+"""Models that ask for a number of values."""
 
 Standing = tuple[str, str, str]
 """A risk, how the release stands, and the number with its threshold."""
@@ -55,16 +61,23 @@ def _singling_out(situation: Situation, release: Release) -> Standing:
         f"{wording.share(after.highest)} (before: {wording.share(before.highest)}), on average "
         f"{wording.share(after.average)} (before: {wording.share(before.average)})."
     )
-    if fewer := _left_by_columns(situation, release):
-        number = f"{number} {fewer}"
+    fewer = _left_by_columns(situation, release)
+    if fewer is not None:
+        rows = "of the people with rows" if counts_people(release) else "of the rows"
+        number = (
+            f"{number} Somebody who also knows which values of {fewer.column} go with a person's own values can be "
+            f"left with {reached(fewer.after)} {rows} of a class."
+        )
     if not words:
         return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
     standing = ABOVE if is_above(release) else WITHIN
+    if standing == WITHIN and fewer is not None and fewer.after * most < 1:
+        standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {fewer.column}"
     return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
 
 
-def _left_by_columns(situation: Situation, release: Release) -> str:
-    """The column without a model that leaves fewer of a class than the class has; empty if none does."""
+def _left_by_columns(situation: Situation, release: Release) -> Guarantee | None:
+    """The effective k of a column without a model that leaves fewest, if fewer than every class has."""
     guarantees = [
         one
         for one in release.guarantees
@@ -73,13 +86,7 @@ def _left_by_columns(situation: Situation, release: Release) -> str:
     least = min(guarantees, key=lambda one: one.after, default=None)
     of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
     fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
-    if least is None or least.after >= fewest:
-        return ""
-    rows = "of the people with rows" if counts_people(release) else "of the rows"
-    return (
-        f"Somebody who also knows which values of {least.column} go with a person's own values can be left with "
-        f"{reached(least.after)} {rows} of a class."
-    )
+    return None if least is None or least.after >= fewest else least
 
 
 def counts_people(release: Release) -> bool:
@@ -116,8 +123,12 @@ def _inference(situation: Situation, release: Release) -> Standing:
         if one.column in situation.protected and one.HasField("after") and one.model in kinds
     ]
     stated = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
+    several = told_by_several(release)
+    if several is not None:
+        stated.append(several.text)
+    standing = WITHIN if several is None else several.standing
     if not situation.unprotected:
-        return INFERENCE, WITHIN, " ".join(stated)
+        return INFERENCE, standing, " ".join(stated)
     left = ", ".join(situation.unprotected)
     stated.append(f"No model looks at {left}.")
     alike = [
@@ -128,5 +139,43 @@ def _inference(situation: Situation, release: Release) -> Standing:
     if alike:
         stated.append(f"Everybody in some class has one value of {', '.join(alike)}.")
         return INFERENCE, ABOVE, " ".join(stated)
-    first = f"{WITHIN} for {', '.join(situation.protected)}; " if situation.protected else ""
+    if standing == ABOVE:
+        return INFERENCE, ABOVE, " ".join(stated)
+    first = f"{standing} for {', '.join(situation.protected)}; " if situation.protected else ""
     return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(stated)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldBySeveral:
+    """How the likeliest value of somebody with several records stands, and a sentence with its chance."""
+
+    standing: str
+    text: str
+
+
+def told_by_several(release: Release) -> ToldBySeveral | None:
+    """The likeliest value that all records of a person tell together; None if they tell no more than one does.
+
+    Models bound the chance of one record. It is above their threshold if they would not grant it one record; a model
+    without a bound of a chance has none for several.
+    """
+    figures = [one for one in release.guarantees if one.model == SEVERAL_RECORDS and one.HasField("after")]
+    worst = max(figures, key=lambda one: one.after, default=None)
+    if worst is None:
+        return None
+    likeliest = min((1 / ways for ways in _values_asked(release, worst.column)), default=None)
+    text = (
+        f"Somebody who knows all quasi-identifiers of a person with several records can tell a value of {worst.column} "
+        f"with a chance of up to {wording.share(worst.after)}: the models bound that of one record."
+    )
+    if likeliest is None:
+        return ToldBySeveral(f"{WITHIN} for one record, and {UNMEASURED} against one for several", text)
+    return ToldBySeveral(ABOVE if worst.after > likeliest else WITHIN, text)
+
+
+def _values_asked(release: Release, column: str) -> Iterator[float]:
+    """Each number of values that the policy asks a class to have of a column."""
+    for model in release.policy.privacy_models:
+        kind = model.WhichOneof("kind") or ""
+        if kind in _OF_NUMBERS and column_of(model) == column:
+            yield float(getattr(model, kind).l)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 
 from tableveil.document import read_policy
@@ -17,6 +18,7 @@ from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
 from tableveil.report.first_page import ReleaseBeside
 from tableveil.report.owner import OwnerEvidence, owner_report
 from tableveil.report.public import public_report
+from tableveil.report.standing import WITHIN
 from tableveil.report.text import first_page_text
 from tableveil.report.words import AGAINST, PROMISES
 from tableveil.v1 import policy_pb2
@@ -241,6 +243,31 @@ def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
     assert "No model looks at diagnosis. Everybody in some class has one value of diagnosis." in first(found)
 
 
+@pytest.mark.parametrize(
+    ("model", "stands"),
+    [
+        ({"distinct_l_diversity": {"column": "diagnosis", "l": 3}}, "ABOVE the policy's threshold"),
+        ({"probabilistic_l_diversity": {"column": "diagnosis", "l": "1.02"}}, "within the policy's threshold"),
+        (
+            {"t_closeness": {"column": "diagnosis", "t": "0.2"}},
+            "within the policy's threshold for one record, and not measured against one for several",
+        ),
+    ],
+)
+def test_the_first_page_decides_by_all_records_of_a_person(model: dict[str, Any], stands: str) -> None:
+    found = released()
+    del found.policy.privacy_models[:]
+    found.policy.privacy_models.append(ParseDict(model, policy_pb2.PrivacyModel()))
+    (kind,) = model
+    found.guarantees.add(model=kind, column="diagnosis", parameter="x", after=3)
+    assert f"'Inference', {WITHIN!r}" in first(found)
+    found.guarantees.add(model="several_records", column="diagnosis", parameter="chance", after=0.968)
+    page = first(found)
+    assert f"'Inference', {stands!r}" in page
+    assert "can tell a value of diagnosis with a chance of up to 96.8 %" in page
+    assert ("Whether this is acceptable." in page) is (stands != "within the policy's threshold")
+
+
 def parameters(field: Any) -> list[str]:
     """The names of a model's parameters."""
     return [parameter.name for parameter in field.message_type.fields]
@@ -263,7 +290,7 @@ def test_the_first_page_as_text_fits_a_screen_of_80_columns() -> None:
     assert max(map(len, lines)) <= 80
     page = " ".join(" ".join(lines).split())
     for part in (
-        "Singling out: within the policy's threshold; Somebody who knows",
+        "Singling out: within the policy's threshold by quasi-identifiers; ABOVE it with ward; Somebody who knows",
         "12,345 people",
         "Linkability: not measured",
         "Erased: zip_code.",
