@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -57,7 +57,7 @@ CONSTRUCTION = 0.7
 def recode(
     problem: LocalProblem,
     control: Control,
-    incumbent: NDArray[np.int64] | None = None,
+    known: Sequence[NDArray[np.int64]] = (),
     report: Callable[[LocalProgress], None] = lambda progress: None,
     *,
     bounded: bool = True,
@@ -67,7 +67,8 @@ def recode(
     Args:
         problem: The problem to solve.
         control: May stop the work: at a deadline with the best partition so far.
-        incumbent: A valid partition, such as the optimum of full-domain generalization: nothing worse is returned.
+        known: Partitions, such as the optimum of full-domain generalization: nothing worse than a valid one of them is
+            returned.
         report: Called with the progress of the work.
         bounded: Whether to look for a lower bound.
 
@@ -89,7 +90,7 @@ def recode(
         )
 
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
-    solution = _Recoding(in_units, control, told).run(incumbent, bounded)
+    solution = _Recoding(in_units, control, told).run(known, bounded)
     bound = None if solution.lower_bound is None else max(solution.lower_bound * unit, 0.0)
     # Entropy subtracts what records have before: rounding must not make nothing less than nothing.
     return replace(solution, score=max(solution.score * unit, 0.0), lower_bound=bound)
@@ -136,12 +137,15 @@ class _Recoding:
         allowed = every_level(problem)
         self._labelled = allowed, CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
-    def run(self, incumbent: NDArray[np.int64] | None, bounded: bool) -> LocalPartition:
-        allowed = first_choice(self._problem, incumbent)
+    def run(self, known: Sequence[NDArray[np.int64]], bounded: bool) -> LocalPartition:
+        allowed = first_choice(self._problem, known[0] if known else None)
         complete = True
         try:
-            if incumbent is not None:
-                self._keep(self._partition(allowed, incumbent), "the partition that was known")
+            for classes in known:
+                partition = self._partition(allowed, classes)
+                # Another policy may have had other limits of levels.
+                if partition.score < FORBIDDEN:
+                    self._keep(partition, "the partition that was known")
             self._constructed(allowed)
             self._control.raise_if_stopped()
             if bounded:

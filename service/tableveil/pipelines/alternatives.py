@@ -77,8 +77,9 @@ def tried(job: JobContext, request: ProposalRequest, draft: PolicyDraft, compose
     """
     learned: dict[str, Role] = {}
     releases: set[int] = set()
-    # Local recoding takes all the time that it gets.
-    variants = [Variant(k, local) for local in (False, True) for k in request.readers.sizes]
+    # Local recoding takes all the time that it gets, and begins with what it found for a greater k.
+    variants = [Variant(k, local) for local in (False, True) for k in sorted(request.readers.sizes, reverse=local)]
+    job = replace(job, partitions=[])
     unfit = [variant for variant in variants if variant.local and request.recurs]
     variants = [variant for variant in variants if variant not in unfit]
     while True:

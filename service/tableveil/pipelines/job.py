@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session, WarehouseSession
 from tableveil.control import Control
@@ -14,6 +18,23 @@ EVERY_SCHEMA = "*"
 """Stands for every schema among those whose releases need approval."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundPartition:
+    """The class of each combination of codes, in which local recoding put it under some policy."""
+
+    codes: NDArray[np.integer[Any]]
+    classes: NDArray[np.int64]
+
+    def of(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64] | None:
+        """The classes of the same combinations in another order; None if they are others."""
+        own, other = np.lexsort(self.codes.T), np.lexsort(codes.T)
+        if not np.array_equal(self.codes[own], codes[other]):
+            return None
+        classes = np.empty(len(codes), np.int64)
+        classes[other] = self.classes[own]
+        return classes
+
+
 @dataclass(frozen=True, slots=True)
 class JobContext:
     """Everything that a running job works with.
@@ -21,7 +42,8 @@ class JobContext:
     `session` belongs to the job alone and stops when `control` says so. If the rows are in a warehouse, `elsewhere` is
     the job's session there. `document` is the request as JSON. Releases into the schemas `approval` wait for it.
     `policy_of` reads the policies of earlier releases, where some are judged together with the job's. A job that
-    `advises` searches for what other policies would give.
+    `advises` searches for what other policies would give. Local recoding begins with the `partitions` that it found
+    under other policies of the same rows, and adds its own.
     """
 
     number: int
@@ -34,6 +56,7 @@ class JobContext:
     elsewhere: WarehouseSession | None = None
     policy_of: PolicyOf | None = None
     advises: bool = False
+    partitions: list[FoundPartition] | None = None
 
     @property
     def rows(self) -> WarehouseSession:

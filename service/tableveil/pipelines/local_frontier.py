@@ -60,7 +60,7 @@ class LocalSource:
         try:
             if problem.suppressible < 0:
                 return None
-            local = recode(problem, control, incumbent, bounded=bounded)
+            local = recode(problem, control, [] if incumbent is None else [incumbent], bounded=bounded)
         except (InfeasibleError, Stopped):
             control.raise_if_cancelled()
             return None

@@ -23,7 +23,7 @@ from tableveil.local_recoding import (
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
-from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.job import FoundPartition, JobContext
 from tableveil.pipelines.known_classes import known_classes
 from tableveil.pipelines.local_frontier import LocalSource, alternatives, seconds_for_alternatives
 from tableveil.pipelines.local_problem import (
@@ -162,6 +162,8 @@ def _recoded(
     incumbent = None
     if read_incumbent.best is not None:
         incumbent = partition_of(whole.privacy, whole.counter, read_incumbent.best.transformation, rows.combinations)
+    others = [found.of(problem.codes) for found in job.partitions or ()]
+    known = [classes for classes in (incumbent, *others) if classes is not None]
     size = counts.lattice.size
 
     def progress(progress: LocalProgress) -> None:
@@ -171,10 +173,12 @@ def _recoded(
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        best = recode(problem, job.control, incumbent, progress)
+        best = recode(problem, job.control, known, progress)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         raise _infeasible(job, counts, whole, proven=read_incumbent.complete) from None
+    if job.partitions is not None:
+        job.partitions.append(FoundPartition(problem.codes, best.classes))
     model = counts.policy.quality_model
     if isinstance(model, ClassificationModel) and incumbent is not None:
         settled = settle(problem, job.control, incumbent)

@@ -102,12 +102,12 @@ class Pairs(ReleaseRule):
 
 def test_classes_with_the_same_labels_are_judged_together() -> None:
     pairs = replace(problem_of((TWO,), [(0,), (1,)], [1, 1], k=1), privacy=Pairs(), suppressible=1)
-    assert recode(pairs, Control(), np.array([0, 0])).classes.tolist() == [0, 0]
+    assert recode(pairs, Control(), [np.array([0, 0])]).classes.tolist() == [0, 0]
     groups = (np.arange(4, dtype=np.int32), np.zeros(4, np.int32))
     flat = AttributeLevels(groups, (), (np.ones(4), np.full(1, 4.0)), 4.0, False, None)
     four = replace(problem_of((flat,), [(0,), (1,), (2,), (3,)], [1] * 4, k=1), privacy=Pairs(), suppressible=1)
     with pytest.raises(InfeasibleError):
-        recode(four, Control(), np.array([0, 0, 1, 1]))
+        recode(four, Control(), [np.array([0, 0, 1, 1])])
 
 
 def test_labels_stay_within_the_level_limits() -> None:
@@ -128,7 +128,7 @@ def test_a_held_column_has_few_levels(most: int) -> None:
     assert held.lower_bound <= held.score
 
 
-def test_nothing_is_worse_than_the_incumbent() -> None:
+def test_nothing_is_worse_than_the_best_known() -> None:
     problem = random_problem(300)
     control = Control()
     best = recode(problem, control)
@@ -136,9 +136,18 @@ def test_nothing_is_worse_than_the_incumbent() -> None:
     clock = iter(range(100_000))
     stopped = Control(lambda: float(next(clock)))
     stopped.limit(2.0)
-    found = recode(problem, stopped, best.classes, kept.append)
+    everything = np.zeros(len(problem.counts), np.int64)
+    found = recode(problem, stopped, [everything, best.classes], kept.append)
     assert found.score <= best.score + 1e-12
     assert not found.complete
+
+
+def test_a_partition_that_the_level_limits_forbid_is_no_beginning() -> None:
+    problem = random_problem(300)
+    free = recode(problem, Control())
+    limited = replace(problem, lowest=(1, 0, 1))
+    assert (free.levels < [1, 0, 1]).any()
+    assert (recode(limited, Control(), [free.classes]).levels >= [1, 0, 1]).all()
 
 
 def test_exchanges_improve_on_the_construction() -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tableveil.backend import Database, Session
@@ -16,6 +17,7 @@ from tableveil.convert import canonical_json, stored_policy
 from tableveil.convert.proposals import composed, proposal_to_proto
 from tableveil.errors import InvalidError, NotFoundError, TableveilError
 from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.job import FoundPartition
 from tableveil.pipelines.propose import proposal_work
 from tableveil.policy import (
     DistinctLDiversity,
@@ -98,6 +100,8 @@ def test_the_recommended_policy_makes_the_release_that_was_foretold(
         (method, k) for method in ("local recoding", "full domain") for k in (5, 10)
     }
     assert best.score == min(one.score or 0 for one in released)
+    local = {one.k: one.score or 1 for one in released if one.method == "local recoding"}
+    assert local[5] <= local[10] + 1e-9, "classes of 10 are classes of 5"
     policy = stored_policy(best.policy)
     assert policy.person_column == "patient_nr"
     assert {KAnonymity(best.k), Dominance(1 / Decimal(best.k))} <= set(policy.privacy_models)
@@ -117,6 +121,17 @@ def test_the_recommended_policy_makes_the_release_that_was_foretold(
     assert any("would be refused" in text for one in again.alternatives for text in one.decisions)
     # Readers who may not see that release are told nothing of it.
     assert session.rows("SELECT releases FROM tableveil.joint_texts WHERE job = ?", [again.job]) == [([1],)]
+
+
+def test_a_found_partition_is_one_of_the_same_combinations() -> None:
+    codes = np.array([[0, 1], [2, 0], [1, 1]])
+    found = FoundPartition(codes, np.array([7, 8, -1]))
+    order = [2, 0, 1]
+    classes = found.of(codes[order])
+    assert classes is not None
+    assert classes.tolist() == [-1, 7, 8]
+    assert found.of(codes[:2]) is None
+    assert found.of(np.array([[0, 1], [2, 0], [1, 2]])) is None
 
 
 def _check_what_is_left(found: Proposal) -> None:
