@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.journeys.demo import COLUMNS, LINES, MOST_SCREENS, MOST_SHEETS, MOST_WARNINGS, shown
 from benchmarks.journeys.proposals import outcomes
 from benchmarks.journeys.steward import THRESHOLD, K, travel
 
@@ -39,6 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem:
         problems += 1
         print(f"  PROBLEM: {problem}")
+    with tempfile.TemporaryDirectory(prefix="demo-") as place:
+        demo = shown(Path(place))
+    print(
+        f"The demo's report: {demo.sheets} sheets (at most {MOST_SHEETS}), {demo.sheets_to_decide} of them to decide "
+        f"by (1); its account: {demo.lines} lines of {COLUMNS} columns ({MOST_SCREENS * LINES}), {demo.warnings} "
+        f"warnings ({MOST_WARNINGS})",
+        flush=True,
+    )
+    for text in demo.problems:
+        problems += 1
+        print(f"  PROBLEM: {text}")
     print("Files of ten kinds: corrections, and what is wrong")
     for outcome in outcomes(given.seed, given.times):
         problems += bool(outcome.problem) or outcome.corrections > 1
