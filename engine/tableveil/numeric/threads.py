@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 _lock = threading.Lock()
@@ -20,12 +22,9 @@ def one_core() -> Iterator[None]:
     the others, and the last one would leave the limit behind.
     """
     global _users
-    # Loading it takes a twentieth of a second, which other commands need not wait for.
-    from threadpoolctl import threadpool_limits
-
     with _lock:
         # A library may have been loaded since the others came.
-        _limits.append(threadpool_limits(limits=1))
+        _limits.append(_libraries(len(sys.modules)).limit(limits=1))
         _users += 1
     try:
         yield
@@ -34,3 +33,15 @@ def one_core() -> Iterator[None]:
             _users -= 1
             while not _users and _limits:
                 _limits.pop().restore_original_limits()
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """The libraries that have threads, as long as the process has so many modules: imports load them.
+
+    To look for them takes 3 ms, more than most of the products.
+    """
+    # Loading it takes a twentieth of a second, which other commands need not wait for.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
