@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         demo = shown(Path(place))
     print(
         f"The demo's report: {demo.sheets} sheets (at most {MOST_SHEETS}), {demo.sheets_to_decide} of them to decide "
-        f"by (1); its account: {demo.lines} lines of {COLUMNS} columns ({MOST_SCREENS * LINES}), {demo.warnings} "
+        f"by (1); its account: {demo.lines} lines of {COLUMNS} columns ({MOST_SCREENS * LINES}), {len(demo.warnings)} "
         f"warnings ({MOST_WARNINGS})",
         flush=True,
     )

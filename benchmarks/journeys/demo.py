@@ -1,11 +1,11 @@
-"""The demo's report in sheets of A4, and its account in screens of 80 columns and 50 lines."""
+"""The demo as people read it: its report in sheets of A4, and its account in screens of 80 columns and 50 lines."""
 
 from __future__ import annotations
 
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +23,17 @@ MOST_SHEETS, MOST_SCREENS, MOST_WARNINGS = 7, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The sheets of the report and of the page to decide by, the lines of the account, and the warnings in it."""
+    """The sheets of the report, the one on which each section begins, the account's lines, and the warnings in it."""
 
     sheets: int
-    sheets_to_decide: int
+    sheet_of: Mapping[str, int]
     lines: int
-    warnings: int
+    warnings: tuple[str, ...]
+
+    @property
+    def sheets_to_decide(self) -> int:
+        """The sheets before the annex."""
+        return self.sheet_of["limits"] - 1
 
     @property
     def problems(self) -> Iterator[str]:
@@ -39,8 +44,8 @@ class Demo:
             yield f"the page to decide by takes {self.sheets_to_decide} sheets"
         if self.lines > MOST_SCREENS * LINES:
             yield f"the account has {self.lines} lines"
-        if self.warnings > MOST_WARNINGS:
-            yield f"the account has {self.warnings} warnings"
+        if len(self.warnings) > MOST_WARNINGS:
+            yield f"the account has {len(self.warnings)} warnings"
 
 
 def shown(place: Path) -> Demo:
@@ -54,7 +59,6 @@ def shown(place: Path) -> Demo:
         html = client.get_report("1").content.decode()
     text = io.StringIO()
     Console(file=text, width=COLUMNS, highlight=False).print(account(release))
-    # Each sheet knows the identities of the sections that begin on it.
-    sheets = [set(page.anchors) for page in HTML(string=html).render().pages]
-    annex = next(number for number, sections in enumerate(sheets) if "limits" in sections)
-    return Demo(len(sheets), annex, len(text.getvalue().splitlines()), min(len(release.warnings), MOST_SHOWN))
+    sheets = HTML(string=html).render().pages
+    sheet_of = {section: number for number, sheet in enumerate(sheets, 1) for section in sheet.anchors}
+    return Demo(len(sheets), sheet_of, len(text.getvalue().splitlines()), tuple(release.warnings[:MOST_SHOWN]))
