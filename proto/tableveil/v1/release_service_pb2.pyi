@@ -394,6 +394,77 @@ class UnpublishReleaseRequest(_message.Message):
 Global___UnpublishReleaseRequest: _TypeAlias = UnpublishReleaseRequest  # noqa: Y015
 
 @_typing.final
+class ListTargetsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListTargetsRequest: _TypeAlias = ListTargetsRequest  # noqa: Y015
+
+@_typing.final
+class ListTargetsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TARGETS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def targets(self) -> _containers.RepeatedCompositeFieldContainer[Global___PublicationTarget]: ...
+    def __init__(
+        self,
+        *,
+        targets: _abc.Iterable[Global___PublicationTarget] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["targets", b"targets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListTargetsResponse: _TypeAlias = ListTargetsResponse  # noqa: Y015
+
+@_typing.final
+class PublicationTarget(_message.Message):
+    """A place that releases are published to, with those releases that the caller may see there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DECLARED_FIELD_NUMBER: _builtins.int
+    PUBLISHED_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    FAILED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """As the operator declared it."""
+    declared: _builtins.bool
+    """False: the operator took it away from the server, and releases that were published there may still be there."""
+    published: _builtins.int
+    waiting: _builtins.int
+    """Those that wait for approval, for their turn, or for the next attempt."""
+    failed: _builtins.int
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        declared: _builtins.bool = ...,
+        published: _builtins.int = ...,
+        waiting: _builtins.int = ...,
+        failed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["declared", b"declared", "failed", b"failed", "name", b"name", "published", b"published", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PublicationTarget: _TypeAlias = PublicationTarget  # noqa: Y015
+
+@_typing.final
 class GetJointClassesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

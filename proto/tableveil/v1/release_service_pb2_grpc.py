@@ -79,6 +79,11 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
+        self.ListTargets = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/ListTargets',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.FromString,
+                _registered_method=True)
         self.GetJointClasses = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/GetJointClasses',
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.GetJointClassesRequest.SerializeToString,
@@ -157,6 +162,15 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListTargets(self, request, context):
+        """The places outside of the database that releases are published to, by name. Admins, auditors and stewards of the
+        whole server see all of them; others see those that a release of theirs was to be published to, since a name may tell
+        a recipient.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetJointClasses(self, request, context):
         """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards.
         """
@@ -211,6 +225,11 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
                     servicer.UnpublishRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'ListTargets': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTargets,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.SerializeToString,
             ),
             'GetJointClasses': grpc.unary_unary_rpc_method_handler(
                     servicer.GetJointClasses,
@@ -461,6 +480,33 @@ class ReleaseService(object):
             '/tableveil.v1.ReleaseService/UnpublishRelease',
             tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTargets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/ListTargets',
+            tableveil_dot_v1_dot_release__service__pb2.ListTargetsRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.ListTargetsResponse.FromString,
             options,
             channel_credentials,
             insecure,

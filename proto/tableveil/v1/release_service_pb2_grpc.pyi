@@ -40,6 +40,11 @@ class ReleaseServiceStub:
     """
     UnpublishRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.UnpublishReleaseRequest, _release_service_pb2.Release]
     """Removes a release from a target. The release stays as it is."""
+    ListTargets: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.ListTargetsRequest, _release_service_pb2.ListTargetsResponse]
+    """The places outside of the database that releases are published to, by name. Admins, auditors and stewards of the
+    whole server see all of them; others see those that a release of theirs was to be published to, since a name may tell
+    a recipient.
+    """
     GetJointClasses: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetJointClassesRequest, _release_service_pb2.JointClasses]
     """How many people some releases tell apart together, by the classes that the ledger keeps of them. For their stewards."""
 
@@ -123,6 +128,17 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.Release:
         """Removes a release from a target. The release stays as it is."""
+
+    @_abc_1.abstractmethod
+    def ListTargets(
+        self,
+        request: _release_service_pb2.ListTargetsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.ListTargetsResponse:
+        """The places outside of the database that releases are published to, by name. Admins, auditors and stewards of the
+        whole server see all of them; others see those that a release of theirs was to be published to, since a name may tell
+        a recipient.
+        """
 
     @_abc_1.abstractmethod
     def GetJointClasses(

@@ -54,6 +54,7 @@ SECTIONS: dict[str, dict[str, ListedCommand]] = {
         "export": ListedCommand("releases", "Write a release's public objects to files."),
         "query": ListedCommand("query", "Ask an endpoint about published releases."),
         "publish": ListedCommand("publish", "Publish a release to a target of the server."),
+        "targets": ListedCommand("publish", "List the places that releases are published to."),
         "promote": ListedCommand("releases", "Make a release of a trial."),
         "withdraw": ListedCommand("releases", "Drop what a release wrote, and note why."),
     },

@@ -1,4 +1,4 @@
-"""The command `publish`, and how publications are shown."""
+"""The commands `publish` and `targets`, and how publications are shown."""
 
 from __future__ import annotations
 
@@ -57,6 +57,29 @@ def publish(
         session.output.show(publications([found_there]))
     if found_there.attempts or found_there.state == v1.PUBLICATION_STATE_FAILED:
         raise UnpublishedError.about("UNPUBLISHED", f"{answer.name} is not published", [fault_at(answer, found_there)])
+
+
+@click.command()
+@verb
+def targets(session: CommandSession) -> None:
+    """List the places that releases are published to.
+
+    Without a role on the whole server, they are those that releases of yours were to be published to.
+    """
+    entries = session.client.list_targets()
+    if session.output.as_json:
+        session.output.json(v1.ListTargetsResponse(targets=entries))
+        return
+    rows = [
+        (
+            wording.short(one.name),
+            *map(wording.count, (one.published, one.waiting, one.failed)),
+            "" if one.declared else "not declared any more",
+        )
+        for one in entries
+    ]
+    numbers = ("published", "waiting", "failed")
+    session.output.show(listing(("target", *numbers, "state"), rows, "No targets.", numbers=numbers))
 
 
 def publications(found: Iterable[v1.Publication]) -> RenderableType:

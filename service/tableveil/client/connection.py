@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import grpc
 
 from tableveil.client.encryption import find_encryption
 from tableveil.client.failures import UnreachableError, error_of_call
+from tableveil.client.listing import Item, Listing
 from tableveil.client.token import find_token, with_token
 from tableveil.errors import BusyError, TableveilError
 
@@ -131,13 +132,20 @@ class Connection:
                     raise
                 self._closed.wait(busy.retry_seconds)
 
-    def _pages(self, method: grpc.UnaryUnaryMultiCallable[PageRequest, Page], request: PageRequest) -> Iterator[Page]:
-        while True:
+    def _listed(
+        self,
+        method: grpc.UnaryUnaryMultiCallable[PageRequest, Page],
+        request: PageRequest,
+        items: Callable[[Page], Sequence[Item]],
+    ) -> Listing[Item]:
+        """The list that a request asks for; `items` are those of a page."""
+
+        def fetch(token: str) -> tuple[Sequence[Item], str]:
+            request.page_token = token
             page = self._ask(method, request)
-            yield page
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
+            return items(page), page.next_page_token
+
+        return Listing(fetch)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

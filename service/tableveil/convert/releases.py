@@ -16,7 +16,7 @@ from tableveil.lifecycle import JointFigures
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.matches import Match
-from tableveil.state.publications import Publication
+from tableveil.state.publications import Publication, TargetUse
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import Proof, Release, ReleaseState
@@ -45,6 +45,13 @@ def joint_classes_to_proto(joint_figures: JointFigures) -> release_service_pb2.J
             release_service_pb2.JointClassSize(size=size, joint_classes=joint, left_behind=left)
             for size, joint, left in joint_figures.sizes
         ],
+    )
+
+
+def target_to_proto(use: TargetUse, declared: bool) -> release_service_pb2.PublicationTarget:
+    """The message for a target."""
+    return release_service_pb2.PublicationTarget(
+        name=use.target, declared=declared, published=use.published, waiting=use.waiting, failed=use.failed
     )
 
 

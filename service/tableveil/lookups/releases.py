@@ -15,7 +15,8 @@ from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
-from tableveil.state.releases import RELEASES, STANDING, Release, ReleaseState, StandingRelease
+from tableveil.state.releases import LISTED, RELEASES, STANDING, Release, ReleaseState, StandingRelease
+from tableveil.state.seen import UNHIDDEN, Condition
 
 
 class Releases(Results[Release]):
@@ -23,6 +24,11 @@ class Releases(Results[Release]):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, JobKind.RELEASE)
+
+    def page(self, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[Release]:
+        """See `Results.page`; the releases lack their policies."""
+        with self._database.ledger() as ledger:
+            return LISTED.page(ledger, before, size, only)
 
     def standing(self, target: TableReference) -> list[Release]:
         """The release whose objects stand in a table or view, if there is one."""

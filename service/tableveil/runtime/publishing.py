@@ -36,7 +36,7 @@ from tableveil.runtime.outcomes import failure_of
 from tableveil.source import Source
 from tableveil.state import publications
 from tableveil.state.jobs import now
-from tableveil.state.publications import Publication, PublicationState
+from tableveil.state.publications import Publication, PublicationState, TargetUse
 
 logger = logging.getLogger("tableveil.publishing")
 
@@ -77,18 +77,24 @@ class Publishing:
         for courier in self._couriers.values():
             courier.look()
 
+    def targets(self) -> list[tuple[TargetUse, bool]]:
+        """The targets that the session may see, by name, each with whether this server has it."""
+        with self._database.ledger() as ledger:
+            used = {one.target: one for one in publications.used(ledger)}
+            told = {*used, *(self._couriers if publications.sees_targets(ledger.visibility) else ())}
+        return [(used.get(name, TargetUse(name)), name in self._couriers) for name in sorted(told)]
+
     def faults(self, names: Sequence[str]) -> list[Fault]:
         """A fault for each name in a policy that no target has."""
+        unknown = [(i, name) for i, name in enumerate(names) if name not in self._couriers]
+        if not unknown:
+            return []
         hint = "The operator declares targets: tableveil serve --publish NAME=…"
+        told = [use.target for use, is_declared in self.targets() if is_declared]
+        expected = "the name of a target of this server"
         return [
-            Fault(
-                f"release.publish[{i}]",
-                shortened(name),
-                "the name of a target of this server",
-                nearest(name, self._couriers) or hint,
-            )
-            for i, name in enumerate(names)
-            if name not in self._couriers
+            Fault(f"release.publish[{i}]", shortened(name), expected, nearest(name, told) or hint)
+            for i, name in unknown
         ]
 
     def unfit(self, policy: Policy, source: Source) -> list[Fault]:

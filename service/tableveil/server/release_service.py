@@ -10,7 +10,7 @@ import grpc
 from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_STATES
-from tableveil.convert.releases import joint_classes_to_proto
+from tableveil.convert.releases import joint_classes_to_proto, target_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.lookups import Releases
 from tableveil.runtime import JobManager, Publishing
@@ -101,6 +101,13 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         number = release_number(request.name)
         self._publishing.take_back(number, request.target)
         return release_to_proto(self._releases.get(number))
+
+    def ListTargets(  # noqa: N802
+        self, request: v1.ListTargetsRequest, context: grpc.ServicerContext
+    ) -> v1.ListTargetsResponse:
+        """All that the caller may see."""
+        targets = self._publishing.targets()
+        return v1.ListTargetsResponse(targets=[target_to_proto(use, declared) for use, declared in targets])
 
     def GetJointClasses(  # noqa: N802
         self, request: v1.GetJointClassesRequest, context: grpc.ServicerContext

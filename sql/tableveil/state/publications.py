@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tableveil.backend import Ledger
+from tableveil.backend import Ledger, Visibility
 from tableveil.state.mapper import Table
+from tableveil.state.seen import UNHIDDEN
+from tableveil.state.seen import releases as seen_releases
 
 
 class PublicationState(StrEnum):
@@ -70,6 +72,38 @@ def known_at(ledger: Ledger, target: str, releases: Collection[int]) -> list[int
         [target, list(releases), PublicationState.WAITING.value],
     )
     return [number for (number,) in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetUse:
+    """How many releases are at a target, wait for it, or failed to get there."""
+
+    target: str
+    published: int = 0
+    waiting: int = 0
+    failed: int = 0
+
+
+def used(ledger: Ledger) -> list[TargetUse]:
+    """The targets of the releases that the ledger shows, by name; removed releases count nowhere."""
+    condition, parameters = UNHIDDEN
+    if not sees_targets(ledger.visibility):
+        seen, parameters = seen_releases(ledger.visibility)
+        condition = f"release IN (SELECT number FROM tableveil.releases WHERE {seen})"
+    counts = ", ".join(
+        f"count(*) FILTER (state = '{state.value}')"
+        for state in (PublicationState.PUBLISHED, PublicationState.WAITING, PublicationState.FAILED)
+    )
+    rows = ledger.rows(
+        f"SELECT target, {counts} FROM tableveil.publications WHERE {condition} GROUP BY target ORDER BY target",
+        parameters,
+    )
+    return [TargetUse(*row) for row in rows]
+
+
+def sees_targets(visibility: Visibility) -> bool:
+    """Whether targets are told that no visible release is for: their names may tell recipients."""
+    return visibility.every_match or visibility.owned.everything
 
 
 def failing(ledger: Ledger) -> list[tuple[int, str, str]]:

@@ -21,7 +21,7 @@ from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
-from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject, latest_among
+from tableveil.state.release_objects import OBJECTS, ReleaseObject, latest_among
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
 from tableveil.state.release_suppressions import SUPPRESSIONS, SuppressedLabel
 from tableveil.state.seen import (
@@ -223,7 +223,7 @@ class StandingRelease(_Placed):
     versions: Mapping[str, str]
     warehouse: str
     state: ReleaseState
-    current: bool
+    current: bool = field(default=True)
     objects: tuple[ReleaseObject, ...] = ()
 
     @property
@@ -331,28 +331,36 @@ class _Releases(NumberedTable[Release]):
         return [_told(release, hidden[release.job]) if release.job in hidden else release for release in rows]
 
 
-RELEASES = _Releases(
-    "releases",
-    Release,
-    "release_numbers",
-    names={
-        "proof.seconds": "search_seconds",
-        "explanation.itself": None,
-        "explanation.complete": "explanation_complete",
-        **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience")),
-        **dict.fromkeys(("decision", "trial")),
-    },
-    parts={
-        "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
-        "attributes": ATTRIBUTES,
-        "objects": OBJECTS,
-        "costs": COSTS,
-        "alternatives": ALTERNATIVES,
-        "source_tables": _SOURCE_TABLES,
-        "suppressed_labels": SUPPRESSIONS,
-    },
-    seen=seen_releases,
-)
+def _releases(**names: str) -> _Releases:
+    return _Releases(
+        "releases",
+        Release,
+        "release_numbers",
+        names={
+            "proof.seconds": "search_seconds",
+            "explanation.itself": None,
+            "explanation.complete": "explanation_complete",
+            **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience")),
+            **dict.fromkeys(("decision", "trial")),
+            **names,
+        },
+        parts={
+            "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
+            "attributes": ATTRIBUTES,
+            "objects": OBJECTS,
+            "costs": COSTS,
+            "alternatives": ALTERNATIVES,
+            "source_tables": _SOURCE_TABLES,
+            "suppressed_labels": SUPPRESSIONS,
+        },
+        seen=seen_releases,
+    )
+
+
+RELEASES = _releases()
+
+LISTED = _releases(policy="''")
+"""The releases without their policies, in which hierarchies may be written out: lists show none."""
 
 
 ORIGINS = NumberedTable(
@@ -360,14 +368,25 @@ ORIGINS = NumberedTable(
 )
 """The origins of the releases in the ledger."""
 
-STANDING = NumberedTable(
+class _Standing(NumberedTable[StandingRelease]):
+    """Where releases stand."""
+
+    def where(
+        self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
+    ) -> list[StandingRelease]:
+        """With whether each is current: as a column of the query it would be found out for all targets."""
+        releases = super().where(ledger, condition, parameters, order)
+        latest = latest_among(ledger, releases) if releases else set()
+        return [
+            replace(one, current=one.number in latest and one.state is not ReleaseState.WITHDRAWN) for one in releases
+        ]
+
+
+STANDING = _Standing(
     "releases",
     StandingRelease,
     "release_numbers",
-    names={
-        "state": _STATE,
-        "current": f"number IN ({LATEST}) AND number NOT IN (SELECT release FROM tableveil.withdrawals)",
-    },
+    names={"state": _STATE, "current": None},
     parts={"objects": OBJECTS},
     seen=seen_releases,
 )

@@ -116,6 +116,8 @@ def first_calls() -> Iterator[Asked]:
     judged: Fields = {"release": {"left_behind": "LEFT_BEHIND_REQUIRE"}}
     listed: Fields = {"release": {"left_behind": "LEFT_BEHIND_REPORT", "together_with": ["releases/1"]}}
     published: Fields = {"release": {"publish": [SHELF]}}
+    # Later a release of ann's may be at the target, or about to be.
+    yield Asked("ann", "ReleaseService/ListTargets", {})
     for source in ("people", "half", *(f"guess_{n}" for n in GUESSED)):
         yield Asked("ann", "JobService/CheckPolicy", {"policy": of_people("ward_a", source)})
     for changes in (judged, listed, published):

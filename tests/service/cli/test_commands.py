@@ -392,3 +392,12 @@ def test_a_target_that_fails_ends_publish_with_the_reason(run: Run, service: Fak
     del release.publications[:]
     release.publications.add(**failed, state="PUBLICATION_STATE_FAILED")
     assert run("publish", "3", "--to", "shelf").exit_code == ExitCode.UNPUBLISHED
+
+
+def test_targets(run: Run, documents: Documents) -> None:
+    header, gone, shelf = run("targets").stdout.splitlines()
+    assert header.split() == ["target", "published", "waiting", "failed", "state"]
+    assert gone.split() == ["gone", "3", "0", "0", "not", "declared", "any", "more"]
+    assert shelf.split() == ["shelf", "1,200", "0", "1"]
+    [document] = documents("targets")
+    assert [one["name"] for one in document["targets"]] == ["gone", "shelf"]

@@ -271,6 +271,14 @@ class FakeService(
         release.publications[-1].state = release_service_pb2.PUBLICATION_STATE_REMOVED
         return release
 
+    def ListTargets(  # noqa: N802
+        self, request: release_service_pb2.ListTargetsRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.ListTargetsResponse:
+        self._received("ListTargets", request, context)
+        shelf = release_service_pb2.PublicationTarget(name="shelf", declared=True, published=1_200, failed=1)
+        gone = release_service_pb2.PublicationTarget(name="gone", published=3)
+        return release_service_pb2.ListTargetsResponse(targets=[gone, shelf])
+
     def GetJointClasses(  # noqa: N802
         self, request: release_service_pb2.GetJointClassesRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.JointClasses:

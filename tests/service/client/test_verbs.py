@@ -145,3 +145,17 @@ def test_wait_until_ready(client: Client, service: FakeService) -> None:
     client.wait_until_ready(5)
     with Client("127.0.0.1:1") as nobody, pytest.raises(UnreachableError, match=r"within 0\.2 seconds"):
         nobody.wait_until_ready(0.2)
+
+
+def test_a_list_is_read_page_by_page_or_one_page_alone(client: Client, service: FakeService) -> None:
+    service.releases = {f"releases/{n}": release_service_pb2.Release(name=f"releases/{n}") for n in range(9, 0, -1)}
+    listing = client.list_releases()
+    assert not service.requests, "nothing is asked before it is read"
+    first, token = listing.page()
+    second, end = client.list_releases().page(token)
+    assert token
+    assert len(service.requests) == 2
+    every = [one.name for one in listing]
+    assert every[: len(first) + len(second)] == [one.name for one in (*first, *second)]
+    assert every == list(service.releases)
+    assert bool(end) == (len(every) > len(first) + len(second))

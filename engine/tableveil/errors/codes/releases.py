@@ -97,7 +97,7 @@ CODES = {
     ),
     "TARGET_UNKNOWN": (
         "The server has no such target.",
-        "The error lists its targets. An operator adds one by `--publish`.",
+        "`tableveil targets` lists those that you may know. An operator adds one by `--publish`.",
     ),
     "TARGET_UNREACHABLE": (
         "PostgreSQL does not take it now.",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 from tableveil.client.connection import Connection
+from tableveil.client.listing import Listing
 from tableveil.client.names import GRANTS, TOKENS, resource_name
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
@@ -35,10 +36,9 @@ class AccessVerbs(Connection):
             request.lifetime.FromTimedelta(lifetime)
         return self._ask(self._access.CreateToken, request)
 
-    def list_tokens(self) -> Iterator[v1.Token]:
+    def list_tokens(self) -> Listing[v1.Token]:
         """All tokens, newest first."""
-        for page in self._pages(self._access.ListTokens, v1.ListTokensRequest()):
-            yield from page.tokens
+        return self._listed(self._access.ListTokens, v1.ListTokensRequest(), lambda page: page.tokens)
 
     def revoke_token(self, token: str) -> v1.Token:
         """Lets a token be refused from now on."""
@@ -54,10 +54,9 @@ class AccessVerbs(Connection):
         """Gives a principal or a group a role; it counts from now on."""
         return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule))
 
-    def list_grants(self) -> Iterator[v1.Grant]:
+    def list_grants(self) -> Listing[v1.Grant]:
         """The grants on what the caller administers, newest first."""
-        for page in self._pages(self._access.ListGrants, v1.ListGrantsRequest()):
-            yield from page.grants
+        return self._listed(self._access.ListGrants, v1.ListGrantsRequest(), lambda page: page.grants)
 
     def remove_grant(self, grant: str) -> None:
         """Takes a role back, from the next call on."""

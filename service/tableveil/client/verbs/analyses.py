@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +10,7 @@ from google.api import resource_pb2
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from tableveil.client.listing import Listing
 from tableveil.client.names import resource_name
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.v1 import draft_service_pb2, job_service_pb2, policy_pb2, risk_service_pb2
@@ -70,11 +71,11 @@ class AnalysisVerbs(HierarchyVerbs):
         result: Result = self._ask(self._method(get), request)
         return result
 
-    def list_results(self, kind: type[Result]) -> Iterator[Result]:
+    def list_results(self, kind: type[Result]) -> Listing[Result]:
         """All results of a kind, such as `Frontier`, newest first, fetched as they are read."""
         (listing,) = (one for one in _methods(kind) if one.name.startswith("List"))
-        for page in self._pages(self._method(listing), GetMessageClass(listing.input_type)()):
-            yield from getattr(page, page.DESCRIPTOR.fields[0].name)
+        request, (items, *_) = GetMessageClass(listing.input_type)(), listing.output_type.fields
+        return self._listed(self._method(listing), request, lambda page: getattr(page, items.name))
 
     def read_record_risks(self, risk_analysis: str) -> pa.RecordBatchReader:
         """The risks of each combination of values, with the values, as a stream of batches; close it to stop early."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from tableveil.client.connection import Connection
+from tableveil.client.listing import Listing
 from tableveil.v1 import audit_service_pb2 as v1
 from tableveil.v1.audit_service_pb2_grpc import AuditServiceStub
 
@@ -19,7 +19,7 @@ class AuditVerbs(Connection):
 
     def list_audit_entries(
         self, principal: str = "", method: str = "", code: str = "", since: datetime | None = None
-    ) -> Iterator[v1.AuditEntry]:
+    ) -> Listing[v1.AuditEntry]:
         """Entries of the audit, newest first, fetched as they are read.
 
         Args:
@@ -31,8 +31,7 @@ class AuditVerbs(Connection):
         request = v1.ListAuditEntriesRequest(principal=principal, method=method, code=code)
         if since is not None:
             request.since.FromDatetime(since)
-        for page in self._pages(self._audit.ListAuditEntries, request):
-            yield from page.entries
+        return self._listed(self._audit.ListAuditEntries, request, lambda page: page.entries)
 
     def verify_audit(self, head: str = "", after: str = "") -> v1.VerifyAuditResponse:
         """Verifies the server's file of the audit there, against a `head` that was kept elsewhere if it is stated."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tableveil.client.connection import SECONDS_TO_ANSWER, Connection
+from tableveil.client.listing import Listing
 from tableveil.client.uploads import preview_requests, upload_requests
 from tableveil.errors import InvalidError
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
@@ -61,11 +62,10 @@ class HierarchyVerbs(Connection):
             for piece in self._hierarchies.ReadHierarchy(request):
                 yield from (list(row.labels) for row in piece.rows)
 
-    def list_hierarchies(self) -> Iterator[hierarchy_service_pb2.StoredHierarchyInfo]:
+    def list_hierarchies(self) -> Listing[hierarchy_service_pb2.StoredHierarchyInfo]:
         """All stored hierarchies by name, the newest version first, fetched as they are read."""
         request = hierarchy_service_pb2.ListHierarchiesRequest()
-        for page in self._pages(self._hierarchies.ListHierarchies, request):
-            yield from page.hierarchies
+        return self._listed(self._hierarchies.ListHierarchies, request, lambda page: page.hierarchies)
 
     def prepare(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> policy_pb2.Policy:
         """Stores the policy's CSV hierarchies on the server and returns a copy that refers to the stored ones.

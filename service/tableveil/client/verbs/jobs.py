@@ -11,6 +11,7 @@ import grpc
 
 from tableveil.client.connection import SECONDS_TO_ANSWER
 from tableveil.client.failures import UnpublishedError, error_from, failure_in, faults_from
+from tableveil.client.listing import Listing
 from tableveil.client.names import JOBS, RELEASES, resource_name
 from tableveil.client.verbs.privacies import PrivacyVerbs
 from tableveil.client.verbs.releases import ReleaseVerbs
@@ -78,10 +79,9 @@ class JobVerbs(ReleaseVerbs, PrivacyVerbs):
         request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
         return self._ask(self._jobs.GetJob, request)
 
-    def list_jobs(self, states: Iterable[job_service_pb2.JobState.ValueType] = ()) -> Iterator[job_service_pb2.Job]:
+    def list_jobs(self, states: Iterable[job_service_pb2.JobState.ValueType] = ()) -> Listing[job_service_pb2.Job]:
         """Jobs in these states, or all, newest first, fetched as they are read."""
-        for page in self._pages(self._jobs.ListJobs, job_service_pb2.ListJobsRequest(states=states)):
-            yield from page.jobs
+        return self._listed(self._jobs.ListJobs, job_service_pb2.ListJobsRequest(states=states), lambda page: page.jobs)
 
     def cancel_job(self, job: str, *, keep_best: bool = False) -> job_service_pb2.Job:
         """Asks the job to stop; a job whose release is being committed completes.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
+from tableveil.client.listing import Listing
 from tableveil.client.names import DRY_RUNS, RELEASES, resource_name
 from tableveil.v1 import release_service_pb2, report_service_pb2
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
@@ -32,11 +33,10 @@ class ReleaseVerbs(Connection):
 
     def list_releases(
         self, states: Iterable[release_service_pb2.ReleaseState.ValueType] = (), target_schema: str = ""
-    ) -> Iterator[release_service_pb2.Release]:
+    ) -> Listing[release_service_pb2.Release]:
         """Releases in these states and into this schema, or all, newest first, fetched as they are read."""
         request = release_service_pb2.ListReleasesRequest(states=states, target_schema=target_schema)
-        for page in self._pages(self._releases.ListReleases, request):
-            yield from page.releases
+        return self._listed(self._releases.ListReleases, request, lambda page: page.releases)
 
     def get_joint_classes(self, releases: Iterable[str]) -> release_service_pb2.JointClasses:
         """How many people some releases tell apart together."""
@@ -104,6 +104,10 @@ class ReleaseVerbs(Connection):
         """Asks the server to remove a release from a target; the release stays as it is."""
         request = release_service_pb2.UnpublishReleaseRequest(name=resource_name(RELEASES, release), target=target)
         return self._ask(self._releases.UnpublishRelease, request)
+
+    def list_targets(self) -> list[release_service_pb2.PublicationTarget]:
+        """The places that releases are published to, by name, as far as the caller may know them."""
+        return list(self._ask(self._releases.ListTargets, release_service_pb2.ListTargetsRequest()).targets)
 
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""

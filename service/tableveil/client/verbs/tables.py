@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import grpc
 
 from tableveil.client.connection import Connection
+from tableveil.client.listing import Listing
 from tableveil.client.names import LOADS, resource_name, source_reference, table_reference
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2, table_service_pb2
@@ -37,10 +38,10 @@ class TableVerbs(Connection):
         super()._open_stubs()
         self._tables = TableServiceStub(self._channel)
 
-    def list_tables(self, schema: str = "") -> Iterator[table_service_pb2.TableInfo]:
+    def list_tables(self, schema: str = "") -> Listing[table_service_pb2.TableInfo]:
         """The tables and views of a schema, or all, by schema and name, fetched as they are read."""
-        for page in self._pages(self._tables.ListTables, table_service_pb2.ListTablesRequest(schema=schema)):
-            yield from page.tables
+        request = table_service_pb2.ListTablesRequest(schema=schema)
+        return self._listed(self._tables.ListTables, request, lambda page: page.tables)
 
     def describe_table(self, table: Table, values: int = 0) -> table_service_pb2.TableDescription:
         """The contents of the table, with up to `values` of the most frequent values of each column."""
@@ -52,11 +53,10 @@ class TableVerbs(Connection):
         request = table_service_pb2.GetLoadRequest(name=resource_name(LOADS, load))
         return self._ask(self._tables.GetLoad, request)
 
-    def list_loads(self, table: Table | None = None) -> Iterator[table_service_pb2.Load]:
+    def list_loads(self, table: Table | None = None) -> Listing[table_service_pb2.Load]:
         """Loads into a table, or all, newest first, fetched as they are read."""
-        into = None if table is None else table_reference(table)
-        for page in self._pages(self._tables.ListLoads, table_service_pb2.ListLoadsRequest(table=into)):
-            yield from page.loads
+        request = table_service_pb2.ListLoadsRequest(table=None if table is None else table_reference(table))
+        return self._listed(self._tables.ListLoads, request, lambda page: page.loads)
 
     def truncate_table(self, table: Table) -> int:
         """Removes all rows of a table, and returns their number."""

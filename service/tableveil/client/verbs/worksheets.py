@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tableveil.client.connection import Connection
+from tableveil.client.listing import Listing
 from tableveil.client.names import WORKSHEETS, resource_name
 from tableveil.v1 import worksheet_service_pb2 as v1
 from tableveil.v1.worksheet_service_pb2_grpc import WorksheetServiceStub
@@ -33,10 +32,9 @@ class WorksheetVerbs(Connection):
         """
         return self._ask(self._worksheets.UpdateWorksheet, v1.UpdateWorksheetRequest(worksheet=worksheet))
 
-    def list_worksheets(self) -> Iterator[v1.Worksheet]:
+    def list_worksheets(self) -> Listing[v1.Worksheet]:
         """All worksheets of tables of the caller's, newest first, without their policies, fetched as they are read."""
-        for page in self._pages(self._worksheets.ListWorksheets, v1.ListWorksheetsRequest()):
-            yield from page.worksheets
+        return self._listed(self._worksheets.ListWorksheets, v1.ListWorksheetsRequest(), lambda page: page.worksheets)
 
     def delete_worksheet(self, name: str, etag: str = "") -> None:
         """Deletes a worksheet; with an etag, only if nobody has changed it."""
