@@ -59,7 +59,9 @@ class Worksheet(_message.Message):
 
     @_builtins.property
     def request(self) -> _proposal_service_pb2.ProposalRequest:
-        """The answers that only the owner of the table knows. Its source is the worksheet's table."""
+        """The answers that only the owner of the table knows. Its source is the worksheet's table,
+        or a query, such as one that repairs values of it.
+        """
 
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:

@@ -80,7 +80,4 @@ def console(
             tls_key,
             provider,
         )
-        settings.check()
-        where = f"{'https' if settings.secure else 'http'}://{address}"
-        click.echo(f"The console of {service} is at {where}")
-        run_console(settings)
+        run_console(settings, lambda where: click.echo(f"The console of {service} is at {where}"))

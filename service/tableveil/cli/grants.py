@@ -7,14 +7,10 @@ from itertools import islice
 
 import click
 
-from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, CommandSession, verb
-from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
-
-_ROLES = {wording.enum_word(name, "ACCESS_ROLE_"): number for name, number in access_pb2.AccessRole.items() if number}
-_WORDS = {number: word for word, number in _ROLES.items()}
+from tableveil.wording.access import GRANT_COLUMNS, ROLES, grant_in_words, grant_row
 
 
 @click.group()
@@ -23,7 +19,7 @@ def grants() -> None:
 
 
 @grants.command()
-@click.argument("role", type=click.Choice([*_ROLES]))
+@click.argument("role", type=click.Choice([*ROLES]))
 @click.option("--principal", default="", help="A person or a program, by its name.")
 @click.option("--group", default="", help="A group, as the provider of identities has it.")
 @click.option("--schema", default="", help="Only on this schema; without it, on the whole server.")
@@ -34,7 +30,7 @@ def add(session: CommandSession, role: str, principal: str, group: str, schema: 
     """Give ROLE to a principal or to a group."""
     if bool(principal) == bool(group):
         raise click.UsageError("Name either --principal or --group.")
-    rule = v1.GrantRule(role=_ROLES[role], schema=schema, table=table, release=release)
+    rule = v1.GrantRule(role=ROLES[role], schema=schema, table=table, release=release)
     if group:
         rule.group = group
     else:
@@ -43,7 +39,7 @@ def add(session: CommandSession, role: str, principal: str, group: str, schema: 
     if session.output.as_json:
         session.output.json({"grant": made})
     else:
-        session.output.show(f"{made.name}: {in_words(rule)}.")
+        session.output.show(f"{made.name}: {grant_in_words(rule)}.")
 
 
 @grants.command(name="list")
@@ -55,8 +51,7 @@ def list_grants(session: CommandSession, limit: int) -> None:
     if session.output.as_json:
         session.output.json(v1.ListGrantsResponse(grants=entries))
         return
-    columns = ("grant", "of", "role", "on", "by", "created", "state")
-    session.output.show(listing(columns, [_row(grant) for grant in entries], "No grants."))
+    session.output.show(listing(GRANT_COLUMNS, [grant_row(grant) for grant in entries], "No grants."))
 
 
 @grants.command()
@@ -82,25 +77,3 @@ def confirm(session: CommandSession, name: Sequence[str]) -> None:
         session.output.json(v1.ConfirmRestoredResponse(suspended=waiting))
     else:
         session.output.show("\n".join(waiting) or "Nothing waits.")
-
-
-def in_words(rule: v1.GrantRule) -> str:
-    """The rule as a sentence: somebody is something of a table."""
-    return f"{_grantee(rule)} is {_WORDS[rule.role]} of {_scope(rule)}"
-
-
-def _row(grant: v1.Grant) -> tuple[str, ...]:
-    rule = grant.rule
-    by = wording.printable(grant.granted_by)
-    created = wording.moment(grant.create_time)
-    return grant.name, _grantee(rule), _WORDS[rule.role], _scope(rule), by, created, "suspended" * grant.suspended
-
-
-def _grantee(rule: v1.GrantRule) -> str:
-    return f"group {wording.printable(rule.group)}" if rule.group else wording.printable(rule.principal)
-
-
-def _scope(rule: v1.GrantRule) -> str:
-    if rule.release:
-        return rule.release
-    return wording.printable(".".join(filter(None, (rule.schema, rule.table)))) or "the server"

@@ -14,13 +14,13 @@ import click
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.follow import ON_UNPUBLISHED, follow
-from tableveil.cli.grants import in_words
 from tableveil.cli.policies import REQUEST_ID, show_result_of
 from tableveil.cli.releases import listed
 from tableveil.cli.schemas import rule_in_words
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.errors import TableveilError
 from tableveil.v1.release_service_pb2 import ReleaseState
+from tableveil.wording.access import grant_in_words
 
 _MOST_REMEMBERED = 1000
 
@@ -99,7 +99,7 @@ def _execute(session: CommandSession, statement: str, on_unpublished: str, reque
     elif result == "schema_rule":
         output.show(rule_in_words(answer.schema_rule))
     elif result == "grant":
-        output.show(f"{answer.grant.name}: {in_words(answer.grant.rule)}.")
+        output.show(f"{answer.grant.name}: {grant_in_words(answer.grant.rule)}.")
     else:
         output.show(f"{answer.removed_grant.name} is removed.")
 

@@ -13,10 +13,8 @@ import click
 from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, CommandSession, verb
-from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
-
-_ROLES = {wording.enum_word(name, "ACCESS_ROLE_"): number for name, number in access_pb2.AccessRole.items() if number}
+from tableveil.wording.access import ROLES, TOKEN_COLUMNS, token_row
 
 
 @click.group()
@@ -30,7 +28,7 @@ def tokens() -> None:
 @click.option(
     "--role",
     multiple=True,
-    type=click.Choice([*_ROLES]),
+    type=click.Choice([*ROLES]),
     help="A role on the whole server; may be repeated.",
 )
 @click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid.")
@@ -49,10 +47,10 @@ def create(
     """
     lifetime = timedelta(days=days)
     if database is None:
-        roles = [_ROLES[one] for one in role]
+        roles = [ROLES[one] for one in role]
         made = session.client.create_token(principal, label, roles, lifetime)
     else:
-        made = _created_in(database, principal, label, role or tuple(_ROLES), lifetime)
+        made = _created_in(database, principal, label, role or tuple(ROLES), lifetime)
     if session.output.as_json:
         session.output.json({"token": made})
         return
@@ -70,8 +68,7 @@ def list_tokens(session: CommandSession, limit: int) -> None:
     if session.output.as_json:
         session.output.json(v1.ListTokensResponse(tokens=entries))
         return
-    columns = ("token", "principal", "label", "roles", "created", "expires", "last used", "state")
-    session.output.show(listing(columns, [_row(token) for token in entries], "No tokens."))
+    session.output.show(listing(TOKEN_COLUMNS, [token_row(token) for token in entries], "No tokens."))
 
 
 @tokens.command()
@@ -117,23 +114,3 @@ def _created_in(database: Path, principal: str, label: str, roles: Sequence[str]
             upper = [role.upper() for role in roles]
             token, secret = tokens_of.create(principal, label, upper, lifetime, without_call="tokens create")
     return token_to_proto(token, secret)
-
-
-def _row(token: v1.Token) -> tuple[str, ...]:
-    if token.HasField("revoke_time"):
-        state = "revoked"
-    elif token.suspended:
-        state = "suspended"
-    else:
-        state = ""
-    roles = [word for word, number in _ROLES.items() if number in token.roles]
-    return (
-        token.name,
-        wording.printable(token.principal),
-        wording.printable(token.label),
-        ", ".join(roles),
-        wording.moment(token.create_time),
-        wording.moment(token.expire_time) if token.HasField("expire_time") else "never",
-        wording.moment(token.last_use_time) if token.HasField("last_use_time") else "never",
-        state,
-    )

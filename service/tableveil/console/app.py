@@ -54,6 +54,7 @@ _GET: dict[str, View] = {
     "/tables": tables.listed,
     "/tables/upload": uploads.form,
     "/tables/one": tables.one,
+    "/tables/remarks": tables.remarks,
     "/uploads/{number:int}": uploads.preview,
     "/worksheets": worksheets.listed,
     "/worksheets/{number:int}": worksheets.decide,
@@ -64,6 +65,7 @@ _GET: dict[str, View] = {
     "/server": server.overview,
     "/server/grants": server.grants,
     "/server/principals": server.principals,
+    "/server/targets": server.targets,
     "/server/audit": server.audit,
 }
 
@@ -78,6 +80,7 @@ _POST: dict[str, View] = {
     "/uploads/{number:int}": uploads.load,
     "/server/audit/verify": server.verify,
     "/worksheets/{number:int}": worksheets.decided,
+    "/worksheets/{number:int}/repair": worksheets.repair,
     "/worksheets/{number:int}/policy": worksheets.written,
     "/worksheets/{number:int}/choose": worksheets.choose,
     "/worksheets/{number:int}/rehearse": worksheets.rehearse,

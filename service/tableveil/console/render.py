@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse
 from tableveil import wording
 from tableveil.pages import environment
 from tableveil.v1 import job_service_pb2, release_service_pb2
+from tableveil.wording import access
 from tableveil.wording.progress import activity, findings
 
 _HTMX = {"allowEval": False, "includeIndicatorStyles": False, "selfRequestsOnly": True, "historyCacheSize": 0}
@@ -58,6 +59,7 @@ def _environment() -> Environment:
         "htmx": json.dumps(_HTMX),
         "as_it_is": escape,
         "in_lines": _in_lines,
+        "access": access,
         "activity": activity,
         "findings": findings,
         "state_of": _state_of,

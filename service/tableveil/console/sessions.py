@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from google.protobuf.message import Message
+
 from tableveil.client import Client
 from tableveil.errors import BusyError
 
@@ -23,7 +25,10 @@ MOST_UPLOADS = 10
 
 @dataclass
 class Upload:
-    """A file on its way from a browser into a table; it lies in the console's private directory until it is loaded."""
+    """A file on its way from a browser into a table; it lies in the console's private directory until it is loaded.
+
+    `stated` is the format by which it was to be loaded last.
+    """
 
     number: int
     path: Path
@@ -31,6 +36,8 @@ class Upload:
     table: str
     mode: str
     rows: int = 0
+    stated: Message | None = None
+    left_out: int = 0
     failure: Exception | None = None
     load: str = ""
     running: bool = False

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tableveil.errors import InvalidError, shortened
 
-MIB = 2**20
-
 
 @dataclass(frozen=True, slots=True)
 class OpenIdSettings:
@@ -37,7 +35,6 @@ class ConsoleSettings:
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     open_id: OpenIdSettings | None = None
-    largest_upload: int = 10 * 1024 * MIB
 
     @property
     def secure(self) -> bool:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hmac
-import itertools
 import logging
 import shutil
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from anyio import to_thread
 from starlette.datastructures import FormData, UploadFile
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tableveil.client import Client
+from tableveil.client.listing import Listing
 from tableveil.console.render import rendered
 from tableveil.console.sessions import Sessions, VisitorSession
 from tableveil.errors import (
@@ -36,9 +36,6 @@ from tableveil.errors import (
 logger = logging.getLogger("tableveil.console")
 
 COOKIE = "__Host-tableveil"
-LISTED = 50
-"""Entries of a list on one page: one page of the service's answer."""
-
 _STATUS: dict[type[TableveilError], int] = {
     InvalidError: 400,
     UnauthenticatedError: 401,
@@ -115,9 +112,15 @@ class Visit:
         """The page of an error."""
         return self.page("failed.html", status_of(error), error=error)
 
-    def first(self, items: Iterable[Item]) -> list[Item]:
-        """The first page of a list."""
-        return list(itertools.islice(items, LISTED))
+    def listed(self, template: str, listing: Listing[Item], **shown: Any) -> Response:
+        """The page of a template with a page of a list: the first one, or the one that the address names."""
+        items, token = listing.page(self.asked("after"))
+        return self.page(template, items=items, following=self.with_field("after", token) if token else "", **shown)
+
+    def with_field(self, name: str, value: str) -> str:
+        """The address of this page with another field in its query; none if it is empty."""
+        fields = {name: text for name, text in {**self.request.query_params, name: value}.items() if text}
+        return f"{self.request.url.path}?{urlencode(fields)}" if fields else self.request.url.path
 
 
 def status_of(error: TableveilError) -> int:

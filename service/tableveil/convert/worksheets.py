@@ -15,7 +15,7 @@ from tableveil.v1 import worksheet_service_pb2 as v1
 
 
 def contents_of(message: v1.Worksheet, table: TableReference) -> str:
-    """The document of what a message decides about a table: the sources of both its parts are that table.
+    """The document of what a message decides about a table: the sources of both its parts are that table, or queries.
 
     Raises:
         InvalidError: the name of its proposal, or of its job, is none.
@@ -27,7 +27,8 @@ def contents_of(message: v1.Worksheet, table: TableReference) -> str:
     decided = v1.Worksheet(proposal=message.proposal, job=message.job)
     if message.HasField("request"):
         decided.request.CopyFrom(message.request)
-        decided.request.table.CopyFrom(table_to_proto(table))
+        if not decided.request.source_query:
+            decided.request.table.CopyFrom(table_to_proto(table))
     if message.HasField("policy"):
         decided.policy.CopyFrom(message.policy)
         if not decided.policy.source_query:

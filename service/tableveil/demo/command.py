@@ -104,9 +104,8 @@ def _show_in_browser(database: Path, log: Path) -> None:
     from tableveil.console.settings import ConsoleSettings
 
     with _server(database, log) as address:
-        settings = ConsoleSettings(address)
-        click.echo(f"\nOpen http://{settings.host}:{settings.port} and sign in by the token in {token_file(database)}.")
-        run_console(settings)
+        told = f"and sign in by the token in {token_file(database)}."
+        run_console(ConsoleSettings(address), lambda where: click.echo(f"\nOpen {where} {told}"))
 
 
 def _generate(database: Path, rows: int, seed: int) -> None:

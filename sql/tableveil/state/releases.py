@@ -368,6 +368,7 @@ ORIGINS = NumberedTable(
 )
 """The origins of the releases in the ledger."""
 
+
 class _Standing(NumberedTable[StandingRelease]):
     """Where releases stand."""
 

@@ -9,11 +9,12 @@ from contextlib import ExitStack
 import pytest
 from starlette.testclient import TestClient
 
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.console.app import make_app
 from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings
 from tableveil.v1 import policy_pb2, worksheet_service_pb2
-from tests.service.access.house import House, opened, policy, submitted, table
+from tests.service.access.house import ADMIN, House, opened, policy, submitted, table
 
 ORIGIN = "https://console.test"
 
@@ -28,6 +29,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         submitted(house, "bob", "DryRunService/SubmitDryRun", policy=policy("ward_b", "other"))
         kept = worksheet_service_pb2.Worksheet(table=policy_pb2.TableReference(**table("ward_b")))
         house.clients["bob"].create_worksheet(kept)
+        house.access.add(ADMIN, WantedGrant("rel", False, AccessRole.ANALYST, Scope(release=1)))
         yield house
 
 

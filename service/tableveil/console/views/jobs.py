@@ -19,7 +19,7 @@ def listed(visit: Visit) -> Response:
     """Jobs that the visitor may see, newest first, by state."""
     state = visit.asked("state")
     number = dict(v1.JobState.items()).get(f"JOB_STATE_{state.upper()}")
-    return visit.page("jobs.html", jobs=visit.first(visit.client.list_jobs([number] if number else [])), state=state)
+    return visit.listed("jobs.html", visit.client.list_jobs([number] if number else []), state=state)
 
 
 def one(visit: Visit) -> Response:

@@ -14,19 +14,23 @@ def overview(visit: Visit) -> Response:
 
 def grants(visit: Visit) -> Response:
     """Grants on what the visitor administers."""
-    return visit.page("grants.html", grants=visit.first(visit.client.list_grants()))
+    return visit.listed("grants.html", visit.client.list_grants())
 
 
 def principals(visit: Visit) -> Response:
     """Tokens and whose they are, without their texts."""
-    return visit.page("principals.html", tokens=visit.first(visit.client.list_tokens()))
+    return visit.listed("principals.html", visit.client.list_tokens())
+
+
+def targets(visit: Visit) -> Response:
+    """The places that releases are published to."""
+    return visit.page("targets.html", targets=visit.client.list_targets())
 
 
 def audit(visit: Visit) -> Response:
     """Entries of the audit, newest first."""
     principal = visit.asked("principal")
-    entries = visit.first(visit.client.list_audit_entries(principal=principal))
-    return visit.page("audit.html", entries=entries, principal=principal)
+    return visit.listed("audit.html", visit.client.list_audit_entries(principal=principal), principal=principal)
 
 
 def verify(visit: Visit) -> Response:

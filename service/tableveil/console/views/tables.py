@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
+import re
 
+from starlette.responses import HTMLResponse, Response
+
+from tableveil.console.render import fragment
 from tableveil.console.visit import Visit
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import draft_service_pb2, policy_pb2
 
 _VALUES = 5
+_OF_COLUMN = re.compile(r"attributes\[(\d+)\]")
+_KINDS = {
+    draft_service_pb2.DRAFT_REMARK_KIND_GUESS: "guessed: ",
+    draft_service_pb2.DRAFT_REMARK_KIND_DECIDE: "to be decided: ",
+}
 
 
 def listed(visit: Visit) -> Response:
     """Tables that the visitor may see, by schema."""
     schema = visit.asked("schema")
-    return visit.page("tables.html", tables=visit.first(visit.client.list_tables(schema)), schema=schema)
+    return visit.listed("tables.html", visit.client.list_tables(schema), schema=schema)
 
 
 def one(visit: Visit) -> Response:
     """The columns of a table with their commonest values."""
+    return visit.page("table.html", table=visit.client.describe_table(_asked(visit), _VALUES))
+
+
+def remarks(visit: Visit) -> Response:
+    """The remarks of a draft: the table's risks, who is a person, values that look wrong, and each column's role."""
+    table = _asked(visit)
+    draft = visit.client.draft_policy(table)
+    names = [attribute.column for attribute in draft.policy.attributes]
+    about: dict[str, list[draft_service_pb2.DraftRemark]] = {}
+    for remark in draft.remarks:
+        found = _OF_COLUMN.match(remark.field)
+        about.setdefault(names[int(found[1])] if found else "", []).append(remark)
+    if visit.is_part:
+        return HTMLResponse(fragment("remarks_part.html", about=about, kinds=_KINDS))
+    return visit.page("remarks.html", table=table, about=about, kinds=_KINDS)
+
+
+def _asked(visit: Visit) -> policy_pb2.TableReference:
     # Any text may be a name: a part of a path could not have a slash.
-    table = policy_pb2.TableReference(schema=visit.asked("schema"), table=visit.asked("table"))
-    return visit.page("table.html", table=visit.client.describe_table(table, _VALUES))
+    return policy_pb2.TableReference(schema=visit.asked("schema"), table=visit.asked("table"))

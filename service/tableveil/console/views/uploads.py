@@ -31,8 +31,10 @@ _STATED = {
     **{name: rf"(format\.)?{name}" for name in ("delimiter", "quote", "date_format", "timestamp_format")},
     "null_texts": r"(format\.)?null_texts?.*",
     "text_columns": r"(format\.)?types.*",
+    "max_rejected": r"((format\.)?max_rejected|(.*, )?lines?\b.*)",
 }
 _SECONDS_BETWEEN = 0.5
+_MOST_DIGITS = 9
 
 
 def form(visit: Visit) -> Response:
@@ -84,7 +86,8 @@ def preview(visit: Visit) -> Response:
     if upload.path.suffix == ".parquet":
         return visit.page("preview.html", upload=upload, guess=None, faults=placed(failure, _STATED))
     guess = visit.client.guess_csv_format(upload.path)
-    return visit.page("preview.html", upload=upload, guess=guess, faults=placed(failure, _STATED))
+    how = upload.stated or guess.format
+    return visit.page("preview.html", upload=upload, guess=guess, how=how, faults=placed(failure, _STATED))
 
 
 def load(visit: Visit) -> Response:
@@ -95,7 +98,7 @@ def load(visit: Visit) -> Response:
         return visit.go("/tables")
     how = v1.ParquetFormat() if upload.path.suffix == ".parquet" else _stated(visit)
     if not upload.running and not upload.load:
-        upload.failure, upload.running, upload.rows = None, True, 0
+        upload.failure, upload.running, upload.rows, upload.stated = None, True, 0, how
         threading.Thread(target=_load, args=[visit.session, upload, how], daemon=True).start()
     return visit.go(f"/uploads/{upload.number}")
 
@@ -133,6 +136,7 @@ def _load(session: VisitorSession, upload: Upload, how: v1.CsvFormat | v1.Parque
             progress=counted,
         )
         upload.load, upload.rows, upload.table = done.load.name, done.load.rows, _named(done.load)
+        upload.left_out = done.load.rejected_lines
         upload.path.unlink(missing_ok=True)
     except Exception as error:  # its page shows it, whatever it is
         known = isinstance(error, TableveilError)
@@ -164,6 +168,8 @@ def _stated(visit: Visit) -> v1.CsvFormat:
         date_format=_whole(visit.form, "date_format"),
         timestamp_format=_whole(visit.form, "timestamp_format"),
     )
+    allowed = visit.text("max_rejected")
+    how.max_rejected = int(allowed) if allowed.isascii() and allowed.isdecimal() and len(allowed) <= _MOST_DIGITS else 0
     how.no_header = visit.text("header") != "yes"
     how.decimal_comma = visit.text("decimal_comma") == "yes"
     # An empty line would be the empty text, which stands for nothing anyway.

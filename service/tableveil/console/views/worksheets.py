@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
@@ -14,6 +15,7 @@ from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.pages import Line, lines
+from tableveil.report.words import promise
 from tableveil.statements.render import create_statement
 from tableveil.v1 import (
     dry_run_service_pb2,
@@ -40,10 +42,13 @@ READERS = {
 
 _GROUPS = 8
 
+_CHARTS = 256
+"""Charts that are kept: drawing one takes longer than all else on a page."""
+
 
 def listed(visit: Visit) -> Response:
     """The worksheets of the visitor's tables, newest first."""
-    return visit.page("worksheets.html", worksheets=visit.first(visit.client.list_worksheets()))
+    return visit.listed("worksheets.html", visit.client.list_worksheets())
 
 
 def begin(visit: Visit) -> Response:
@@ -73,9 +78,22 @@ def decided(visit: Visit) -> Response:
     kept = visit.client.update_worksheet(kept)
     if visit.text("action") != "propose":
         return visit.go(f"/{kept.name}")
+    return _propose(visit, kept)
+
+
+def repair(visit: Visit) -> Response:
+    """Tries policies for the rows with repaired values, as the last proposal tells how."""
+    kept = _kept(visit)
+    kept.etag = visit.text("etag")
+    kept.request.source_query = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal).repair_query
+    return _propose(visit, visit.client.update_worksheet(kept))
+
+
+def _propose(visit: Visit, kept: Worksheet) -> Response:
     request = proposal_service_pb2.ProposalRequest()
     request.CopyFrom(kept.request)
-    request.table.CopyFrom(kept.table)
+    if not request.source_query:
+        request.table.CopyFrom(kept.table)
     try:
         job = visit.client.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=request))
     except CORRECTABLE as error:
@@ -135,19 +153,21 @@ def compare(visit: Visit) -> Response:
     result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
     made = [(number, one) for number, one in enumerate(result.alternatives) if one.HasField("score")]
     names = list(dict.fromkeys(column.column for _, one in made for column in one.columns))
-    drawn = [
-        Line(f"{one.method}, k = {one.k}", [(one.highest_risk, one.score)], group=number)
+    drawn = tuple(
+        (f"{one.method}, k = {one.k}", one.highest_risk, one.score, number)
         for number, one in made
         if one.HasField("highest_risk")
-    ]
+    )
     chart = _chart(drawn) if drawn else None
     return visit.page("compare.html", kept=kept, proposal=result, made=made, names=names, chart=chart)
 
 
-def _chart(drawn: Sequence[Line]) -> Markup:
-    """Points of which the best are below and to the left; the axes begin at 0, and leave room for the markers."""
-    spans = [(0.0, 1.1 * max(line.points[0][axis] for line in drawn) or 1.0) for axis in (0, 1)]
-    return lines("Loss against risk", "highest risk of a person", "score: less is better", drawn, *spans)
+@lru_cache(_CHARTS)
+def _chart(drawn: tuple[tuple[str, float, float, int], ...]) -> Markup:
+    """Names, risks, scores and groups as points, the best below and to the left; axes leave room for the markers."""
+    points = [Line(name, [(risk, score)], group=group) for name, risk, score, group in drawn]
+    spans = [(0.0, 1.1 * max(line.points[0][axis] for line in points) or 1.0) for axis in (0, 1)]
+    return lines("Loss against risk", "highest risk of a person", "score: less is better", points, *spans)
 
 
 def choose(visit: Visit) -> Response:
@@ -228,6 +248,8 @@ def _take_request(visit: Visit, kept: Worksheet) -> None:
         if str(readers) == visit.text("readers"):
             request.readers = readers
     request.recurs = visit.text("recurs") == "yes"
+    if visit.text("repaired") != "yes":
+        request.ClearField("source_query")
     person = visit.text("person")
     request.rows_are_people = person == "rows"
     request.person_column = visit.text("person_column") if person == "column" else ""
@@ -263,6 +285,7 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         roles=ROLES,
         readers=READERS,
         chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
+        promises=[promise(model) for model in kept.policy.privacy_models],
         must_stay={one.column for one in kept.request.keep},
         faults=placed(error, inputs),
     )
