@@ -445,7 +445,7 @@ class PublicationTarget(_message.Message):
     """False: the operator took it away from the server, and releases that were published there may still be there."""
     published: _builtins.int
     waiting: _builtins.int
-    """Those that wait for approval, for their turn, or for the next attempt."""
+    """Releases that wait for approval, for their turn, or for the next attempt."""
     failed: _builtins.int
     def __init__(
         self,

@@ -106,7 +106,7 @@ class ReleaseVerbs(Connection):
         return self._ask(self._releases.UnpublishRelease, request)
 
     def list_targets(self) -> list[release_service_pb2.PublicationTarget]:
-        """The places that releases are published to, by name, as far as the caller may know them."""
+        """The places that releases are published to, by name, of those that the caller may know."""
         return list(self._ask(self._releases.ListTargets, release_service_pb2.ListTargetsRequest()).targets)
 
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
