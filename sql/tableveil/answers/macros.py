@@ -82,10 +82,19 @@ _MEAN = (
     f"'open_ends': {_NO_END}}}"
 )
 
-_MEDIAN = (
-    "{'low': (list(label_from ORDER BY label_from NULLS FIRST) FILTER (WHERE label IS NOT NULL))"
-    "[(count(label) + 1) // 2], "
-    "'high': (list(label_to ORDER BY label_to NULLS LAST) FILTER (WHERE label IS NOT NULL))[(count(label) + 2) // 2]}"
+_FRACTION_WANTED = "error('fraction: expected a number from 0 to 1')"
+_PLACE = (
+    f"CASE WHEN fraction BETWEEN 0 AND 1 THEN CAST(fraction AS DOUBLE) ELSE CAST({_FRACTION_WANTED} AS DOUBLE) END "
+    "* (count(label) - 1)"
+)
+_LOWS = "(list(label_from ORDER BY label_from NULLS FIRST) FILTER (WHERE label IS NOT NULL))"
+_HIGHS = "(list(label_to ORDER BY label_to NULLS LAST) FILTER (WHERE label IS NOT NULL))"
+
+_MEDIAN = f"{{'low': {_LOWS}[(count(label) + 1) // 2], 'high': {_HIGHS}[(count(label) + 2) // 2]}}"
+
+# It holds the quantile that is a value as well as the one that lies between two of them.
+_QUANTILE = (
+    f"{{'low': {_LOWS}[CAST(floor({_PLACE}) AS BIGINT) + 1], 'high': {_HIGHS}[CAST(ceil({_PLACE}) AS BIGINT) + 1]}}"
 )
 
 # --- bands and periods ----------------------------------------------------------------------------------------------
@@ -167,6 +176,7 @@ MACROS = (
         "{'low': max(label_from), 'high': CASE WHEN count(label_to) = count(label) THEN max(label_to) END}",
     ),
     Macro("tv_median", LABEL, _MEDIAN),
+    Macro("tv_quantile", (*LABEL, "fraction"), _QUANTILE),
     Macro("tv_band", (*LABEL, "width"), _BANDS, makes_rows=True),
     Macro("tv_period", (*LABEL, "unit"), _PERIODS, makes_rows=True),
     Macro(

@@ -1,7 +1,7 @@
 """The functions of analysts in PostgreSQL: aggregates over the labels of a group, and functions that stand in FROM.
 
-An aggregate adds records up in a few numbers, so that a column may have any number of labels. Only the median counts
-the records of each label.
+An aggregate adds records up in a few numbers, so that a column may have any number of labels. Only quantiles count the
+records of each label.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def statements(schema: str) -> Iterator[str]:
     """The statements that make the functions in a schema, whose name is quoted, where there may be earlier ones."""
     yield from _types(schema)
     for kind in _KINDS:
-        yield from _counted(schema, kind)
+        yield from _quantiles(schema, kind)
         yield from _results(schema, kind)
     yield from _bands(schema)
     yield from _periods(schema)
@@ -70,11 +70,6 @@ def _types(schema: str) -> Iterator[str]:
         )
     for kind in _KINDS:
         yield from _type(f"{schema}.tv_ends_of_{kind.name}", f"low {kind.type}, high {kind.type}")
-        yield from _type(
-            f"{schema}.tv_labels_of_{kind.name}",
-            f"labels text[], lows {kind.type}[], highs {kind.type}[], counts bigint[], low {kind.limit}, "
-            f"high {kind.limit}",
-        )
 
 
 def _type(name: str, columns: str) -> Iterator[str]:
@@ -82,26 +77,87 @@ def _type(name: str, columns: str) -> Iterator[str]:
     yield f"DO $do$ BEGIN CREATE TYPE {name} AS ({columns}); EXCEPTION WHEN duplicate_object THEN NULL; END $do$"
 
 
-def _counted(schema: str, kind: _Kind) -> Iterator[str]:
-    """The function that adds a record to the state of the median."""
-    state = f"{schema}.tv_labels_of_{kind.name}"
-    yield (
-        f"CREATE OR REPLACE FUNCTION {schema}.tv_added(s {state}, label text, f {kind.type}, t {kind.type}) "
-        f"RETURNS {state} LANGUAGE plpgsql IMMUTABLE AS $body$ DECLARE i integer; BEGIN "
-        "IF label IS NULL THEN RETURN s; END IF; "
-        "i := array_position(s.labels, label); IF i IS NULL THEN "
-        "s.labels := array_append(s.labels, label); s.lows := array_append(s.lows, f); "
-        "s.highs := array_append(s.highs, t); s.counts := array_append(s.counts, 1::bigint); "
-        "ELSE s.counts[i] := s.counts[i] + 1; END IF; RETURN s; END $body$"
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """How quantiles keep a bound: the type of the state's elements, a bound as one of them, and back.
+
+    An end that nobody knows is the least or the greatest element. So no element is NULL, and all have one size.
+    """
+
+    element: str
+    least: str
+    greatest: str
+    kept: str = "{0}"
+    back: str = "{0}"
+
+
+_WHOLE = ("bigint", "-9223372036854775808", "9223372036854775807")
+_STORED = {
+    "whole": _Stored(*_WHOLE),
+    "number": _Stored("float8", "'-infinity'", "'infinity'"),
+    "day": _Stored(*_WHOLE, "({0} - date '1970-01-01')", "date '1970-01-01' + ({0})::int"),
+    "time": _Stored(
+        *_WHOLE,
+        "(extract(epoch from {0}) * 1000000)",
+        "timestamp '1970-01-01' + ({0} / 1000000) * interval '1 second' + ({0} % 1000000) * interval '1 microsecond'",
+    ),
+}
+
+_ONE = "1e15"
+"""The fraction of a quantile in a state whose elements are whole numbers."""
+_LEAST_SIZE = 300
+"""The elements at which a state is made smaller for the first time."""
+
+
+def _quantiles(schema: str, kind: _Kind) -> Iterator[str]:
+    """The median, and any other quantile.
+
+    The state has the size at which equal labels are counted together again, the fraction, and per label its bounds and
+    a number of records. PostgreSQL copies it for each record: so it grows with the labels, and a record is appended
+    without a look at the others.
+    """
+    stored = _STORED[kind.name]
+    element, ends = stored.element, f"{schema}.tv_ends_of_{kind.name}"
+    labels = (
+        "SELECT {0}[i] AS f, {0}[i + 1] AS t, {0}[i + 2] AS n FROM generate_series(3, cardinality({0}) - 2, 3) AS i"
     )
+    together = (
+        f"SELECT ARRAY[greatest({_LEAST_SIZE}, 6 * (count(*) / 3)), s[2]]::{element}[] || "
+        f"array_agg(x.v::{element} ORDER BY g.o, x.p) FROM (SELECT u.f, u.t, sum(u.n) AS n, row_number() OVER () AS o "
+        f"FROM ({labels.format('s')}) AS u GROUP BY u.f, u.t) AS g, "
+        "LATERAL (VALUES (1, g.f), (2, g.t), (3, g.n)) AS x(p, v)"
+    )
+
+    def nth(end: str, unknown: str, rounded: str) -> str:
+        reached = (
+            f"SELECT {end} AS v, sum(n) OVER (ORDER BY {end}) AS c, sum(n) OVER () AS s FROM ({labels.format('$1')})"
+        )
+        value = stored.back.format("v")
+        return (
+            f"(SELECT CASE WHEN v <> {unknown} THEN {value} END FROM ({reached} AS u) AS r "
+            f"WHERE c > {rounded}($1[2] / {_ONE}::float8 * (s::float8 - 1)) ORDER BY v LIMIT 1)"
+        )
+
+    result = f"SELECT ROW({nth('f', stored.least, 'floor')}, {nth('t', stored.greatest, 'ceil')})::{ends}"
+    bounds = ", ".join(
+        f"coalesce({stored.kept.format(end)}, {unknown})::{element}"
+        for end, unknown in (("f", stored.least), ("t", stored.greatest))
+    )
+    for name, of, more in (("tv_median", "0.5", ()), ("tv_quantile", "least_value", ("float8",))):
+        body = (
+            f"IF cardinality(s) = 0 THEN IF {of} BETWEEN 0 AND 1 THEN s := ARRAY[{_LEAST_SIZE}, {of} * {_ONE}]; "
+            "ELSE RAISE EXCEPTION 'fraction: expected a number from 0 to 1'; END IF; "
+            f"ELSIF cardinality(s) > s[1] THEN s := ({together}); END IF; "
+            f"RETURN s || ARRAY[{bounds}, 1];"
+        )
+        yield _adding(schema, f"{name}_added", f"{element}[]", (kind.type, kind.type, *more), body)
+        yield from _aggregate(
+            schema, kind, name, f"{schema}.{name}_added", (f"{element}[]", "{}"), (ends, result), limits=more
+        )
 
 
 def _results(schema: str, kind: _Kind) -> Iterator[str]:
-    state, ends = f"{schema}.tv_labels_of_{kind.name}", f"{schema}.tv_ends_of_{kind.name}"
-    labels = "unnest(($1).labels, ($1).lows, ($1).highs, ($1).counts) AS u(label, f, t, n)"
-    yield from _aggregate(
-        schema, kind, "tv_median", f"{schema}.tv_added", (state, "({},{},{},{},,)"), (ends, _median(labels, ends))
-    )
+    ends = f"{schema}.tv_ends_of_{kind.name}"
     # A third element says that an end is not known.
     for name, choice, open_end in (("tv_min", "least", "f"), ("tv_max", "greatest", "t")):
         part = f"CASE WHEN cardinality($1) = 2 THEN $1[{1 if open_end == 'f' else 2}] END"
@@ -144,6 +200,7 @@ def _results(schema: str, kind: _Kind) -> Iterator[str]:
             f"{schema}.tv_between_added",
             ("float8[]", _zeros(5)),
             (result, f"SELECT ROW({numbers})::{result}"),
+            limits=limits[2:],
         )
 
 
@@ -162,16 +219,25 @@ def _adding(schema: str, name: str, state: str, types: tuple[str, ...], body: st
 
 
 def _aggregate(
-    schema: str, kind: _Kind, name: str, added: str, state: tuple[str, str], result: tuple[str, str]
+    schema: str,
+    kind: _Kind,
+    name: str,
+    added: str,
+    state: tuple[str, str],
+    result: tuple[str, str],
+    *,
+    limits: tuple[str, ...] = (),
 ) -> Iterator[str]:
-    """An aggregate with this type and first value of its state, and its result with the query that makes it."""
-    limits = f", {kind.limit}, {kind.limit}" if name.endswith("between") else ""
+    """An aggregate with this type and first value of its state, and its result with the query that makes it.
+
+    It takes a label, its bounds, and arguments of the types `limits`.
+    """
     # Results of one type of state are of different kinds.
     final = f"{schema}.{name}_result_of_{kind.name}"
     made = f"CREATE OR REPLACE FUNCTION {final}({state[0]}) RETURNS {result[0]} LANGUAGE sql IMMUTABLE"
     yield f"{made} AS $body$ {result[1]} $body$"
     yield (
-        f"CREATE OR REPLACE AGGREGATE {schema}.{name}(text, {kind.type}, {kind.type}{limits}) "
+        f"CREATE OR REPLACE AGGREGATE {schema}.{name}({', '.join(('text', kind.type, kind.type, *limits))}) "
         f"(SFUNC = {added}, STYPE = {state[0]}, FINALFUNC = {final}, INITCOND = '{state[1]}')"
     )
 
@@ -195,14 +261,6 @@ def _mean(kind: _Kind, result: str) -> str:
     )
     back = "timestamp '1970-01-01' + make_interval(secs => {0})" if kind.is_time else "{0}"
     return f"SELECT ROW({', '.join(map(back.format, points))}, $1[9]::bigint)::{result}"
-
-
-def _median(labels: str, result: str) -> str:
-    def middle(end: str, nulls: str, of: int) -> str:
-        reached = f"SELECT {end}, sum(n) OVER (ORDER BY {end} NULLS {nulls}) AS c, sum(n) OVER () AS s FROM {labels}"
-        return f"(SELECT {end} FROM ({reached}) AS r WHERE c >= div(s + {of}, 2) ORDER BY c LIMIT 1)"
-
-    return f"SELECT ROW({middle('f', 'FIRST', 1)}, {middle('t', 'LAST', 2)})::{result}"
 
 
 def _between_added(kind: _Kind) -> str:

@@ -79,6 +79,11 @@ def require_truth(connection: duckdb.DuckDBPyConnection, rows: str, low: Any, hi
     for name in ("min", "max", "median"):
         found = ask(f"tv_{name}({LABEL})")
         assert holds(found["low"], ask(f"{name}(truth)"), found["high"]), name
+    for fraction in (0, 0.1, 0.25, 0.9, 1):
+        found = ask(f"tv_quantile({LABEL}, {fraction})")
+        for name in ("quantile_cont", "quantile_disc"):
+            assert holds(found["low"], ask(f"{name}(truth, {fraction})"), found["high"]), (name, fraction)
+    assert ask(f"tv_quantile({LABEL}, 0.5)") == ask(f"tv_median({LABEL})")
 
 
 @pytest.mark.parametrize("kind", ["whole numbers", "days"])
@@ -153,8 +158,8 @@ def test_nothing_is_known_of_nothing(connection: duckdb.DuckDBPyConnection, cond
 
     assert ask(f"tv_count_between({LABEL}, 1, 2)") == {"certain": 0, "possible": 0, "estimated": None}
     assert ask(f"tv_mean({LABEL})") == {"estimated": None, "low": None, "high": None, "open_ends": 0}
-    for function in ("tv_share_between", "tv_min", "tv_max", "tv_median"):
-        more = ", 1, 2" if "between" in function else ""
+    for function in ("tv_share_between", "tv_min", "tv_max", "tv_median", "tv_quantile"):
+        more = {"tv_share_between": ", 1, 2", "tv_quantile": ", 0.5"}.get(function, "")
         assert set(ask(f"{function}({LABEL}{more})").values()) == {None}
 
 
@@ -218,6 +223,8 @@ def test_the_mean_of_uncertain_groups_is_weighted(connection: duckdb.DuckDBPyCon
         ("FROM whole, tv_band(label, label_from, label_to, 0)", "width: expected more than 0"),
         ("FROM whole, tv_band(label, label_from, label_to, 2.5)", "whole for a column of whole numbers"),
         ("FROM wide, tv_band(label, label_from, label_to, 0.0001)", "expected a wider one"),
+        ("SELECT tv_quantile(label, label_from, label_to, 1.1) FROM whole", "fraction: expected a number from 0 to 1"),
+        ("SELECT tv_quantile(label, label_from, label_to, NULL) FROM whole", "fraction: expected a number from 0 to 1"),
         ("FROM days, tv_period(label, label_from, label_to, 'second')", "unit: expected day"),
         ("SELECT tv_count_between(label, label_from, label_to, TIMESTAMP '2024-01-01', NULL) FROM days", "time of day"),
     ],

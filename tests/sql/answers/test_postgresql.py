@@ -18,7 +18,8 @@ from tests.sql.answers.test_macros import number
 
 LABEL = "label, label_from, label_to"
 PARTS = {"tv_mean": ("estimated", "low", "high", "open_ends"), "tv_min": ("low", "high"), "tv_max": ("low", "high"),
-         "tv_median": ("low", "high"), "tv_count_between": ("certain", "possible", "estimated"),
+         "tv_median": ("low", "high"), "tv_quantile": ("low", "high"),
+         "tv_count_between": ("certain", "possible", "estimated"),
          "tv_share_between": ("certain", "possible", "estimated")}  # fmt: skip
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
@@ -70,11 +71,12 @@ def same(one: object, other: object) -> bool:
 def test_aggregates_answer_as_macros_do(both: tuple[str, Ask, Ask], function: str) -> None:
     kind, here, there = both
     random, at = Random(1), COLUMNS[kind].at
-    for _ in range(8 if "between" in function else 1):
+    for _ in range(8 if "between" in function or function == "tv_quantile" else 1):
         low, high = sorted(random.randrange(-5, STEPS + 5) for _ in range(2))
         ends = random.choice([(low, high), (low, None), (None, high), (None, None)])
         limits = ", ".join("NULL" if end is None else f"'{at(end)}'" for end in ends)
-        call = f"{function}({LABEL}{', ' + limits if 'between' in function else ''})"
+        fraction = f", {random.choice([0, 0.05, 0.25, 0.9, 0.95, 1])}" if function == "tv_quantile" else ""
+        call = f"{function}({LABEL}{', ' + limits if 'between' in function else fraction})"
         asked = ", ".join(f"({call}).{part}" for part in PARTS[function])
         groups = "CASE WHEN record % 20 < 15 THEN record % 20 END"
         statement = f"SELECT {groups} AS part, {asked} FROM released GROUP BY {groups} ORDER BY 1 NULLS FIRST"
@@ -99,6 +101,8 @@ def test_bands_and_periods_are_those_of_macros(both: tuple[str, Ask, Ask]) -> No
     [
         ("SELECT tv_count_between('x', date '2024-01-01', date '2024-01-02', timestamp '2024-01-01 10:00', NULL)",
          "time of day"),
+        ("SELECT tv_quantile('x', 1::bigint, 2::bigint, 1.5)", "fraction: expected a number from 0 to 1"),
+        ("SELECT tv_quantile('x', 1::bigint, 2::bigint, NULL)", "fraction: expected a number from 0 to 1"),
         ("SELECT * FROM tv_band('x', 1::bigint, 2::bigint, 0.5)", "whole for a column of whole numbers"),
         ("SELECT * FROM tv_band('x', 1::float8, 2::float8, 0.00001)", "expected a wider one"),
         ("SELECT * FROM tv_period('x', date '2024-01-01', date '2024-01-02', 'second')", "unit: expected day"),
@@ -120,8 +124,9 @@ def test_a_column_may_have_thousands_of_labels(url: str) -> None:
     """The time grows with the records, and not with the labels as well."""
     numbers = "SELECT '[' || i || ']' AS l, i AS f, i + 1 AS t FROM generate_series(1, 20000) AS r(i)"
     asked = "(tv_mean(l, f, t)).low, (tv_max(l, f, t)).high, (tv_count_between(l, f, t, 5001, NULL)).certain"
+    asked += ", (tv_median(l, f, t)).low, (tv_quantile(l, f, t, 0.9)).high"
     with_types = f"SELECT l, f::bigint, t::bigint FROM ({numbers}) AS n"
-    assert rows(url, f"SELECT {asked} FROM ({with_types}) AS r") == [(10000.5, 20001, 15000)]
+    assert rows(url, f"SELECT {asked} FROM ({with_types}) AS r") == [(10000.5, 20001, 15000, 10000, 18002)]
 
 
 def test_nothing_is_known_of_nothing(url: str) -> None:
