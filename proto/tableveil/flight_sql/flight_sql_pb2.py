@@ -24,13 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%tableveil/flight_sql/flight_sql.proto\x12\x19\x61rrow.flight.protocol.sql\"!\n\x11\x43ommandGetSqlInfo\x12\x0c\n\x04info\x18\x01 \x03(\r\"\x14\n\x12\x43ommandGetCatalogs\"{\n\x13\x43ommandGetDbSchemas\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12%\n\x18\x64\x62_schema_filter_pattern\x18\x02 \x01(\tH\x01\x88\x01\x01\x42\n\n\x08_catalogB\x1b\n\x19_db_schema_filter_pattern\"\xeb\x01\n\x10\x43ommandGetTables\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12%\n\x18\x64\x62_schema_filter_pattern\x18\x02 \x01(\tH\x01\x88\x01\x01\x12&\n\x19table_name_filter_pattern\x18\x03 \x01(\tH\x02\x88\x01\x01\x12\x13\n\x0btable_types\x18\x04 \x03(\t\x12\x16\n\x0einclude_schema\x18\x05 \x01(\x08\x42\n\n\x08_catalogB\x1b\n\x19_db_schema_filter_patternB\x1c\n\x1a_table_name_filter_pattern\"\x16\n\x14\x43ommandGetTableTypes\"n\n\x15\x43ommandGetPrimaryKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"o\n\x16\x43ommandGetExportedKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"o\n\x16\x43ommandGetImportedKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"\xe6\x01\n\x18\x43ommandGetCrossReference\x12\x17\n\npk_catalog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0cpk_db_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x10\n\x08pk_table\x18\x03 \x01(\t\x12\x17\n\nfk_catalog\x18\x04 \x01(\tH\x02\x88\x01\x01\x12\x19\n\x0c\x66k_db_schema\x18\x05 \x01(\tH\x03\x88\x01\x01\x12\x10\n\x08\x66k_table\x18\x06 \x01(\tB\r\n\x0b_pk_catalogB\x0f\n\r_pk_db_schemaB\r\n\x0b_fk_catalogB\x0f\n\r_fk_db_schema\"V\n\x15\x43ommandStatementQuery\x12\r\n\x05query\x18\x01 \x01(\t\x12\x1b\n\x0etransaction_id\x18\x02 \x01(\x0cH\x00\x88\x01\x01\x42\x11\n\x0f_transaction_id\"0\n\x14TicketStatementQuery\x12\x18\n\x10statement_handle\x18\x01 \x01(\x0c\"B\n\x1d\x43ommandPreparedStatementQuery\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\"e\n$ActionCreatePreparedStatementRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x1b\n\x0etransaction_id\x18\x02 \x01(\x0cH\x00\x88\x01\x01\x42\x11\n\x0f_transaction_id\"z\n#ActionCreatePreparedStatementResult\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\x12\x16\n\x0e\x64\x61taset_schema\x18\x02 \x01(\x0c\x12\x18\n\x10parameter_schema\x18\x03 \x01(\x0c\"H\n#ActionClosePreparedStatementRequest\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\"d\n\x1c\x44oPutPreparedStatementResult\x12&\n\x19prepared_statement_handle\x18\x01 \x01(\x0cH\x00\x88\x01\x01\x42\x1c\n\x1a_prepared_statement_handleb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%tableveil/flight_sql/flight_sql.proto\x12\x19\x61rrow.flight.protocol.sql\"!\n\x11\x43ommandGetSqlInfo\x12\x0c\n\x04info\x18\x01 \x03(\r\"\x14\n\x12\x43ommandGetCatalogs\"{\n\x13\x43ommandGetDbSchemas\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12%\n\x18\x64\x62_schema_filter_pattern\x18\x02 \x01(\tH\x01\x88\x01\x01\x42\n\n\x08_catalogB\x1b\n\x19_db_schema_filter_pattern\"\xeb\x01\n\x10\x43ommandGetTables\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12%\n\x18\x64\x62_schema_filter_pattern\x18\x02 \x01(\tH\x01\x88\x01\x01\x12&\n\x19table_name_filter_pattern\x18\x03 \x01(\tH\x02\x88\x01\x01\x12\x13\n\x0btable_types\x18\x04 \x03(\t\x12\x16\n\x0einclude_schema\x18\x05 \x01(\x08\x42\n\n\x08_catalogB\x1b\n\x19_db_schema_filter_patternB\x1c\n\x1a_table_name_filter_pattern\"\x16\n\x14\x43ommandGetTableTypes\">\n\x16\x43ommandGetXdbcTypeInfo\x12\x16\n\tdata_type\x18\x01 \x01(\x05H\x00\x88\x01\x01\x42\x0c\n\n_data_type\"n\n\x15\x43ommandGetPrimaryKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"o\n\x16\x43ommandGetExportedKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"o\n\x16\x43ommandGetImportedKeys\x12\x14\n\x07\x63\x61talog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tdb_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\r\n\x05table\x18\x03 \x01(\tB\n\n\x08_catalogB\x0c\n\n_db_schema\"\xe6\x01\n\x18\x43ommandGetCrossReference\x12\x17\n\npk_catalog\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0cpk_db_schema\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x10\n\x08pk_table\x18\x03 \x01(\t\x12\x17\n\nfk_catalog\x18\x04 \x01(\tH\x02\x88\x01\x01\x12\x19\n\x0c\x66k_db_schema\x18\x05 \x01(\tH\x03\x88\x01\x01\x12\x10\n\x08\x66k_table\x18\x06 \x01(\tB\r\n\x0b_pk_catalogB\x0f\n\r_pk_db_schemaB\r\n\x0b_fk_catalogB\x0f\n\r_fk_db_schema\"V\n\x15\x43ommandStatementQuery\x12\r\n\x05query\x18\x01 \x01(\t\x12\x1b\n\x0etransaction_id\x18\x02 \x01(\x0cH\x00\x88\x01\x01\x42\x11\n\x0f_transaction_id\"0\n\x14TicketStatementQuery\x12\x18\n\x10statement_handle\x18\x01 \x01(\x0c\"B\n\x1d\x43ommandPreparedStatementQuery\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\"e\n$ActionCreatePreparedStatementRequest\x12\r\n\x05query\x18\x01 \x01(\t\x12\x1b\n\x0etransaction_id\x18\x02 \x01(\x0cH\x00\x88\x01\x01\x42\x11\n\x0f_transaction_id\"z\n#ActionCreatePreparedStatementResult\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\x12\x16\n\x0e\x64\x61taset_schema\x18\x02 \x01(\x0c\x12\x18\n\x10parameter_schema\x18\x03 \x01(\x0c\"H\n#ActionClosePreparedStatementRequest\x12!\n\x19prepared_statement_handle\x18\x01 \x01(\x0c\"d\n\x1c\x44oPutPreparedStatementResult\x12&\n\x19prepared_statement_handle\x18\x01 \x01(\x0cH\x00\x88\x01\x01\x42\x1c\n\x1a_prepared_statement_handle\"\xe2\x01\n\x18SetSessionOptionsRequest\x12`\n\x0fsession_options\x18\x01 \x03(\x0b\x32G.arrow.flight.protocol.sql.SetSessionOptionsRequest.SessionOptionsEntry\x1a\x64\n\x13SessionOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12<\n\x05value\x18\x02 \x01(\x0b\x32-.arrow.flight.protocol.sql.SessionOptionValue:\x02\x38\x01\"@\n\x12SessionOptionValue\x12\x19\n\x0cstring_value\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0f\n\r_string_value\"\xc7\x01\n\x17SetSessionOptionsResult\x12N\n\x06\x65rrors\x18\x01 \x03(\x0b\x32>.arrow.flight.protocol.sql.SetSessionOptionsResult.ErrorsEntry\x1a\\\n\x0b\x45rrorsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12<\n\x05value\x18\x02 \x01(\x0b\x32-.arrow.flight.protocol.sql.SessionOptionError:\x02\x38\x01\"#\n\x12SessionOptionError\x12\r\n\x05value\x18\x01 \x01(\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.flight_sql.flight_sql_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SETSESSIONOPTIONSREQUEST_SESSIONOPTIONSENTRY']._loaded_options = None
+  _globals['_SETSESSIONOPTIONSREQUEST_SESSIONOPTIONSENTRY']._serialized_options = b'8\001'
+  _globals['_SETSESSIONOPTIONSRESULT_ERRORSENTRY']._loaded_options = None
+  _globals['_SETSESSIONOPTIONSRESULT_ERRORSENTRY']._serialized_options = b'8\001'
   _globals['_COMMANDGETSQLINFO']._serialized_start=68
   _globals['_COMMANDGETSQLINFO']._serialized_end=101
   _globals['_COMMANDGETCATALOGS']._serialized_start=103
@@ -41,26 +45,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COMMANDGETTABLES']._serialized_end=486
   _globals['_COMMANDGETTABLETYPES']._serialized_start=488
   _globals['_COMMANDGETTABLETYPES']._serialized_end=510
-  _globals['_COMMANDGETPRIMARYKEYS']._serialized_start=512
-  _globals['_COMMANDGETPRIMARYKEYS']._serialized_end=622
-  _globals['_COMMANDGETEXPORTEDKEYS']._serialized_start=624
-  _globals['_COMMANDGETEXPORTEDKEYS']._serialized_end=735
-  _globals['_COMMANDGETIMPORTEDKEYS']._serialized_start=737
-  _globals['_COMMANDGETIMPORTEDKEYS']._serialized_end=848
-  _globals['_COMMANDGETCROSSREFERENCE']._serialized_start=851
-  _globals['_COMMANDGETCROSSREFERENCE']._serialized_end=1081
-  _globals['_COMMANDSTATEMENTQUERY']._serialized_start=1083
-  _globals['_COMMANDSTATEMENTQUERY']._serialized_end=1169
-  _globals['_TICKETSTATEMENTQUERY']._serialized_start=1171
-  _globals['_TICKETSTATEMENTQUERY']._serialized_end=1219
-  _globals['_COMMANDPREPAREDSTATEMENTQUERY']._serialized_start=1221
-  _globals['_COMMANDPREPAREDSTATEMENTQUERY']._serialized_end=1287
-  _globals['_ACTIONCREATEPREPAREDSTATEMENTREQUEST']._serialized_start=1289
-  _globals['_ACTIONCREATEPREPAREDSTATEMENTREQUEST']._serialized_end=1390
-  _globals['_ACTIONCREATEPREPAREDSTATEMENTRESULT']._serialized_start=1392
-  _globals['_ACTIONCREATEPREPAREDSTATEMENTRESULT']._serialized_end=1514
-  _globals['_ACTIONCLOSEPREPAREDSTATEMENTREQUEST']._serialized_start=1516
-  _globals['_ACTIONCLOSEPREPAREDSTATEMENTREQUEST']._serialized_end=1588
-  _globals['_DOPUTPREPAREDSTATEMENTRESULT']._serialized_start=1590
-  _globals['_DOPUTPREPAREDSTATEMENTRESULT']._serialized_end=1690
+  _globals['_COMMANDGETXDBCTYPEINFO']._serialized_start=512
+  _globals['_COMMANDGETXDBCTYPEINFO']._serialized_end=574
+  _globals['_COMMANDGETPRIMARYKEYS']._serialized_start=576
+  _globals['_COMMANDGETPRIMARYKEYS']._serialized_end=686
+  _globals['_COMMANDGETEXPORTEDKEYS']._serialized_start=688
+  _globals['_COMMANDGETEXPORTEDKEYS']._serialized_end=799
+  _globals['_COMMANDGETIMPORTEDKEYS']._serialized_start=801
+  _globals['_COMMANDGETIMPORTEDKEYS']._serialized_end=912
+  _globals['_COMMANDGETCROSSREFERENCE']._serialized_start=915
+  _globals['_COMMANDGETCROSSREFERENCE']._serialized_end=1145
+  _globals['_COMMANDSTATEMENTQUERY']._serialized_start=1147
+  _globals['_COMMANDSTATEMENTQUERY']._serialized_end=1233
+  _globals['_TICKETSTATEMENTQUERY']._serialized_start=1235
+  _globals['_TICKETSTATEMENTQUERY']._serialized_end=1283
+  _globals['_COMMANDPREPAREDSTATEMENTQUERY']._serialized_start=1285
+  _globals['_COMMANDPREPAREDSTATEMENTQUERY']._serialized_end=1351
+  _globals['_ACTIONCREATEPREPAREDSTATEMENTREQUEST']._serialized_start=1353
+  _globals['_ACTIONCREATEPREPAREDSTATEMENTREQUEST']._serialized_end=1454
+  _globals['_ACTIONCREATEPREPAREDSTATEMENTRESULT']._serialized_start=1456
+  _globals['_ACTIONCREATEPREPAREDSTATEMENTRESULT']._serialized_end=1578
+  _globals['_ACTIONCLOSEPREPAREDSTATEMENTREQUEST']._serialized_start=1580
+  _globals['_ACTIONCLOSEPREPAREDSTATEMENTREQUEST']._serialized_end=1652
+  _globals['_DOPUTPREPAREDSTATEMENTRESULT']._serialized_start=1654
+  _globals['_DOPUTPREPAREDSTATEMENTRESULT']._serialized_end=1754
+  _globals['_SETSESSIONOPTIONSREQUEST']._serialized_start=1757
+  _globals['_SETSESSIONOPTIONSREQUEST']._serialized_end=1983
+  _globals['_SETSESSIONOPTIONSREQUEST_SESSIONOPTIONSENTRY']._serialized_start=1883
+  _globals['_SETSESSIONOPTIONSREQUEST_SESSIONOPTIONSENTRY']._serialized_end=1983
+  _globals['_SESSIONOPTIONVALUE']._serialized_start=1985
+  _globals['_SESSIONOPTIONVALUE']._serialized_end=2049
+  _globals['_SETSESSIONOPTIONSRESULT']._serialized_start=2052
+  _globals['_SETSESSIONOPTIONSRESULT']._serialized_end=2251
+  _globals['_SETSESSIONOPTIONSRESULT_ERRORSENTRY']._serialized_start=2159
+  _globals['_SETSESSIONOPTIONSRESULT_ERRORSENTRY']._serialized_end=2251
+  _globals['_SESSIONOPTIONERROR']._serialized_start=2253
+  _globals['_SESSIONOPTIONERROR']._serialized_end=2288
 # @@protoc_insertion_point(module_scope)

@@ -145,6 +145,29 @@ class CommandGetTableTypes(_message.Message):
 Global___CommandGetTableTypes: _TypeAlias = CommandGetTableTypes  # noqa: Y015
 
 @_typing.final
+class CommandGetXdbcTypeInfo(_message.Message):
+    """Types of columns; all of them if no number of JDBC's and ODBC's is given."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATA_TYPE_FIELD_NUMBER: _builtins.int
+    data_type: _builtins.int
+    def __init__(
+        self,
+        *,
+        data_type: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_type", b"_data_type", "data_type", b"data_type"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_type", b"_data_type", "data_type", b"data_type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_type: _TypeAlias = _typing.Literal["data_type"]  # noqa: Y015
+    _WhichOneofArgType__data_type: _TypeAlias = _typing.Literal["_data_type", b"_data_type"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_type) -> _WhichOneofReturnType__data_type | None: ...
+
+Global___CommandGetXdbcTypeInfo: _TypeAlias = CommandGetXdbcTypeInfo  # noqa: Y015
+
+@_typing.final
 class CommandGetPrimaryKeys(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -443,3 +466,132 @@ class DoPutPreparedStatementResult(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__prepared_statement_handle) -> _WhichOneofReturnType__prepared_statement_handle | None: ...
 
 Global___DoPutPreparedStatementResult: _TypeAlias = DoPutPreparedStatementResult  # noqa: Y015
+
+@_typing.final
+class SetSessionOptionsRequest(_message.Message):
+    """Flight's own messages of sessions, as its specification has them (format/Flight.proto): they travel without an Any."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SessionOptionsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> Global___SessionOptionValue: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: Global___SessionOptionValue | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SESSION_OPTIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def session_options(self) -> _containers.MessageMap[_builtins.str, Global___SessionOptionValue]: ...
+    def __init__(
+        self,
+        *,
+        session_options: _abc.Mapping[_builtins.str, Global___SessionOptionValue] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session_options", b"session_options"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetSessionOptionsRequest: _TypeAlias = SetSessionOptionsRequest  # noqa: Y015
+
+@_typing.final
+class SessionOptionValue(_message.Message):
+    """Values of other types are left out: no option of an endpoint has them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STRING_VALUE_FIELD_NUMBER: _builtins.int
+    string_value: _builtins.str
+    def __init__(
+        self,
+        *,
+        string_value: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_string_value", b"_string_value", "string_value", b"string_value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_string_value", b"_string_value", "string_value", b"string_value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__string_value: _TypeAlias = _typing.Literal["string_value"]  # noqa: Y015
+    _WhichOneofArgType__string_value: _TypeAlias = _typing.Literal["_string_value", b"_string_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__string_value) -> _WhichOneofReturnType__string_value | None: ...
+
+Global___SessionOptionValue: _TypeAlias = SessionOptionValue  # noqa: Y015
+
+@_typing.final
+class SetSessionOptionsResult(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ErrorsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> Global___SessionOptionError: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: Global___SessionOptionError | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ERRORS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def errors(self) -> _containers.MessageMap[_builtins.str, Global___SessionOptionError]:
+        """The names of the options that were not set, and why."""
+
+    def __init__(
+        self,
+        *,
+        errors: _abc.Mapping[_builtins.str, Global___SessionOptionError] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["errors", b"errors"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetSessionOptionsResult: _TypeAlias = SetSessionOptionsResult  # noqa: Y015
+
+@_typing.final
+class SessionOptionError(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUE_FIELD_NUMBER: _builtins.int
+    value: _builtins.int
+    """1: no such option; 2: no such value."""
+    def __init__(
+        self,
+        *,
+        value: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionOptionError: _TypeAlias = SessionOptionError  # noqa: Y015

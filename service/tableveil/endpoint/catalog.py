@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from google.protobuf.message import Message
 
-from tableveil.endpoint import sql_info
+from tableveil.endpoint import sql_info, xdbc_types
 from tableveil.endpoint.published import PublishedTable
 from tableveil.endpoint.statement import CATALOG
 from tableveil.errors import InvalidError
@@ -102,6 +102,10 @@ def _sql_info(command: sql.CommandGetSqlInfo, _: _Tables) -> pa.Table:
     return sql_info.sql_info(command.info)
 
 
+def _xdbc_types(command: sql.CommandGetXdbcTypeInfo, _: _Tables) -> pa.Table:
+    return xdbc_types.xdbc_types(command.data_type if command.HasField("data_type") else None)
+
+
 COMMANDS: dict[type[Message], Callable[..., pa.Table]] = {
     sql.CommandGetCatalogs: _catalogs,
     sql.CommandGetDbSchemas: _schemas,
@@ -112,6 +116,7 @@ COMMANDS: dict[type[Message], Callable[..., pa.Table]] = {
     sql.CommandGetImportedKeys: _no_foreign_keys,
     sql.CommandGetCrossReference: _no_foreign_keys,
     sql.CommandGetSqlInfo: _sql_info,
+    sql.CommandGetXdbcTypeInfo: _xdbc_types,
 }
 """The answer to each command, from the command and the tables that its caller may read."""
 

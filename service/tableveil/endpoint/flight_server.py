@@ -18,6 +18,7 @@ from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError, Message
 from pyarrow import flight
 
+from tableveil.backend import folded
 from tableveil.control import Control
 from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
@@ -30,7 +31,7 @@ from tableveil.endpoint.readers import Reader
 from tableveil.endpoint.schemas import Schemas
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.endpoint.standing import Standing, Watched
-from tableveil.endpoint.statement import MOST_CHARACTERS
+from tableveil.endpoint.statement import CATALOG, DEFAULT_SCHEMA, MOST_CHARACTERS
 from tableveil.endpoint.written_shorthands import reads_views
 from tableveil.errors import BusyError, InvalidError, TableveilError
 from tableveil.flight_sql import flight_sql_pb2 as sql
@@ -42,6 +43,18 @@ _DAMAGED = (pa.ArrowException, ValueError, TypeError, KeyError, NotImplementedEr
 """The errors of pyarrow for messages that are not Arrow's, or are of parts that it does not read."""
 
 _LARGEST_COMMAND = 8 * MOST_CHARACTERS + 2 * LARGEST_PARAMETERS
+
+_ACTIONS = (
+    ("CreatePreparedStatement", "Checks a statement, and gives a handle for it."),
+    ("ClosePreparedStatement", "Forgets a handle."),
+    ("SetSessionOptions", "Takes the catalog and the schema that there are in any case."),
+    ("CloseSession", "Ends a session, of which nothing is kept."),
+)
+
+_FIXED = {"catalog": CATALOG, "schema": DEFAULT_SCHEMA}
+"""The options of a session, whose values are what they are in each."""
+
+_NO_OPTION, _NO_VALUE = 1, 2
 
 _SESSION_CLOSED = b"\x08\x01"
 """Flight's CloseSessionResult, whose status is CLOSED; Flight SQL's messages do not have it."""
@@ -58,6 +71,7 @@ _MESSAGES: dict[str, type[Message]] = {
 METHODS = (
     *(message.__name__ for message in (*COMMANDS, sql.CommandStatementQuery, sql.TicketStatementQuery)),
     *("CommandPreparedStatementQuery", "CreatePreparedStatement", "ClosePreparedStatement", "CloseSession"),
+    "SetSessionOptions",
 )
 """The names of what is asked for, as the audit and the metrics have them."""
 
@@ -195,7 +209,8 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
 
     def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> Iterator[bytes]:
         """Prepares a statement; or forgets it, or ends a session, which take nothing."""
-        request = _command(action.body.to_pybytes() if action.body else b"")
+        body = action.body.to_pybytes() if action.body else b""
+        request = _command(body)
         with self._calls.passed(context, action.type) as call:
             match action.type, request:
                 case "CreatePreparedStatement", sql.ActionCreatePreparedStatementRequest():
@@ -211,18 +226,16 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
                     return iter([_packed(result)])
                 case "ClosePreparedStatement", sql.ActionClosePreparedStatementRequest():
                     return iter([])
+                case "SetSessionOptions", _:
+                    return iter([_options_set(body)])
                 case "CloseSession", _:
                     return iter([_SESSION_CLOSED])
                 case _:
-                    raise _unknown("CreatePreparedStatement, ClosePreparedStatement or CloseSession")
+                    raise _unknown(", ".join(name for name, _ in _ACTIONS))
 
     def list_actions(self, context: flight.ServerCallContext) -> list[tuple[str, str]]:
         """The actions."""
-        return [
-            ("CreatePreparedStatement", "Checks a statement, and gives a handle for it."),
-            ("ClosePreparedStatement", "Forgets a handle."),
-            ("CloseSession", "Ends a session, of which nothing is kept."),
-        ]
+        return [*_ACTIONS]
 
     def list_flights(self, context: flight.ServerCallContext, criteria: bytes) -> Iterator[flight.FlightInfo]:
         """None: clients find tables by the commands of Flight SQL."""
@@ -326,6 +339,21 @@ def _command(data: bytes | None) -> Message | None:
         return message.FromString(packed.value) if message else None
     except DecodeError:
         return None
+
+
+def _options_set(body: bytes) -> bytes:
+    """The answer to options of a session: JDBC sets the catalog that somebody chooses."""
+    try:
+        request = sql.SetSessionOptionsRequest.FromString(body)
+    except DecodeError:
+        raise _unknown("options of a session") from None
+    result = sql.SetSessionOptionsResult()
+    for name, option in request.session_options.items():
+        if name not in _FIXED:
+            result.errors[name].value = _NO_OPTION
+        elif folded(option.string_value) not in ("", _FIXED[name]):
+            result.errors[name].value = _NO_VALUE
+    return result.SerializeToString()
 
 
 def _packed(message: Message) -> bytes:

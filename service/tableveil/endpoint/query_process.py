@@ -206,8 +206,12 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
     if checked.parameters and values is None:
         if request["rows"]:
             raise InvalidError.of("PARAMETERS_MISSING", "parameters", "none", f"{checked.parameters}, bound to it")
-        # Their types are unknown, and so are those of the result.
-        return {**account, "schema": None}
+        # JDBC takes a statement without columns for a change, and few columns depend on the values.
+        unknown: Values = dict.fromkeys(checked.names) if checked.names else [None] * checked.parameters
+        try:
+            return {**account, "schema": _base64(_hinted(_schema(connection, checked, unknown), checked))}
+        except duckdb.Error:
+            return {**account, "schema": None}
     if not request["rows"]:
         return {**account, "schema": _base64(_hinted(_schema(connection, checked, values), checked))}
     # It may take long until the rows begin.
