@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tableveil.answers import MACROS
+from tableveil.answers import LABEL, MACROS
 from tableveil.backend import folded
 from tableveil.endpoint.meanings import LabelMeaning, NamedColumns, Part
 from tableveil.endpoint.misuses import ANSWERED_BY, Edit
@@ -44,8 +44,10 @@ def completed(node: exp.Anonymous, meanings: list[LabelMeaning | None], scope: N
 def answered(node: exp.Anonymous, name: str, meaning: LabelMeaning, written: str) -> tuple[Edit, ...]:
     """The edit by which a function of labels answers in place of a plain one, if there is one that does."""
     answer = ANSWERED_BY.get(name)
-    alone = node.expressions[0] if len(node.expressions) == 1 else None
-    place = place_of(alone) if isinstance(alone, exp.Column) else None
+    column, *others = node.expressions
+    wanted = len(FUNCTIONS_OF_LABELS[answer].parameters) - len(LABEL) if answer else 0
+    fits = len(others) == wanted and all(isinstance(other, exp.Literal) for other in others)
+    place = place_of(column) if fits else None
     plain = meaning.exact and meaning.part is Part.LABEL and not isinstance(node.parent, exp.Window)
     if not (answer and place and plain):
         return ()

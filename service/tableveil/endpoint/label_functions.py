@@ -52,6 +52,9 @@ EXTREMES, AVERAGES, CORRELATIONS, TRUNCATING, SHARES = (
 BY_SECOND = frozenset(_BY_SECOND.split())
 """Functions that order by their second argument."""
 
+DIVIDING = frozenset({"ntile", "percent_rank", "cume_dist"})
+"""Windows that give records of one label different places, or a share of all."""
+
 SAME = frozenset(_SAME.split())
 """Functions whose result is one of their arguments."""
 

@@ -12,14 +12,16 @@ from sqlglot import exp
 
 from tableveil.backend import folded
 from tableveil.endpoint import misuses
+from tableveil.endpoint.cases import read_case
 from tableveil.endpoint.completed_calls import FUNCTIONS_OF_LABELS, answered, completed
-from tableveil.endpoint.cut_labels import COMPARISONS, SWAPPED, Cuts
+from tableveil.endpoint.cut_labels import COMPARISONS, EQUALITIES, SWAPPED, Cuts
 from tableveil.endpoint.grammar import COLUMNS
 from tableveil.endpoint.label_functions import (
     AGGREGATES,
     AVERAGES,
     BY_SECOND,
     CORRELATIONS,
+    DIVIDING,
     EXTREMES,
     HARMLESS,
     IN_ROWS,
@@ -45,7 +47,15 @@ from tableveil.endpoint.meanings import (
 )
 from tableveil.endpoint.missed_labels import PATTERNS, Misses
 from tableveil.endpoint.misuses import Edit, Misuse
-from tableveil.endpoint.written_columns import column_names, name_of, ordinal, place_in_order, value_of
+from tableveil.endpoint.written_columns import (
+    PERIODS,
+    column_names,
+    name_of,
+    ordinal,
+    place_in_order,
+    unit_of,
+    value_of,
+)
 
 _SUMS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Pow)
 _SETS = (exp.Union, exp.Intersect, exp.Except)
@@ -190,6 +200,9 @@ class LabelsRead:
                 self._from(join, common, scope)
         if node.args.get("on"):
             self._meaning(node.args["on"], scope, common)
+        self._whole(
+            [meaning for name in node.args.get("using") or [] if (meaning := scope.resolve(folded(name.name), None)[0])]
+        )
 
     def _source(self, node: exp.Expr, common: Mapping[str, Relation], scope: NamedColumns) -> tuple[str, Relation]:
         alias = folded(node.alias_or_name)
@@ -244,7 +257,9 @@ class LabelsRead:
                 of = named.get(folded(of.name), of)
             labels.append(self._meaning(of, scope, common))
             if not isinstance(of, exp.Column):
-                cut += [self._meaning(column, scope, common) for column in of.find_all(exp.Column)]
+                # A CASE is judged as a whole.
+                apart = [column for column in of.find_all(exp.Column) if self.cuts.case_around(column) is None]
+                cut += [self._meaning(column, scope, common) for column in apart]
         whole = self._whole(labels)
         bounds = [meaning for meaning in cut if meaning is not None and meaning.is_bound]
         for meaning in bounds:
@@ -349,11 +364,13 @@ class LabelsRead:
         meanings = [see(part) for part in parts]
         if type(node) in COMPARISONS:
             self._compared(node, parts, meanings, scope)
-        elif isinstance(node, (exp.EQ, exp.In, exp.NullSafeEQ)):
+        elif isinstance(node, EQUALITIES):
             self.cuts.note(node, parts, meanings, "=")
             self.misses.note(node, meanings)
+            self.misses.note_parts(node, see)
         elif isinstance(node, PATTERNS):
             self.misses.note(node, meanings)
+            self.misses.note_parts(node, see)
             self._each(meanings, misuses.as_text, node.key.upper())
         elif isinstance(node, (*_SUMS, exp.IntDiv, exp.Mod)):
             return self._computed(node, meanings)
@@ -365,6 +382,8 @@ class LabelsRead:
             self._each(meanings, misuses.as_text, "[]")
         elif isinstance(node, (exp.Case, exp.If, exp.Coalesce, exp.Tuple)):
             self.misses.note(node, meanings[:1])
+            if isinstance(node, exp.Case):
+                self._case(node, scope, see)
             conditions = () if isinstance(node, (exp.Coalesce, exp.Tuple)) else (node.this,)
             results = [
                 of for part, of in zip(parts, meanings, strict=True) if of is not None and part not in conditions
@@ -387,20 +406,29 @@ class LabelsRead:
         if first is None:
             return None
         self.misses.note(node, meanings)
+        if name == "count" and isinstance(node.expressions[0], exp.Distinct) and self._stands_for_several(first):
+            self._misused(misuses.counted_apart(first))
         if name in BY_SECOND:
             by = meanings[1] if len(meanings) > 1 else None
-            if by is not None and by.part is Part.LABEL and self._ordered_values(by):
+            wrong = by is not None and by.part is Part.LABEL and self._ordered_values(by)
+            if by is not None and (wrong or (by.is_bound and by.key not in scope.grouped)):
                 self._misused(misuses.extreme(by, name, by.label, ()))
             return derived(meanings[0])
         for meaning in meanings:
             if meaning is None or (meaning.part is Part.RANK and name not in AVERAGES):
                 continue
-            if name in EXTREMES or name in AVERAGES or (name in CORRELATIONS and meaning.part is not Part.RANK):
+            if name in CORRELATIONS and meaning.part is not Part.RANK:
+                self._misused(misuses.related(meaning, name))
+                return None
+            if name in EXTREMES or name in AVERAGES:
                 in_row = name in IN_ROWS
                 wrong = self._ordered_values(meaning) if meaning.part is Part.LABEL else not in_row
                 if wrong and (in_row or meaning.key not in scope.grouped):
                     self._misused(self._extreme(node, name, meaning, scope))
                     return None
+            elif meaning.part is Part.LABEL and meaning.of_time and name in TRUNCATING:
+                self._misused(misuses.truncated(meaning, name, unit_of(node, name)))
+                return None
             elif meaning.part is Part.LABEL and meaning.bounds and name not in SAME | HARMLESS:
                 self._misused(misuses.as_text(meaning, name))
                 return None
@@ -408,9 +436,7 @@ class LabelsRead:
                 self._misused(misuses.grouped_by_bound(meaning))
                 return None
             elif meaning.is_bound and name in TRUNCATING:
-                literal = next((part for part in node.expressions if isinstance(part, exp.Literal)), None)
-                unit = literal.name if literal is not None and meaning.of_time else name
-                self._each_bound([meaning], name, unit)
+                self._each_bound([meaning], name, unit_of(node, name) if meaning.of_time else name)
                 return None
         return first.derived() if name in SAME or (first.is_bound and name not in HARMLESS) else None
 
@@ -424,6 +450,11 @@ class LabelsRead:
         order = node.args.get("order")
         if isinstance(order, exp.Order):
             self._ordered(order, scope, common)
+            call = node.this
+            by = [self._meaning(one.this, scope, common) for one in order.expressions if isinstance(one, exp.Ordered)]
+            labels = next((of for of in by if of is not None and of.key not in scope.grouped), None)
+            if isinstance(call, exp.Anonymous) and folded(call.name) in DIVIDING and labels is not None:
+                self._misused(misuses.divided(labels, folded(call.name)))
         return meaning
 
     def _compared(
@@ -437,12 +468,33 @@ class LabelsRead:
             relation = scope.resolve(folded(part.name), None)[1] if isinstance(part, exp.Column) else Relation()
             low, high = (relation.beside(meaning, of) for of in (Part.LOW, Part.HIGH))
             bounds = (name_of(low), name_of(high)) if low and high else None
-            value = parts[1 - i] if len(parts) == 2 else None
-            read_value = value_of(value, meaning) if isinstance(value, exp.Literal) else ""
+            values = [
+                value_of(other, meaning) for other in parts if other is not part and isinstance(other, exp.Literal)
+            ]
+            read_value = ", ".join(value or "…" for value in values)
             self._misused(
                 misuses.compared(meaning, SWAPPED.get(operator, operator) if i else operator, bounds, read_value)
             )
             return
+
+    def _case(self, node: exp.Case, scope: NamedColumns, see: Callable[[exp.Expr], LabelMeaning | None]) -> None:
+        """Notes a CASE on bounds, if it can be read."""
+        if node.this is not None:
+            labels = [branch.this for branch in node.args["ifs"]]
+            self.cuts.note(node, [node.this, *labels], [see(node.this), *(None for _ in labels)], "=")
+            return
+        columns = [column for branch in node.args["ifs"] for column in branch.this.find_all(exp.Column)]
+        found = [see(column) for column in columns]
+        one = next(iter(found), None)
+        if one is None or one.table is None or any(of is None or not of.exact or of.key != one.key for of in found):
+            return
+        first = columns[0]
+        relation = scope.resolve(folded(first.name), folded(first.table) if first.table else None)[1]
+        low, high = (relation.beside(one, part) for part in (Part.LOW, Part.HIGH))
+        prefix = f"{name_of(first.table)}." if first.table else ""
+        type_ = dict(self.look.columns(one.table)).get(f"{one.label}_from", "")
+        if low and high and (case := read_case(node, see, type_, (prefix + name_of(low), prefix + name_of(high)))):
+            self.cuts.cases[id(node)] = case
 
     def _computed(self, node: exp.Expr, meanings: list[LabelMeaning | None]) -> LabelMeaning | None:
         of_labels = [meaning for meaning in meanings if meaning is not None]
@@ -480,6 +532,14 @@ class LabelsRead:
             return True
         return meaning.table is not None and self.look.is_disordered(meaning.table, meaning.label)
 
+    def _stands_for_several(self, meaning: LabelMeaning) -> bool:
+        """Whether it is a column of labels, some of which stand for more than one value."""
+        if meaning.part is not Part.LABEL or not meaning.exact or meaning.table is None:
+            return False
+        if meaning.bounds:
+            return self.look.straddling(meaning.table, meaning.label, ">=", None) > 0
+        return self.look.is_general(meaning.table, meaning.label)
+
     def _each(
         self, meanings: list[LabelMeaning | None] | list[LabelMeaning], tell: Callable[..., Misuse], what: str
     ) -> None:
@@ -490,7 +550,7 @@ class LabelsRead:
     def _each_bound(self, meanings: list[LabelMeaning | None] | list[LabelMeaning], function: str, unit: str) -> None:
         for meaning in meanings:
             if meaning is not None and meaning.is_bound:
-                is_period = unit in ("day", "week", "month", "quarter", "year", "decade")
+                is_period = unit in PERIODS
                 of = unit if meaning.of_time == is_period and (is_period or unit.isdecimal()) else ""
                 self._misused(misuses.truncated(meaning, function, of))
 

@@ -9,6 +9,16 @@ from sqlglot import exp
 from tableveil.endpoint.grammar import AnalystSql
 from tableveil.endpoint.meanings import LabelMeaning
 
+PERIODS = ("day", "week", "month", "quarter", "year", "decade")
+"""The units of `tv_period`."""
+
+
+def unit_of(call: exp.Anonymous, name: str) -> str:
+    """The unit by which a function of this name truncates times."""
+    literal = next((part for part in call.expressions if isinstance(part, exp.Literal)), None)
+    unit = (literal.name if literal is not None else name).lower()
+    return unit if unit in PERIODS else ""
+
 
 def ordinal(item: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
     """The expression of GROUP BY, or the item of SELECT whose number it is."""
@@ -58,3 +68,13 @@ def name_of(name: str) -> str:
 def quoted(name: str) -> str:
     """A name as an identifier in quotes."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal_text(value: exp.Expr) -> str | None:
+    """The text of a value that is written down; None if it is none."""
+    while isinstance(value, (exp.Paren, exp.Cast)):
+        value = value.this
+    literal = value.this if isinstance(value, exp.Neg) else value
+    if not isinstance(literal, exp.Literal):
+        return None
+    return f"-{literal.name}" if isinstance(value, exp.Neg) else literal.name
