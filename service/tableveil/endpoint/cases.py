@@ -160,7 +160,7 @@ def _possible(values: list[Decimal]) -> Iterator[int]:
 
 
 def _literals(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What bounds are compared with."""
+    """The values with which bounds are compared."""
     for comparison in condition.find_all(*_COMPARED, exp.Between):
         yield from (part for part in comparison.iter_expressions() if not isinstance(part, exp.Column))
 

@@ -77,7 +77,7 @@ class Cuts:
                 )
             else:
                 limits = [(SWAPPED[operator] if place else operator, parts[1 - place])]
-            # What is compared with an expression of a bound is no value of its labels.
+            # A value that is compared with an expression of a bound is none of its labels.
             plain = isinstance(part.unnest(), exp.Column)
             for one, limit in limits:
                 of = literal_text(limit) if plain else None

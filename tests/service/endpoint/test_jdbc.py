@@ -1,4 +1,4 @@
-"""What the JDBC driver of Flight SQL asks for tools such as DBeaver, in its messages and its order; no Java runs here.
+"""The JDBC driver of Flight SQL, as tools such as DBeaver use it: its messages in its order; no Java runs here.
 
 After `ArrowDatabaseMetadata`, `ArrowFlightMetaImpl` and `ArrowFlightSqlClientHandler` of Apache Arrow Java 18.
 """
