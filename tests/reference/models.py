@@ -95,7 +95,7 @@ def _methods() -> Iterator[str]:
     yield from table(rows[0], rows[1:])
 
 
-def _cells(method: MethodTraits) -> Iterator[tuple[str, str]]:
+def _cells(method: MethodTraits[Any]) -> Iterator[tuple[str, str]]:
     yield "", method.name
     yield "asked for by", f"`{method.field}`" if method.field else method.called or "-"
     yield "one label for", str(method.recoded)

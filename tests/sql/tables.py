@@ -112,9 +112,8 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     people = build_people(session, source, person[0]) if person else None
     owned = [] if people is None else of_values
     pairs = [build_pairs(session, source, people, values, s) for s, values in enumerate(owned) if people is not None]
-    return build_base(
-        session, source, dictionaries, CountedColumns(of_values, of_aggregated, people=people, pairs=pairs)
-    )
+    counted = CountedColumns(tuple(of_values), tuple(of_aggregated), people=people, pairs=tuple(pairs))
+    return build_base(session, source, dictionaries, counted)
 
 
 def _create(

@@ -198,7 +198,7 @@ def test_statements_about_values_and_the_population(recorded: Recorded, case: st
     sensitive, faults = build_sensitive(session, source, CodedAttribute(policy.attributes[2], None, "", 0, ""))
     assert sensitive is not None, faults
     recorded.title("a dictionary of sensitive values")
-    base = build_base(session, source, dictionaries, CountedColumns([sensitive]))
+    base = build_base(session, source, dictionaries, CountedColumns((sensitive,)))
     recorded.title("the base histogram, by values, and of the population")
     counter = DuckDBCounter(session, base, hand_over_rows=0)
     classes = counter.classes((1, 0))

@@ -59,15 +59,13 @@ def lists_values(hierarchy: HierarchyDefinition | None) -> bool:
     return isinstance(hierarchy, _LISTS)
 
 
-def check_differential_privacy(policy: Policy) -> Iterator[Fault]:
+def check_differential_privacy(policy: Policy, options: DifferentialPrivacy) -> Iterator[Fault]:
     """Faults of a policy whose promise could not be kept."""
-    options = policy.differential_privacy
-    assert options is not None, "the policy asks for differential privacy"
     yield from _check_parameters(options)
     yield from _check_scheme(policy, options)
     yield from _check_lists(policy, options)
     for i, attribute in enumerate(policy.attributes):
-        yield from _check_attribute(policy, attribute, i)
+        yield from _check_attribute(policy, options, attribute, i)
     yield from _check_rest(policy)
 
 
@@ -120,9 +118,9 @@ def _check_lists(policy: Policy, options: DifferentialPrivacy) -> Iterator[Fault
             yield Fault(field, f"{shortened(column)}, which is none", "a quasi-identifier with a hierarchy", hint)
 
 
-def _check_attribute(policy: Policy, attribute: AttributePolicy, i: int) -> Iterator[Fault]:
-    options = policy.differential_privacy
-    assert options is not None, "the policy asks for differential privacy"
+def _check_attribute(
+    policy: Policy, options: DifferentialPrivacy, attribute: AttributePolicy, i: int
+) -> Iterator[Fault]:
     if attribute.role in ("SENSITIVE", "INSENSITIVE"):
         hint = "Every published column is generalized by the scheme; others are IDENTIFYING, and are not released."
         expected = "QUASI_IDENTIFIER or IDENTIFYING, because of differential_privacy"

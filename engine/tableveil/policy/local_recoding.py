@@ -25,12 +25,12 @@ class LocalRecoding:
     classes_of: int | None = None
 
 
-def check_local_recoding(policy: Policy) -> Iterator[Fault]:
+def check_local_recoding(policy: Policy, options: LocalRecoding) -> Iterator[Fault]:
     """Faults of a policy that asks for local recoding with what it cannot honour."""
     if policy.suppressed_records == "KEEP" and any(isinstance(model, KMap) for model in policy.privacy_models):
         hint = "Nobody has defined yet which people may be suppressed records where labels overlap."
         yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of local_recoding with k_map", hint)
-    yield from _check_most_levels(policy, policy.local_recoding or LocalRecoding())
+    yield from _check_most_levels(policy, options)
 
 
 def _check_most_levels(policy: Policy, options: LocalRecoding) -> Iterator[Fault]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tableveil.policy.differential_privacy import DifferentialPrivacy
+from tableveil.policy.game import RecordLevel
+from tableveil.policy.local_recoding import LocalRecoding
+from tableveil.policy.microaggregation import Microaggregation
 from tableveil.policy.privacy import (
     CLASS_LOCAL,
     PRIVACY_FIELDS,
@@ -32,6 +36,8 @@ from tableveil.policy.quality import (
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
 
+Options = TypeVar("Options")
+
 SEARCH_OPTIONS = ("time_limit_seconds", "seed", "strategy", "levels", "linked", "choose")
 
 
@@ -53,14 +59,14 @@ class Analysis(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MethodTraits:
+class MethodTraits(Generic[Options]):
     """The models, options and analyses that a method works with.
 
     Attributes:
         name: The method in words.
         called: The method in a message, by the field that asks for it.
         field: The field of the policy; empty if attributes ask for it, or if nothing does.
-        asked: Whether a policy asks for it.
+        kind: The class of its options, the value of that field.
         recoded: The part of the data that has one label.
         models: The privacy models that it can meet; `models_hint` helps those who ask for others.
         quality: The quality models that it minimizes; empty if it has a score of its own.
@@ -79,7 +85,7 @@ class MethodTraits:
     name: str
     called: str = ""
     field: str = ""
-    asked: Callable[[Policy], bool]
+    kind: type[Options]
     recoded: Recoded = Recoded.BY_VALUE
     models: tuple[type[PrivacyModel], ...] = tuple(PRIVACY_FIELDS)
     models_hint: str = ""
@@ -97,6 +103,16 @@ class MethodTraits:
     ordered_people: bool = False
     analyses: frozenset[Analysis] = frozenset()
 
+    def asked(self, policy: Policy) -> bool:
+        """Whether a policy asks for it by its field."""
+        return bool(self.field) and getattr(policy, self.field) is not None
+
+    def options(self, policy: Policy) -> Options:
+        """Its options in a policy that asks for it by its field. Only what belongs to the method reads them."""
+        options = getattr(policy, self.field)
+        assert isinstance(options, self.kind), f"the policy asks for {self.name}"
+        return options
+
     def fields(self, policy: Policy) -> tuple[str, ...]:
         """The fields by which a policy asks for it."""
         aggregations = (f"attributes[{i}].aggregation" for i, a in enumerate(policy.attributes) if a.aggregation)
@@ -107,7 +123,7 @@ LOCAL_RECODING = MethodTraits(
     name="local recoding",
     called="local_recoding",
     field="local_recoding",
-    asked=lambda policy: policy.local_recoding is not None,
+    kind=LocalRecoding,
     recoded=Recoded.BY_COMBINATION,
     models=CLASS_LOCAL,
     models_hint="The meaning of others is not defined where labels overlap. Or leave out local_recoding.",
@@ -124,7 +140,7 @@ RECORD_LEVEL = MethodTraits(
     name="record-level game",
     called="record_level",
     field="record_level",
-    asked=lambda policy: policy.record_level is not None,
+    kind=RecordLevel,
     recoded=Recoded.BY_COMBINATION,
     models=(Profitability, NoAttack, SafeHarbor),
     models_hint="Others judge classes that have one transformation. Or leave out record_level.",
@@ -141,7 +157,7 @@ DIFFERENTIAL_PRIVACY = MethodTraits(
     name="differential privacy",
     called="differential_privacy",
     field="differential_privacy",
-    asked=lambda policy: policy.differential_privacy is not None,
+    kind=DifferentialPrivacy,
     models=(KAnonymity,),
     models_hint="It only removes more of what is left by chance. Others look at the table again.",
     quality=(LossModel,),
@@ -158,7 +174,7 @@ MICROAGGREGATION = MethodTraits(
     name="microaggregation",
     called="microaggregation",
     field="microaggregation",
-    asked=lambda policy: policy.microaggregation is not None,
+    kind=Microaggregation,
     recoded=Recoded.CLUSTERS,
     models=(KAnonymity, Dominance, *(kind for kind in SensitiveModel.__args__ if kind is not NTCloseness)),
     quality=(),
@@ -175,7 +191,7 @@ MICROAGGREGATION = MethodTraits(
 AGGREGATED_COLUMNS = MethodTraits(
     name="aggregated columns inside classes",
     called="aggregated columns",
-    asked=lambda policy: bool(policy.aggregated) and policy.microaggregation is None,
+    kind=NoneType,
     models=tuple(kind for kind in PRIVACY_FIELDS if kind is not Profitability),
     models_hint="It measures information loss by labels. no_attack looks at the sizes of classes only.",
     quality=tuple(kind for kind in FIELDS if kind is not PublisherPayoutModel),
@@ -185,7 +201,7 @@ AGGREGATED_COLUMNS = MethodTraits(
 
 FULL_DOMAIN = MethodTraits(
     name="full domain",
-    asked=lambda policy: True,
+    kind=NoneType,
     shows_suppressed=True,
     together=True,
     warehouses=True,
@@ -196,6 +212,9 @@ METHODS = (DIFFERENTIAL_PRIVACY, LOCAL_RECODING, RECORD_LEVEL, MICROAGGREGATION,
 """If a policy asks for several, the first of them refuses the others."""
 
 
-def methods_of(policy: Policy) -> tuple[MethodTraits, ...]:
+def methods_of(policy: Policy) -> tuple[MethodTraits[Any], ...]:
     """The methods that a policy asks for: a valid one asks for one."""
-    return tuple(method for method in METHODS[:-1] if method.asked(policy)) or (FULL_DOMAIN,)
+    asked = tuple(method for method in METHODS if method.asked(policy))
+    if policy.aggregated and MICROAGGREGATION not in asked:
+        asked += (AGGREGATED_COLUMNS,)
+    return asked or (FULL_DOMAIN,)

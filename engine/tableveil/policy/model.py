@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.differential_privacy import DifferentialPrivacy
@@ -300,7 +301,7 @@ class Policy:
         return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
 
     @property
-    def method(self) -> MethodTraits:
+    def method(self) -> MethodTraits[Any]:
         """The method that makes the release."""
         return methods_of(self)[0]
 

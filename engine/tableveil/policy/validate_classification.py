@@ -42,7 +42,6 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
     if not isinstance(model, ClassificationModel):
         return
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
-    aggregated = {attribute.column for attribute in policy.aggregated}
     generalized = {attribute.column for attribute in policy.quasi_identifiers}
     blindly = policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY
     shown = {column for column, role in roles.items() if role in _AS_THEY_ARE}
@@ -57,7 +56,7 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
                 yield Fault(field, f"{shortened(name)} more than once", "each column once")
             elif kind == "features" and name in model.classes:
                 yield Fault(field, f"{shortened(name)}, which is to be told", "columns to tell it by")
-            elif name in aggregated:
+            elif roles.get(name) is Role.QUASI_IDENTIFIER and name not in generalized:
                 hint = "The aggregates of its values are known only once the classes are."
                 yield Fault(field, f"{shortened(name)}, whose values are aggregated", expected, hint)
             elif name in roles and name not in usable:

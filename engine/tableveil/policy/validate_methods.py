@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from tableveil.errors import Fault
 from tableveil.policy.differential_privacy import check_differential_privacy
@@ -24,10 +25,10 @@ from tableveil.policy.validate_game import check_record_level
 from tableveil.policy.validate_microaggregation import check_microaggregation, check_mixed
 
 _OWN: Mapping[str, Callable[[Policy], Iterator[Fault]]] = {
-    DIFFERENTIAL_PRIVACY.name: check_differential_privacy,
-    LOCAL_RECODING.name: check_local_recoding,
+    DIFFERENTIAL_PRIVACY.name: lambda policy: check_differential_privacy(policy, DIFFERENTIAL_PRIVACY.options(policy)),
+    LOCAL_RECODING.name: lambda policy: check_local_recoding(policy, LOCAL_RECODING.options(policy)),
     RECORD_LEVEL.name: check_record_level,
-    MICROAGGREGATION.name: check_microaggregation,
+    MICROAGGREGATION.name: lambda policy: check_microaggregation(policy, MICROAGGREGATION.options(policy)),
     AGGREGATED_COLUMNS.name: check_mixed,
 }
 """The checks of a method's own options, and of all else that the table of methods does not say."""
@@ -52,7 +53,7 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
         yield from _OWN[method.name](policy) if method.name in _OWN else ()
 
 
-def _check_models(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
+def _check_models(policy: Policy, method: MethodTraits[Any]) -> Iterator[Fault]:
     allowed = ", ".join(PRIVACY_FIELDS[kind] for kind in method.models)
     for i, model in enumerate(policy.privacy_models):
         if not isinstance(model, method.models):
@@ -60,7 +61,7 @@ def _check_models(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
             yield Fault(f"privacy_models[{i}]", actual, f"one of {allowed}", method.models_hint)
 
 
-def _check_quality(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
+def _check_quality(policy: Policy, method: MethodTraits[Any]) -> Iterator[Fault]:
     model, allowed = policy.quality_model, ", ".join(FIELDS[kind] for kind in method.quality)
     if not method.quality and model != LossModel():
         hint = "Clusters are scored by their squared error."
@@ -70,7 +71,7 @@ def _check_quality(policy: Policy, method: MethodTraits) -> Iterator[Fault]:
         yield Fault("quality_model", actual, f"one of {allowed}", f"Or leave out {method.called}.")
 
 
-def _check_search(search: SearchOptions, method: MethodTraits) -> Iterator[Fault]:
+def _check_search(search: SearchOptions, method: MethodTraits[Any]) -> Iterator[Fault]:
     default = SearchOptions()
     given = [name for name in SEARCH_OPTIONS if getattr(search, name) != getattr(default, name)]
     given = [name for name in given if name not in method.search]

@@ -82,9 +82,8 @@ def _check_aggregation(attribute: AttributePolicy, path: str) -> Iterator[Fault]
         )
 
 
-def check_microaggregation(policy: Policy) -> Iterator[Fault]:
+def check_microaggregation(policy: Policy, options: Microaggregation) -> Iterator[Fault]:
     """Faults of what clusters need, and of their options."""
-    options = policy.microaggregation or Microaggregation()
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.aggregation is None:
             hint = "For example: aggregation: {}, the mean. Or leave out microaggregation, to generalize this column."
@@ -100,10 +99,10 @@ def check_microaggregation(policy: Policy) -> Iterator[Fault]:
     if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
         yield Fault("microaggregation.gain", str(options.gain), "an exact decimal of at least 0")
     if options.clustering is Clustering.UNIVARIATE:
-        is_multivariate = len(policy.aggregated) != 1
-        nominal = any(a.aggregation is not None and a.aggregation.scale is Scale.NOMINAL for a in policy.aggregated)
-        if is_multivariate or nominal:
-            columns = f"{len(policy.aggregated)} columns" if is_multivariate else "a nominal column"
+        clustered = policy.aggregated
+        nominal = any(a.aggregation is not None and a.aggregation.scale is Scale.NOMINAL for a in clustered)
+        if len(clustered) != 1 or nominal:
+            columns = "a nominal column" if len(clustered) == 1 else f"{len(clustered)} columns"
             expected = "one numeric or ordinal quasi-identifier"
             yield Fault("microaggregation.clustering", f"UNIVARIATE for {columns}", expected, "Leave it out.")
 

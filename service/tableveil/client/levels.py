@@ -22,13 +22,11 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
         actual = "microaggregation, which generalizes no column"
         raise InvalidError.of("LEVELS_OF_NOTHING", "microaggregation", actual, "a policy with hierarchies", hint)
     if policy.HasField("local_recoding"):
-        if policy.local_recoding.classes_of not in ("", release.name):
-            actual, hint = (
-                policy.local_recoding.classes_of,
-                f"Remove it from the policy to use those of {release.name}.",
-            )
+        options, hint = policy.local_recoding, f"Remove it from the policy to use those of {release.name}."
+        if options.classes_of not in ("", release.name):
+            actual = options.classes_of
             raise InvalidError.of("LEVELS_GIVEN", "local_recoding.classes_of", shortened(actual), release.name, hint)
-        policy.local_recoding.classes_of = release.name
+        options.classes_of = release.name
         return
     if policy.search.levels:
         hint = f"Remove them from the policy to use those of {release.name}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -30,6 +30,14 @@ def methods_to_proto(policy: Policy, message: policy_pb2.Policy) -> None:
         if options is not None:
             written.SetInParent()
             write(options, written)
+
+
+def lists_of_methods(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
+    """The lists in the options of a policy's methods: what they are, their fields, and their lengths."""
+    for field in _READ:
+        for listed, entries in getattr(message, field).ListFields():
+            if listed.is_repeated:
+                yield "method", f"{field}.{listed.name}", len(entries)
 
 
 def _read_local_recoding(message: policy_pb2.LocalRecoding, faults: Faults) -> LocalRecoding:

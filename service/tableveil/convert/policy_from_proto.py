@@ -25,7 +25,7 @@ from tableveil.convert.enums import (
 )
 from tableveil.convert.fields import from_message
 from tableveil.convert.game import game_from_proto
-from tableveil.convert.methods import methods_from_proto
+from tableveil.convert.methods import lists_of_methods, methods_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
@@ -56,7 +56,7 @@ _MOST = {
     "risk_thresholds": 100,
     "search.levels": 10_000,
     "search.linked": 10_000,
-    "local_recoding.most_levels": 10_000,
+    "method": 10_000,
     "order.values": 1_000_000,
     "quality_model.classification": 1_000,
 }
@@ -136,8 +136,7 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     yield "privacy_models", "privacy_models", len(message.privacy_models)
     yield "risk_thresholds", "risk_thresholds", len(message.risk_thresholds)
     yield "search.levels", "search.levels", len(message.search.levels)
-    most_levels = "local_recoding.most_levels"
-    yield most_levels, most_levels, len(message.local_recoding.most_levels)
+    yield from lists_of_methods(message)
     yield "search.linked", "search.linked", max(len(linked), sum(len(group.columns) for group in linked))
     for name in ("classes", "features"):
         field = f"quality_model.classification.{name}"

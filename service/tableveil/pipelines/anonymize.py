@@ -92,7 +92,8 @@ def solved(
         fingerprint, dictionaries = read_dictionaries(session, source, made_of, hierarchies, job.policy_of)
         check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)
         report.phase(JobPhase.COUNTING)
-        judged_with = dictionaries.earlier.known.releases if dictionaries.earlier is not None else ()
+        earlier = dictionaries.columns.earlier
+        judged_with = earlier.known.releases if earlier is not None else ()
         with depending_on(judged_with):
             counts = method.count(job, dictionaries.policy, dictionaries)
         of_population = population_fingerprint(session, source, fingerprint_key(session.ledger))

@@ -28,7 +28,7 @@ from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.read import FoundHierarchies
-from tableveil.policy import AttributePolicy, DifferentialPrivacy, Policy, Role
+from tableveil.policy import DIFFERENTIAL_PRIVACY, AttributePolicy, DifferentialPrivacy, Policy, Role
 from tableveil.source import Column, Source
 from tableveil.source.model import DRAWN, Drawn
 from tableveil.state import jobs, privacy_budgets
@@ -81,9 +81,7 @@ class DifferentialPrivacyMethod(FullDomainMethod):
 
 def check_private(session: WarehouseSession, policy: Policy, source: Source) -> None:
     """Raises `InvalidError` unless the table has a budget that a release may be charged to; reads no rows."""
-    options = policy.differential_privacy
-    assert options is not None, "the policy asks for differential privacy"
-    faults = []
+    options, faults = DIFFERENTIAL_PRIVACY.options(policy), []
     if not session.traits.keeps_ledger:
         faults.append(Fault("source.catalog", "a table of a warehouse", "a table of the server's database"))
     for i, attribute in enumerate(policy.attributes):
@@ -109,8 +107,7 @@ def draw(
         InvalidError: the policy does not fit the table, or the budget does not hold it; or, once it is charged, people
             have several records.
     """
-    options, session = policy.differential_privacy, job.session
-    assert options is not None, "the policy asks for differential privacy"
+    options, session = DIFFERENTIAL_PRIVACY.options(policy), job.session
     check_private(job.rows, policy, source)
     columns, lattice = _resolved(source, policy, hierarchies)
     _charge(job, source, options)
@@ -185,14 +182,12 @@ def _resolved(source: Source, policy: Policy, hierarchies: FoundHierarchies) -> 
         if not unfit:
             top = len(label_values(hierarchy, kind, [], []).labels)
             columns.append(_Column(attribute, hierarchy, reference, top))
-    options = policy.differential_privacy
-    assert options is not None, "the policy asks for differential privacy"
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     tops = {column.attribute.column: column.top for column in columns}
     faults += [
         Fault(f"{FIELD}.scheme[{name}]", str(level), f"a level up to {tops[name]}, the hierarchy's top")
-        for name, level in options.scheme
+        for name, level in DIFFERENTIAL_PRIVACY.options(policy).scheme
         if level > tops[name]
     ]
     lattice, found = lattice_of(policy, [column.top for column in columns])

@@ -85,7 +85,7 @@ def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, r
     """The warning that the release may wait for approval by the rule of its schema."""
     session = job.rows
     if schema_rules.asks_for_joint_k(session.ledger, session.scope(policy.release.schema)):
-        together = read.earlier.known.releases if read.earlier is not None else ()
+        together = read.columns.earlier.known.releases if read.columns.earlier is not None else ()
         repeated = repeated_by_reason(session, policy, source, mark, together)
         if repeated:
             yield note(would_wait(repeated, counted=False).text)

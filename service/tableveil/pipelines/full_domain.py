@@ -26,7 +26,6 @@ from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords,
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import ReleasePlan
-from tableveil.release.plan import Aggregated
 from tableveil.release.with_aggregates import by_value
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import NeighbourhoodExplanation, explain
@@ -138,7 +137,7 @@ def _check_judged(
 
 def _inherited(counted: Counted) -> tuple[PrivacyModel, ...]:
     """The models that joint classes meet for earlier releases' policies alone."""
-    return () if counted.base.earlier is None else counted.base.earlier.inherited
+    return () if counted.base.columns.earlier is None else counted.base.columns.earlier.inherited
 
 
 def _judging(
@@ -167,7 +166,7 @@ def advice_of(job: JobContext, counted: Counted, problem: Problem, best: Candida
 
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
     """The loss of each quasi-identifier, which makes releases comparable for any quality model."""
-    aggregated = base.aggregated_columns
+    aggregated = [(i, dictionary.values) for i, dictionary in base.columns.aggregates]
     unweighted = [1.0] * (len(counter.levels) + len(aggregated))
     loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld, aggregated)
     return loss.values(plan.transformation, plan.classes, plan.kept)
@@ -196,18 +195,19 @@ def _proof(problem: Problem, search_outcome: SearchOutcome) -> Proof:
 def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     """The release by a transformation."""
     base, classes = counted.base, problem.counter.classes(best.transformation)
-    aggregates = (aggregate(column, classes.values(position)) for position, column in base.aggregated_columns)
+    columns = base.columns
+    aggregates = ((of, aggregate(of.values, classes.values(i))) for i, of in columns.aggregates)
     return ReleasePlan(
         policy=counted.policy,
         source=counted.source,
         dictionaries=counted.dictionaries,
-        recoding=by_value(best.transformation, Aggregated(base.aggregated, tuple(aggregates))),
+        recoding=by_value(best.transformation, tuple(aggregates)),
         classes=classes,
         kept=problem.privacy.releasable(classes),
         records=problem.counter.records,
-        sensitive=base.sensitive,
-        people=base.people,
-        earlier=base.earlier,
+        sensitive=columns.sensitive,
+        people=columns.people,
+        earlier=columns.earlier,
     )
 
 
@@ -217,10 +217,9 @@ def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, by: str) -> tupl
     if plan.kept_records == 0:
         warnings.append("All records are suppressed: the release is empty.")
     else:
-        aggregated = plan.recoding.aggregated
         warnings += [
             says_nothing(dictionary.attribute.column, "aggregate")
-            for dictionary, aggregates in zip(aggregated.dictionaries, aggregated.aggregates, strict=True)
+            for dictionary, aggregates in plan.recoding.aggregates
             if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
         ]
     best = search_outcome.best

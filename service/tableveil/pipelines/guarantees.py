@@ -35,6 +35,6 @@ def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceCla
     With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns, too.
     """
     most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
-    if most > LARGEST_BEFORE or base.aggregated or base.earlier is not None:
+    if most > LARGEST_BEFORE or base.columns.tell_apart:
         return None
     return counter.classes((0,) * len(counter.levels))

@@ -39,6 +39,5 @@ def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
         for j, attribute in enumerate(policy.quasi_identifiers)
         if not model.features or attribute.column in model.features
     ]
-    first = len(base.sensitive) + len(base.aggregated)
-    class_columns = [ClassColumn(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
+    class_columns = [ClassColumn(i, joint.features, joint.classes) for i, joint in base.columns.joint_columns]
     return Features(tuple(attributes), tuple(class_columns))

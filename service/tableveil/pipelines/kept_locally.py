@@ -15,7 +15,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
-from tableveil.policy import FULL_DOMAIN, LocalRecoding, Policy, SearchOptions, validate_policy
+from tableveil.policy import LocalRecoding, Policy, SearchOptions, validate_policy
 from tableveil.release.by_combination import ByCombination, check_one_meaning
 from tableveil.search import Candidate, Problem
 
@@ -61,8 +61,7 @@ def _locally(policy: Policy) -> Policy | None:
     """The policy with local recoding in place of one transformation; None if it would be another policy otherwise."""
     search = SearchOptions(choose=policy.search.choose, time_limit_seconds=policy.search.time_limit_seconds)
     local = replace(policy, local_recoding=LocalRecoding(), search=search)
-    fits = policy.method is FULL_DOMAIN and not judging_models(policy) and not validate_policy(local)
-    return local if fits else None
+    return None if judging_models(policy) or validate_policy(local) else local
 
 
 def _kept(split: ByCombination, position: int, erased_at: int) -> str:

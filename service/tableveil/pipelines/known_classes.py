@@ -15,7 +15,7 @@ from tableveil.lattice import Lattice
 from tableveil.lifecycle import require_public
 from tableveil.local_recoding import KnownClasses
 from tableveil.pipelines.released_rows import current_release
-from tableveil.policy import AttributePolicy, Policy
+from tableveil.policy import LOCAL_RECODING, AttributePolicy, Policy
 from tableveil.state.releases import RELEASES
 
 FIELD = "local_recoding.classes_of"
@@ -94,7 +94,6 @@ def _faults(
     elif labels and not len(used):
         actual = f"values and labels of which {column} has none in the release"
         yield Fault(f"{field}.hierarchy", actual, "values of the same kind, and the hierarchy of the release")
-    options = policy.local_recoding
-    most = dict(options.most_levels).get(attribute.column) if options is not None else None
+    most = dict(LOCAL_RECODING.options(policy).most_levels).get(attribute.column)
     if most is not None and len(used) > most:
         yield Fault(f"local_recoding.most_levels[{column}]", str(most), f"at least the {len(used)} of the release")

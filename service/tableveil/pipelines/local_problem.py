@@ -25,6 +25,7 @@ from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.pipelines.read import Counted
 from tableveil.policy import (
     BALANCED,
+    LOCAL_RECODING,
     Aggregate,
     ClassificationModel,
     EntropyModel,
@@ -60,8 +61,7 @@ def seconds_for_incumbent(policy: Policy) -> float:
 
 def problem_of(policy: Policy, counts: Counted, counter: ClassCounter, rows: CombinationRows) -> LocalProblem:
     """The problem of a policy that differs from the counted one in its models and its suppression limit only."""
-    combinations, options = rows.combinations, policy.local_recoding
-    assert options is not None, "the policy asks for local recoding"
+    combinations, options = rows.combinations, LOCAL_RECODING.options(policy)
     columns = [attribute.column for attribute in policy.quasi_identifiers]
     costs = label_costs(
         policy.quality_model,

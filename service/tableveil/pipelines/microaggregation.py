@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tableveil.aggregation.aggregates import Aggregates, aggregate, all_same
+from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.points import Clustered, Points
 from tableveil.backend import Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress
+from tableveil.counting import CountedColumns
 from tableveil.counting.points import read_points
 from tableveil.dictionary import PeopleDictionary, SensitiveDictionary
 from tableveil.errors import by_rank, shortened
@@ -25,7 +26,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.solution import Method
-from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
+from tableveil.policy import MICROAGGREGATION, KAnonymity, Policy, SensitiveModel, policy_warnings
 from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
@@ -44,14 +45,14 @@ SCORED = "squared error, as a share of that of a single cluster"
 class Clusterable:
     """The input of clustering, all from one snapshot; `policy` has a role for every column.
 
-    `protected` are the sensitive columns that a privacy model looks at. The points have these, and where people have
-    several records the people, and their pairs with values.
+    The points have the aggregated `columns` and those sensitive ones that a privacy model looks at, and where people
+    have several records the people, and their pairs with values.
     """
 
     policy: Policy
     options: MicroaggregationOptions
     dictionaries: Dictionaries
-    protected: tuple[SensitiveDictionary, ...]
+    columns: CountedColumns
     points: Points
 
     @property
@@ -62,7 +63,7 @@ class Clusterable:
     @property
     def problem(self) -> ClusterProblem:
         """The records, and what their clusters have to meet."""
-        return ClusterProblem(self.points, self.k, self.columns, self.policy.privacy_models)
+        return ClusterProblem(self.points, self.k, self.counted, self.policy.privacy_models)
 
     @property
     def clustered(self) -> int:
@@ -81,14 +82,9 @@ class Clusterable:
         return (share * self.clustered + self.dictionaries.set_aside) / self.records
 
     @property
-    def columns(self) -> tuple[SensitiveColumn, ...]:
+    def counted(self) -> tuple[SensitiveColumn, ...]:
         """The counted columns of the points in the form for models."""
-        people = self.dictionaries.people
-        return (
-            *(dictionary.values for dictionary in self.protected),
-            *(() if people is None else (people.values,)),
-            *(dictionary.values for dictionary in self.dictionaries.pairs),
-        )
+        return replace(self.columns, aggregated=()).counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,7 @@ class _Solved:
 
     found: Clustered
     classes: EquivalenceClasses
-    aggregates: tuple[Aggregates, ...]
+    aggregates: Aggregated
     error: SquaredError
     seconds: float = 0.0
 
@@ -113,8 +109,8 @@ class MicroaggregationMethod(Method[Clusterable]):
         """Clusters, and aggregates of their values."""
         _check_limit(counts)
         solved = _solve(job, counts)
-        before = cluster_classes(counts.points, before_clustering(counts.points), counts.columns)
-        models, facts = counts.policy.privacy_models, Facts(counter_of(counts.points, counts.columns))
+        before = cluster_classes(counts.points, before_clustering(counts.points), counts.counted)
+        models, facts = counts.policy.privacy_models, Facts(counter_of(counts.points, counts.counted))
         score = _score(counts, solved)
         risk_before, risk_after = people_risks(counts.policy, facts, before, solved.classes)
         reached = guarantees(facts, models, before, solved.classes)
@@ -142,16 +138,11 @@ class MicroaggregationMethod(Method[Clusterable]):
 
 def clusterable(session: Session, policy: Policy, dictionaries: Dictionaries) -> Clusterable:
     """Reads the input of clustering; call it in the transaction of the dictionaries."""
-    options = policy.microaggregation
-    assert options is not None, "the policy asks for microaggregation"
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
-    protected = tuple(
-        sensitive_column for sensitive_column in dictionaries.sensitive if sensitive_column.attribute.column in asked
-    )
-    points = read_points(
-        session, dictionaries.source, dictionaries.aggregated, protected, dictionaries.people, dictionaries.pairs
-    )
-    return Clusterable(policy, options, dictionaries, protected, points)
+    columns = dictionaries.columns
+    columns = replace(columns, sensitive=tuple(of for of in columns.sensitive if of.attribute.column in asked))
+    points = read_points(session, dictionaries.source, columns)
+    return Clusterable(policy, MICROAGGREGATION.options(policy), dictionaries, columns, points)
 
 
 def _check_limit(read: Clusterable) -> None:
@@ -180,7 +171,7 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
     solved = _measured(read, solve(read.problem, read.options, job.control, progress))
     # A class of the rows has all clusters with its values. A people's share may hold of each and not of all together;
     # and one person's share of a cluster is not that of the class, which is what is told of people.
-    while read.dictionaries.people is not None:
+    while read.columns.people is not None:
         into = alike(job.session, _plan(read, solved))
         if into.max() + 1 == solved.found.clusters.number:
             break
@@ -192,18 +183,19 @@ def _solve(job: JobContext, read: Clusterable) -> _Solved:
 def _measured(read: Clusterable, clustered: Clustered) -> _Solved:
     points = read.points
     values = [column_values(points, clustered.clusters, j) for j in range(len(points.columns))]
+    aggregates = zip(read.columns.aggregates, values, strict=True)
     return _Solved(
         found=clustered,
-        classes=cluster_classes(points, clustered.clusters, read.columns),
-        aggregates=tuple(aggregate(column, of) for column, of in zip(points.columns, values, strict=True)),
+        classes=cluster_classes(points, clustered.clusters, read.counted),
+        aggregates=tuple((column, aggregate(column.values, of)) for (_, column), of in aggregates),
         error=squared_error(points, clustered.clusters),
     )
 
 
 def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
-    points, clusters, dictionaries = read.points, solved.found.clusters, read.dictionaries
-    by: list[SensitiveDictionary | PeopleDictionary] = [*read.protected]
-    by += [] if dictionaries.people is None else [dictionaries.people]
+    points, clusters, columns = read.points, solved.found.clusters, read.columns
+    by: list[SensitiveDictionary | PeopleDictionary] = [*columns.sensitive]
+    by += [] if columns.people is None else [columns.people]
     members = Members(
         by=tuple(by),
         codes=tuple(codes[clusters.points] for codes in points.codes),
@@ -213,14 +205,14 @@ def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
     )
     return ReleasePlan(
         policy=read.policy,
-        source=dictionaries.source,
+        source=read.dictionaries.source,
         dictionaries=(),
-        recoding=Clusters(Aggregated(dictionaries.aggregated, solved.aggregates), members),
+        recoding=Clusters(solved.aggregates, members),
         classes=solved.classes,
         kept=np.ones(clusters.number, np.bool_),
         records=read.records,
-        sensitive=dictionaries.sensitive,
-        people=dictionaries.people,
+        sensitive=read.dictionaries.columns.sensitive,
+        people=columns.people,
     )
 
 
@@ -250,6 +242,7 @@ def _warnings(read: Clusterable, solved: _Solved) -> Iterator[str]:
         yield "All records are in one cluster: the quasi-identifiers tell nothing of any of them."
         return
     every = np.ones(solved.found.clusters.number, np.bool_)
-    for column, aggregates in zip(read.points.columns, solved.aggregates, strict=True):
-        if len(column.counts) > 1 and all_same(aggregates, every):
-            yield f"{shortened(column.column)} is the same in all clusters: it tells nothing of any record."
+    for dictionary, aggregates in solved.aggregates:
+        if dictionary.distinct > 1 and all_same(aggregates, every):
+            name = shortened(dictionary.attribute.column)
+            yield f"{name} is the same in all clusters: it tells nothing of any record."

@@ -27,8 +27,8 @@ def plan_of(counted: Counted, own: ByCombination) -> ReleasePlan:
         classes=EquivalenceClasses(layout, keys, combinations.records[of_source], finest),
         kept=own.kept[of_source],
         records=counted.base.records,
-        sensitive=counted.base.sensitive,
-        people=counted.base.people,
+        sensitive=counted.base.columns.sensitive,
+        people=counted.base.columns.people,
     )
 
 

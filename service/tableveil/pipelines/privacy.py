@@ -58,9 +58,9 @@ def privacy_for(
     """
     try:
         rules = privacy_of(models, counter, population_size(policy, base), policy.game)
-        if base.earlier is None or policy.release.left_behind is not LeftBehind.REQUIRE:
+        if base.columns.earlier is None or policy.release.left_behind is not LeftBehind.REQUIRE:
             return rules
-        left_behind = left_behind_rule(policy.privacy_models, Facts(counter), base.earlier.known)
+        left_behind = left_behind_rule(policy.privacy_models, Facts(counter), base.columns.earlier.known)
         return Conjunction((*rules.rules, left_behind))
     except UncountableError as error:
         counting = next(str(model) for model in models if isinstance(model, Profitability))

@@ -20,9 +20,8 @@ def quality_for(policy: Policy, base: BaseHistogram, counter: ClassCounter, supp
     try:
         weights = [attribute.weight for attribute in policy.quasi_identifiers]
         features = features_of(policy, base)
-        return quality_of(
-            policy.quality_model, counter, weights, suppressible, policy.game, features, base.aggregated_columns
-        )
+        aggregated = [(i, dictionary.values) for i, dictionary in base.columns.aggregates]
+        return quality_of(policy.quality_model, counter, weights, suppressible, policy.game, features, aggregated)
     except UncountableError as error:
         hint = "Or choose another quality model, such as loss."
         raise uncountable(policy, error, described(policy.quality_model), hint) from None

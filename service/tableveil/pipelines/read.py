@@ -9,18 +9,11 @@ from tableveil.backend import Session, WarehouseSession
 from tableveil.counting import (
     BaseHistogram,
     CountedColumns,
-    Earlier,
     build_base,
-    class_size_histogram,
-    equal_records_histogram,
+    equal_records,
 )
 from tableveil.dictionary import (
-    AggregatedDictionary,
     Dictionary,
-    JointDictionary,
-    PairsDictionary,
-    PeopleDictionary,
-    SensitiveDictionary,
     build_aggregated,
     build_dictionary,
     build_pairs,
@@ -104,15 +97,10 @@ class Dictionaries:
     policy: Policy
     source: Source
     generalized: tuple[Dictionary, ...]
-    sensitive: tuple[SensitiveDictionary, ...]
-    aggregated: tuple[AggregatedDictionary, ...]
-    joint: tuple[JointDictionary, ...]
+    columns: CountedColumns
     lattice: Lattice
     records: int
     set_aside: int
-    people: PeopleDictionary | None = None
-    pairs: tuple[PairsDictionary, ...] = ()
-    earlier: Earlier | None = None
     of_rows: tuple[str, ...] = ()
 
     @property
@@ -121,15 +109,14 @@ class Dictionaries:
         spelled = (
             f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
             "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same."
-            for dictionary in self.sensitive
+            for dictionary in self.columns.sensitive
             if dictionary.values.respelled
         )
         return (*spelled, *self.of_rows)
 
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
-        columns = CountedColumns(self.sensitive, self.aggregated, self.joint, self.people, self.pairs, self.earlier)
-        return build_base(session, self.source, self.generalized, columns, self.set_aside)
+        return build_base(session, self.source, self.generalized, self.columns, self.set_aside)
 
 
 def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
@@ -198,14 +185,14 @@ def _judged_with(
             raise _invalid(strange)
         inherited = with_earlier_models(policy, policies)
     dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
-    if dictionaries.people is not None and policy.release.left_behind is not None and not policy.record_column:
+    if dictionaries.columns.people is not None and policy.release.left_behind is not None and not policy.record_column:
         actual = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", actual, "a record_column, or one row per person", hint)])
-    earlier = find_earlier(session, policy, source, together_with, dictionaries.people)
+    earlier = find_earlier(session, policy, source, together_with, dictionaries.columns.people)
     if earlier is not None:
         earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
-    return replace(dictionaries, earlier=earlier)
+    return replace(dictionaries, columns=replace(dictionaries.columns, earlier=earlier))
 
 
 def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:
@@ -287,15 +274,11 @@ def dictionaries_of(
         policy,
         source,
         tuple(dictionaries),
-        tuple(sensitive),
-        tuple(aggregated),
-        tuple(joint),
+        CountedColumns(tuple(sensitive), tuple(aggregated), tuple(joint), people, tuple(pairs)),
         lattice,
         records,
         set_aside,
-        people,
-        tuple(pairs),
-        of_rows=of_rows,
+        of_rows,
     )
 
 
@@ -326,15 +309,8 @@ def count_classes(session: WarehouseSession, policy: Policy, read: Dictionaries)
     base = read.counted(session)
     embedded = session.embedded
     check_people(embedded, policy, base)
-    return Counted(policy, read.source, base, read.lattice, _sizes_before(embedded, read.source, policy, base))
-
-
-def _sizes_before(session: Session, source: Source, policy: Policy, base: BaseHistogram) -> ClassSizes:
-    """The sizes of the groups of the source's records with equal quasi-identifiers."""
-    if not policy.aggregated:
-        return ClassSizes(*class_size_histogram(session, base))
-    columns = [attribute.column for attribute in policy.recognizing]
-    return ClassSizes(*equal_records_histogram(session, source, columns))
+    sizes_before = ClassSizes(*equal_records(embedded, read.source, base))
+    return Counted(policy, read.source, base, read.lattice, sizes_before)
 
 
 def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:

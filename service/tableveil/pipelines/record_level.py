@@ -35,7 +35,7 @@ from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
 from tableveil.pipelines.solution import Method
-from tableveil.policy import NoAttack, Policy, Profitability, described
+from tableveil.policy import RECORD_LEVEL, NoAttack, Policy, Profitability, described
 from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
@@ -79,8 +79,7 @@ class RecordLevelMethod(Method[Counted]):
         """The transformation that pays most for every combination of values."""
         policy = counts.policy
         check_one_meaning(job.session, policy, counts.dictionaries, counts.lattice)
-        options = policy.record_level
-        assert options is not None, "the policy asks for the record level"
+        options = RECORD_LEVEL.options(policy)
         solved = _solve(job, counts, options)
         plan = plan_of(counts, solved.own)
         if plan.suppressed_records > policy.suppressible(plan.records):

@@ -119,8 +119,8 @@ def problem_of(session: Session, problem: Problem, base: BaseHistogram, effort: 
         lattice, faults = lattice_of(policy, tops)
         if lattice is None or faults:
             return None
-        if base.earlier is not None:
-            policy = also_meeting(policy, base.earlier.inherited)
+        if base.columns.earlier is not None:
+            policy = also_meeting(policy, base.columns.earlier.inherited)
         return Problem(
             lattice=lattice,
             counter=counter,

@@ -183,7 +183,7 @@ def binding_releases(counted: Counted, problem: Problem, why: Infeasible) -> Ite
     Only k and the people left behind are judged: other models do not depend on which releases there are. Where people
     have several records nothing is named: who owns a joint class of fewer releases was not counted.
     """
-    earlier, policy = counted.base.earlier, counted.policy
+    earlier, policy = counted.base.columns.earlier, counted.policy
     if earlier is None:
         return
     if earlier.met:

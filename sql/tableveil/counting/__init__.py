@@ -26,7 +26,7 @@ from tableveil.counting.base import (
     CountedColumns,
     build_base,
     class_size_histogram,
-    equal_records_histogram,
+    equal_records,
     without_earlier,
 )
 from tableveil.counting.choose import open_counter
@@ -49,7 +49,7 @@ __all__ = [
     "combination_rows",
     "count_frequencies",
     "count_people",
-    "equal_records_histogram",
+    "equal_records",
     "missing_people",
     "open_counter",
     "owned_classes",

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, conjunction, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
 from tableveil.counting.earlier import Earlier
@@ -61,56 +60,6 @@ class Histogram:
         return conjunction(exp.NEQ(this=column(f"c{j}", "base"), expression=number(code)) for j, code in self.withheld)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BaseHistogram:
-    """The source's records by their combinations of codes; all searches count from it.
-
-    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
-    aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, then for people
-    with several records and for their pairs with values, the source's combinations extended by the code of its value as
-    one more attribute, the last, of a single level. `population` has the combinations of the population's rows, of
-    which there are `population_records`. With `earlier` releases, the combination of a record's classes there is one
-    more attribute, after the quasi-identifiers.
-    """
-
-    dictionaries: tuple[Dictionary, ...]
-    histogram: Histogram
-    records: int
-    withheld: int
-    sensitive: tuple[SensitiveDictionary, ...] = ()
-    by_value: tuple[Histogram, ...] = ()
-    population: Histogram | None = None
-    population_records: int | None = None
-    aggregated: tuple[AggregatedDictionary, ...] = ()
-    joint: tuple[JointDictionary, ...] = ()
-    people: PeopleDictionary | None = None
-    pairs: tuple[PairsDictionary, ...] = ()
-    earlier: Earlier | None = None
-
-    @property
-    def counted(self) -> tuple[SensitiveColumn, ...]:
-        """The columns of `by_value`, as columns whose values are counted in classes."""
-        return (
-            *(dictionary.values for dictionary in self.sensitive),
-            *(dictionary.counted for dictionary in self.aggregated),
-            *(dictionary.values for dictionary in self.joint),
-            *(() if self.people is None else (self.people.values,)),
-            *(dictionary.values for dictionary in self.pairs),
-        )
-
-    @property
-    def aggregated_columns(self) -> tuple[tuple[int, AggregatedColumn], ...]:
-        """The aggregated columns, each with its position among `counted`."""
-        return tuple(
-            (len(self.sensitive) + j, aggregated_column.values) for j, aggregated_column in enumerate(self.aggregated)
-        )
-
-    @property
-    def combinations(self) -> int:
-        """The number of distinct combinations."""
-        return self.histogram.rows
-
-
 @dataclass(frozen=True, slots=True)
 class CountedColumns:
     """The columns whose values are counted beside the combinations: those that models look at, and those of people.
@@ -118,11 +67,11 @@ class CountedColumns:
     With `earlier` releases, the combinations include records' classes in them.
     """
 
-    sensitive: Sequence[SensitiveDictionary] = ()
-    aggregated: Sequence[AggregatedDictionary] = ()
-    joint: Sequence[JointDictionary] = ()
+    sensitive: tuple[SensitiveDictionary, ...] = ()
+    aggregated: tuple[AggregatedDictionary, ...] = ()
+    joint: tuple[JointDictionary, ...] = ()
     people: PeopleDictionary | None = None
-    pairs: Sequence[PairsDictionary] = ()
+    pairs: tuple[PairsDictionary, ...] = ()
     earlier: Earlier | None = None
 
     @property
@@ -131,8 +80,54 @@ class CountedColumns:
         people = () if self.people is None else (self.people,)
         return [*self.sensitive, *self.aggregated, *self.joint, *people, *self.pairs]
 
+    @property
+    def counted(self) -> tuple[SensitiveColumn, ...]:
+        """All of them, as columns whose values are counted in classes."""
+        return tuple(map(_counted_values, self.by_value))
+
+    @property
+    def aggregates(self) -> list[tuple[int, AggregatedDictionary]]:
+        """The aggregated columns, each with its position among all."""
+        return [(i, each) for i, each in enumerate(self.by_value) if isinstance(each, AggregatedDictionary)]
+
+    @property
+    def joint_columns(self) -> list[tuple[int, JointDictionary]]:
+        """The joint columns, each with its position among all."""
+        return [(i, each) for i, each in enumerate(self.by_value) if isinstance(each, JointDictionary)]
+
+    @property
+    def tell_apart(self) -> bool:
+        """Whether records of one combination may differ in a column by which people could be recognized."""
+        return bool(self.aggregated) or self.earlier is not None
+
 
 NO_COLUMNS = CountedColumns()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseHistogram:
+    """The source's records by their combinations of codes; all searches count from it.
+
+    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
+    aside. `by_value` has, per counted column, the source's combinations extended by the code of its value as one more
+    attribute, the last, of a single level. `population` has the combinations of the population's rows, of which there
+    are `population_records`. With earlier releases, the combination of a record's classes there is one more attribute,
+    after the quasi-identifiers.
+    """
+
+    dictionaries: tuple[Dictionary, ...]
+    histogram: Histogram
+    records: int
+    withheld: int
+    columns: CountedColumns
+    by_value: tuple[Histogram, ...] = ()
+    population: Histogram | None = None
+    population_records: int | None = None
+
+    @property
+    def combinations(self) -> int:
+        """The number of distinct combinations."""
+        return self.histogram.rows
 
 
 def build_base(
@@ -163,15 +158,10 @@ def build_base(
         histogram=histogram,
         records=records + set_aside,
         withheld=records - searchable + set_aside,
-        sensitive=tuple(columns.sensitive),
+        columns=columns,
         by_value=tuple(by_value),
         population=population,
         population_records=population_records,
-        aggregated=tuple(columns.aggregated),
-        joint=tuple(columns.joint),
-        people=columns.people,
-        pairs=tuple(columns.pairs),
-        earlier=columns.earlier,
     )
 
 
@@ -189,7 +179,10 @@ def without_earlier(session: Session, base: BaseHistogram) -> BaseHistogram:
         return replace(rolled, rows=session.stage(rolled.table_name, query))
 
     return replace(
-        base, histogram=alone(base.histogram), by_value=tuple(alone(values) for values in base.by_value), earlier=None
+        base,
+        histogram=alone(base.histogram),
+        by_value=tuple(alone(values) for values in base.by_value),
+        columns=replace(base.columns, earlier=None),
     )
 
 
@@ -213,7 +206,7 @@ def _counted(
         levels.append(_single_level(earlier.known.combinations))
         codes.append(code)
     if values is not None:
-        counted_values = values.counted if isinstance(values, AggregatedDictionary) else values.values
+        counted_values = _counted_values(values)
         if isinstance(values, JointDictionary | PairsDictionary):
             packed, code = _joined_jointly(packed, values, "source", "v")
         else:
@@ -233,6 +226,10 @@ def _counted(
     )
     combinations: int = session.embedded.stage(histogram.table_name, unpack)
     return replace(histogram, rows=combinations)
+
+
+def _counted_values(dictionary: Counted) -> SensitiveColumn:
+    return dictionary.counted if isinstance(dictionary, AggregatedDictionary) else dictionary.values
 
 
 def _totals(session: Session, histogram: Histogram) -> tuple[int, int]:
@@ -271,23 +268,25 @@ def _single_level(codes: int, null_code: int | None = None) -> AttributeLevels:
     return AttributeLevels(groups, (), (np.ones(codes),), float(codes), False, null_code)
 
 
+def equal_records(session: Session, source: Source, base: BaseHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes of groups of the source's records with equal quasi-identifiers, ascending, and their numbers."""
+    recognizing: list[Dictionary | AggregatedDictionary] = [*base.dictionaries, *base.columns.aggregated]
+    if len(recognizing) == len(base.dictionaries):
+        return class_size_histogram(session, base)
+    # NULL equals NULL.
+    names = [column(dictionary.column.name, "source") for dictionary in recognizing]
+    counted = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table("source")).group_by(*names)
+    return _sizes(session, counted.subquery("equal"))
+
+
 def class_size_histogram(session: Session, base: BaseHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sizes of the source's classes at level 0, ascending, and the number of classes of each size."""
     counted = table(base.histogram.table_name)
-    if base.earlier is None:
+    if base.columns.earlier is None:
         return _sizes(session, counted)
     labels = [column(name) for name in base.histogram.columns[:-1]]
     total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "n")
     return _sizes(session, exp.select(total).from_(counted).group_by(*labels).subquery("classes"))
-
-
-def equal_records_histogram(
-    session: Session, source: Source, columns: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes of groups of records that are equal in these columns (NULL equals NULL), and their numbers."""
-    names = [column(name, "source") for name in columns]
-    counted = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table("source")).group_by(*names)
-    return _sizes(session, counted.subquery("equal"))
 
 
 def _sizes(session: Session, groups: exp.Expr) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -31,7 +31,7 @@ decide: it is several times faster wherever the arrays fit.
 
 def open_counter(session: Session, base: BaseHistogram, bottom: Transformation | None = None) -> ClassCounter:
     """The counter for transformations from `bottom` on, or for all; of joint classes, if there are earlier releases."""
-    if base.earlier is None:
+    if base.columns.earlier is None:
         return _open(session, base, bottom)
     return JointCounter(_open(session, base, None if bottom is None else (*bottom, 0)))
 
@@ -39,7 +39,7 @@ def open_counter(session: Session, base: BaseHistogram, bottom: Transformation |
 def _open(session: Session, base: BaseHistogram, bottom: Transformation | None) -> ClassCounter:
     combinations = base.combinations + (0 if base.population is None else base.population.rows)
     values = sum(histogram.rows for histogram in base.by_value)
-    if base.people is not None:
+    if base.columns.people is not None:
         fits = BYTES_PER_PAIR * (combinations + values) <= SHARE * memory_limit(session)
         return in_memory(session, base) if fits else DuckDBCounter(session, base, bottom=bottom)
     if combinations > FEW or values > FEW_VALUES:

@@ -90,7 +90,7 @@ class DuckDBCounter:
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
         """The sensitive columns whose values the classes know."""
-        return self._base.counted
+        return self._base.columns.counted
 
     @property
     def population(self) -> int | None:

@@ -29,7 +29,7 @@ def combination_rows(session: Session, base: BaseHistogram) -> CombinationRows:
     of_source = np.flatnonzero(combinations.records)
     sensitive = tuple(
         (values, _sensitive_rows(session, histogram, of_source))
-        for values, histogram in zip(base.counted, base.by_value, strict=True)
+        for values, histogram in zip(base.columns.counted, base.by_value, strict=True)
     )
     return CombinationRows(combinations, sensitive)
 
@@ -50,7 +50,7 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
         base.withheld,
         sensitive=[
             (values, _sensitive_rows(session, histogram, of_source))
-            for values, histogram in zip(base.counted, base.by_value, strict=True)
+            for values, histogram in zip(base.columns.counted, base.by_value, strict=True)
         ],
         population=population,
         outside=0 if population is None else (base.population_records or 0) - int(population.sum()),

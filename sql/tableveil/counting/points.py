@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from sqlglot import exp
 
 from tableveil.aggregation.points import Points
 from tableveil.backend import Session, column
 from tableveil.classes import KeyLayout
-from tableveil.counting.base import counted_keys, joined_value
+from tableveil.counting.base import CountedColumns, counted_keys, joined_value
 from tableveil.dictionary import (
     AggregatedDictionary,
-    PairsDictionary,
     PeopleDictionary,
     SensitiveDictionary,
     pair_codes,
@@ -21,19 +18,13 @@ from tableveil.dictionary import (
 from tableveil.source import Source
 
 
-def read_points(
-    session: Session,
-    source: Source,
-    aggregated: Sequence[AggregatedDictionary],
-    sensitive: Sequence[SensitiveDictionary] = (),
-    people: PeopleDictionary | None = None,
-    pairs: Sequence[PairsDictionary] = (),
-) -> Points:
+def read_points(session: Session, source: Source, columns: CountedColumns) -> Points:
     """The combinations in the order of their codes, whatever the order of the rows.
 
-    `source` is without the records set aside; memory grows with the combinations. After the sensitive columns come the
-    `people`, if they have several records, and their pairs with the values of such columns.
+    `source` is without the records set aside; memory grows with the combinations. After the sensitive columns come
+    people, if some have several records, and their pairs with the values of such columns.
     """
+    aggregated, sensitive, people = [of for _, of in columns.aggregates], columns.sensitive, columns.people
     rows = exp.select().from_(source.table("source"))
     codes: list[exp.Expr] = []
     dictionaries: list[AggregatedDictionary | SensitiveDictionary | PeopleDictionary] = [*aggregated, *sensitive]
@@ -48,7 +39,7 @@ def read_points(
     read = tuple(layout.unpack(keys, j).astype(np.int32) for j in range(len(dictionaries)))
     values = {arrays.column.name: position for position, arrays in enumerate(sensitive, start=len(aggregated))}
     owned = []
-    for of_column in pairs:
+    for of_column in columns.pairs:
         position = values[of_column.values.column]
         dictionary = sensitive[position - len(aggregated)]
         owned.append(pair_codes(of_column, dictionary, read[-1], read[position]))

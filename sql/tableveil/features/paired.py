@@ -32,15 +32,13 @@ Coded = Dictionary | AggregatedDictionary | SensitiveDictionary | PeopleDictiona
 class Paired:
     """The records of a sample by the codes of a plan's columns; -1 where the plan has no code for the value.
 
-    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the columns that, beside them,
-    identify the members of clusters. `values` are those of the generalized columns' dictionaries as numbers, NaN where
-    there is none, None for a column without numbers; `plain` are other released columns.
+    `codes` has them by the names of columns, of those that identify the members of clusters, too. `values` are
+    the generalized columns' values as numbers, NaN where there is none, None for a column without numbers; `plain` are
+    other released columns.
     """
 
     plan: ReleasePlan
-    generalized: tuple[NDArray[np.int32], ...]
-    aggregated: tuple[NDArray[np.int32], ...]
-    members: tuple[NDArray[np.int32], ...]
+    codes: dict[str, NDArray[np.int32]]
     values: tuple[NDArray[np.float64] | None, ...]
     plain: dict[str, FeatureValues]
     records: int
@@ -48,26 +46,25 @@ class Paired:
     @cached_property
     def classes(self) -> NDArray[np.intp]:
         """Per record the position of its class among the plan's; -1 if it is in none."""
-        others = (*self.aggregated, *self.members)
-        return self.plan.recoding.classes_of(self.plan, self.generalized, others)
+        plan = self.plan
+        others = (*plan.aggregated_columns, *(plan.recoding.by or ()))
+        return plan.recoding.classes_of(plan, self._codes(plan.dictionaries), self._codes(others))
 
     @cached_property
     def kept(self) -> NDArray[np.bool_]:
         """Per record, whether it is released: a record that was set aside is not."""
         kept: NDArray[np.bool_] = np.append(self.plan.kept, False)[self.classes]
-        for codes in self.aggregated:
+        for codes in self._codes(self.plan.aggregated_columns):
             kept = kept & (codes != UNKNOWN)
         return kept
 
     def feature(self, name: str) -> Feature:
         """The column of that name, before and after."""
         plan = self.plan
-        if self.aggregates(name):
-            aggregated = plan.recoding.aggregated
-            j = [aggregated_column.column.name for aggregated_column in aggregated.dictionaries].index(name)
-            dictionary, codes = aggregated.dictionaries[j], self.aggregated[j]
-            released = _aggregates(dictionary, aggregated.aggregates[j], self.classes)
-            return Feature(name, _as_it_is(dictionary, codes), released)
+        for dictionary, aggregates in plan.recoding.aggregates:
+            if dictionary.column.name == name:
+                released = _aggregates(dictionary, aggregates, self.classes)
+                return Feature(name, _as_it_is(dictionary, self.codes[name]), released)
         level_0 = (0,) * len(plan.transformation)
         return Feature(name, self.released_at(name, level_0), self.released_at(name, plan.transformation))
 
@@ -80,22 +77,20 @@ class Paired:
         if name in self.plain:
             return self.plain[name]
         j = [each_dictionary.column.name for each_dictionary in self.plan.dictionaries].index(name)
-        dictionary, codes, values = self.plan.dictionaries[j], self.generalized[j], self.values[j]
-        return _generalized(dictionary, codes, values, transformation[j])
+        return _generalized(self.plan.dictionaries[j], self.codes[name], self.values[j], transformation[j])
+
+    def _codes(self, dictionaries: Sequence[Coded]) -> list[NDArray[np.int32]]:
+        return [self.codes[dictionary.column.name] for dictionary in dictionaries]
 
 
 def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[str]) -> Paired:
     """Pairs the records of the sample, for the columns of these names, and others that classes need."""
-    aggregated = plan.aggregated_columns
-    handled = {
-        *(each_dictionary.column.name for each_dictionary in plan.dictionaries),
-        *(each_dictionary.column.name for each_dictionary in aggregated),
-    }
+    recognizing: list[Coded] = [*plan.dictionaries, *plan.aggregated_columns]
+    coded = [*recognizing, *(plan.recoding.by or ())]
+    handled = {dictionary.column.name for dictionary in recognizing}
     return Paired(
         plan=plan,
-        generalized=_codes(session, sample, plan.dictionaries),
-        aggregated=_codes(session, sample, aggregated),
-        members=_codes(session, sample, plan.recoding.by or ()),
+        codes=dict(zip((dictionary.column.name for dictionary in coded), _codes(session, sample, coded), strict=True)),
         values=tuple(numbers_of(session, dictionary) for dictionary in plan.dictionaries),
         plain={name: plain(session, sample, plan.source.column(name)) for name in names if name not in handled},
         records=sample.records,

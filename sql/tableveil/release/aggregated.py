@@ -15,21 +15,19 @@ from tableveil.backend import Session, alias, cast, column, table, text
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.release.interval_labels import interval_labels
-from tableveil.release.plan import Aggregated, ReleasePlan
+from tableveil.release.plan import ReleasePlan
 from tableveil.verification.written import AGGREGATES
 
 _STEPS = {"TIMESTAMP_S": 1, "TIMESTAMP_MS": 10**3}
 """Steps per second, for types with other than a million."""
 
 
-def stage_aggregates(
-    session: Session, aggregated: Aggregated, kept: NDArray[np.bool_], keys: Mapping[str, pa.Array]
-) -> None:
+def stage_aggregates(session: Session, plan: ReleasePlan, keys: Mapping[str, pa.Array]) -> None:
     """Makes the table of the released classes' aggregates, with their `keys`."""
     query = exp.select(*(column(name, "staged") for name in keys)).from_(table("staged"))
     columns = dict(keys)
-    for j, (dictionary, aggregates) in enumerate(zip(aggregated.dictionaries, aggregated.aggregates, strict=True)):
-        columns[f"a{j}"] = _aggregates(session, dictionary, aggregates, kept)
+    for j, (dictionary, aggregates) in enumerate(plan.recoding.aggregates):
+        columns[f"a{j}"] = _aggregates(session, dictionary, aggregates, plan.kept)
         replacing: exp.Expr = column(f"a{j}", "staged")
         if isinstance(aggregates, MemberCodes):
             same = exp.EQ(this=replacing, expression=column("code", f"d{j}"))

@@ -46,7 +46,6 @@ from tableveil.release.joined import (
     released,
 )
 from tableveil.release.plan import (
-    NO_AGGREGATES,
     Aggregated,
     CodedRows,
     Codes,
@@ -68,7 +67,7 @@ class ByCombination:
     transformations: tuple[Transformation, ...]
     chosen: NDArray[np.integer[Any]]
     partition: bool = True
-    aggregated: Aggregated = NO_AGGREGATES
+    aggregates: Aggregated = ()
     by: None = None
     same_labels: bool = False
 

@@ -24,7 +24,6 @@ from tableveil.release.joined import (
     released,
 )
 from tableveil.release.plan import (
-    NO_AGGREGATES,
     Aggregated,
     CodedRows,
     Codes,
@@ -43,7 +42,7 @@ class ByValue:
     """One transformation for all records. See `Recoding`."""
 
     transformation: Transformation
-    aggregated: Aggregated = NO_AGGREGATES
+    aggregates: Aggregated = ()
     by: None = None
     same_labels: bool = True
 

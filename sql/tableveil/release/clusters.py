@@ -41,7 +41,7 @@ class Members:
 class Clusters:
     """Clusters with their members: the plan's classes, keyed by their number, of which all are kept. See `Recoding`."""
 
-    aggregated: Aggregated
+    aggregates: Aggregated
     members: Members
     transformation: Transformation = ()
     same_labels: bool = False
@@ -139,7 +139,7 @@ def clusters_of(members: Members, codes: Sequence[Codes]) -> NDArray[np.intp]:
 
 def _stage_aggregates(session: Session, plan: ReleasePlan) -> None:
     keys = {"class": pa.array(np.flatnonzero(plan.kept))}
-    stage_aggregates(session, plan.recoding.aggregated, plan.kept, keys)
+    stage_aggregates(session, plan, keys)
 
 
 def _stage_members(session: Session, members: Members) -> None:

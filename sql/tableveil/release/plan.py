@@ -24,18 +24,8 @@ from tableveil.source import Source
 Codes = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aggregated:
-    """The aggregated columns, in policy order, and their aggregates in each of the plan's classes.
-
-    `aggregates[j]` has an entry per class, suppressed ones included.
-    """
-
-    dictionaries: tuple[AggregatedDictionary, ...] = ()
-    aggregates: tuple[Aggregates, ...] = ()
-
-
-NO_AGGREGATES = Aggregated()
+Aggregated = tuple[tuple[AggregatedDictionary, Aggregates], ...]
+"""The aggregated columns in policy order, with the aggregates of the plan's classes, suppressed ones included."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +69,8 @@ class Recoding(Protocol):
         """Per generalized quasi-identifier its level; where records have several, the highest of a released one."""
 
     @property
-    def aggregated(self) -> Aggregated:
-        """The columns that are aggregated instead of generalized."""
+    def aggregates(self) -> Aggregated:
+        """The columns that are aggregated instead of generalized, and what replaces their values."""
 
     @property
     def by(self) -> tuple[SensitiveDictionary | PeopleDictionary, ...] | None:
@@ -211,7 +201,7 @@ class ReleasePlan:
     @property
     def aggregated_columns(self) -> tuple[AggregatedDictionary, ...]:
         """The aggregated columns in policy order."""
-        return self.recoding.aggregated.dictionaries
+        return tuple(dictionary for dictionary, _ in self.recoding.aggregates)
 
     def levels_of(self, attribute: int) -> tuple[int, ...]:
         """The different levels of a quasi-identifier in records, ascending."""

@@ -22,7 +22,7 @@ class ByValueWithAggregates(ByValue):
 
     def stage(self, session: WarehouseSession, plan: ReleasePlan) -> None:
         """The aggregates of the released classes."""
-        stage_aggregates(session.embedded, self.aggregated, plan.kept, keys_of(plan, plan.kept))
+        stage_aggregates(session.embedded, plan, keys_of(plan, plan.kept))
 
     def rows(self, session: WarehouseSession, plan: ReleasePlan) -> exp.Select:
         """The rows of the classes that have aggregates."""
@@ -42,7 +42,7 @@ class ByValueWithAggregates(ByValue):
         return None
 
 
-def by_value(transformation: Transformation, aggregated: Aggregated) -> ByValue:
+def by_value(transformation: Transformation, aggregates: Aggregated) -> ByValue:
     """A release with one transformation, and with aggregates if there are aggregated columns."""
-    made = ByValueWithAggregates if aggregated.dictionaries else ByValue
-    return made(transformation, aggregated)
+    made = ByValueWithAggregates if aggregates else ByValue
+    return made(transformation, aggregates)

@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tableveil.backend import Session
-from tableveil.policy import AggregateFunction, KAnonymity, Policy, Role
+from tableveil.policy import AggregateFunction, AttributePolicy, KAnonymity, Policy, Role
 from tableveil.verification.aggregates import check_aggregate
+from tableveil.verification.judged import Judged
 from tableveil.verification.text import SLACK, quoted, spelled
-from tableveil.verification.written import AGGREGATES, MEMBERS, Written
+from tableveil.verification.written import AGGREGATES, MEMBERS, Written, WrittenAggregate
+
+_Columns = Sequence[tuple[WrittenAggregate, AttributePolicy]]
+"""The aggregated columns in policy order, as they are written and as the policy asks for them."""
 
 
-def check_aggregated(
-    session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
-) -> list[str]:
+def check_aggregated(judged: Judged) -> list[str]:
     """Faults of the aggregated columns; `judged_classes` has the classes."""
+    session, policy, marker, written = judged.session.embedded, judged.policy, judged.marker, judged.written
+    columns = list(zip(written.aggregated, policy.aggregated, strict=True))
     if written.members is None:
-        problems = _read_labelled(session, quasi_identifiers, written)
+        problems = _read_labelled(session, judged.quasi_identifiers, columns, written)
     else:
-        problems = _read_members(session, policy, marker, written)
-    for j, (aggregate, attribute) in enumerate(zip(written.aggregated, policy.aggregated, strict=True)):
+        problems = _read_members(session, policy, marker, columns, written)
+    for j, (aggregate, attribute) in enumerate(columns):
         problems += check_aggregate(session, j, attribute, aggregate, written)
     session.execute("DROP TABLE temp.main.membership")
     session.execute("DROP TABLE temp.main.replaced")
@@ -34,17 +38,19 @@ def check_aggregated(
 # --- classes that labels define -------------------------------------------------------------------------------------
 
 
-def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: Written) -> list[str]:
+def _read_labelled(
+    session: Session, quasi_identifiers: Sequence[str], columns: _Columns, written: Written
+) -> list[str]:
     """`membership` has how often each value is in each class, `replaced` the aggregates of each class."""
     labels, joins, condition = written.released_labels("p")
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(labels)))
     session.stage(
         "membership",
-        f"SELECT c.class, {_names('x', written)}, count(*) AS n FROM ("
-        f"SELECT {', '.join(labels)}, {_values('p', written)} FROM {written.source_rows} AS p {joins} "
+        f"SELECT c.class, {', '.join(f's.x{j}' for j in range(len(columns)))}, count(*) AS n FROM ("
+        f"SELECT {', '.join(labels)}, {_values('p', columns, written)} FROM {written.source_rows} AS p {joins} "
         f"WHERE {condition}) AS s JOIN judged_classes AS c ON {same} WHERE NOT c.pool GROUP BY ALL",
     )
-    positions = [quasi_identifiers.index(aggregate.column) for aggregate in written.aggregated]
+    positions = [quasi_identifiers.index(aggregate.column) for aggregate, _ in columns]
     aggregates = ", ".join(f"q{position} AS a{j}" for j, position in enumerate(positions))
     session.stage("replaced", f"SELECT class, {aggregates} FROM judged_classes WHERE NOT pool")
     other = session.value(
@@ -58,13 +64,11 @@ def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: 
 # --- clusters -------------------------------------------------------------------------------------------------------
 
 
-def _read_members(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+def _read_members(session: Session, policy: Policy, marker: str, columns: _Columns, written: Written) -> list[str]:
     """Reads clusters, with the values `s0`, `s1`, … of sensitive columns; returns all faults of them."""
-    assert written.members is not None
-    tables = [*(aggregate.table for aggregate in written.aggregated), *(table for _, table in written.members)]
-    tables += [written.people] if written.people else []
-    values = [f"d{i}.value AS {name}" for i, name in enumerate(_identifying(written))]
-    joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in enumerate(tables))
+    values = [f"d{i}.value AS {name}" for i, name in enumerate(_identifying(columns, written))]
+    tables = enumerate(table for _, table in written.identifying)
+    joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in tables)
     session.stage(
         "membership",
         f"SELECT m.class, {', '.join(values)}, sum(m.last - m.first + 1)::BIGINT "
@@ -72,16 +76,16 @@ def _read_members(session: Session, policy: Policy, marker: str, written: Writte
     )
     session.stage("replaced", f"FROM temp.main.{AGGREGATES}")
     return [
-        *_check_every_record(session, written),
+        *_check_every_record(session, columns, written),
         *_check_sizes(session, policy),
-        *_check_rows(session, policy, marker, written),
+        *_check_rows(session, marker, columns, written),
         *_check_others(session, policy, marker, written),
     ]
 
 
-def _check_every_record(session: Session, written: Written) -> list[str]:
+def _check_every_record(session: Session, columns: _Columns, written: Written) -> list[str]:
     """Whether the clusters have every record once: equal records are numbered from 1 to their number."""
-    names = _identifying(written)
+    names = _identifying(columns, written)
     codes = ", ".join(f"c{i}" for i in range(len(names)))
     gaps = session.value(
         "SELECT count(*) FROM (SELECT first, last, lag(last, 1, 0) OVER (PARTITION BY "
@@ -93,7 +97,7 @@ def _check_every_record(session: Session, written: Written) -> list[str]:
     )
     others += f", p.{quoted(written.person)} AS w" if written.people else ""
     clustered = f"SELECT {', '.join(names)}, n FROM membership"
-    source = f"SELECT {_values('p', written)}{others}, -1 FROM {written.source_rows} AS p"
+    source = f"SELECT {_values('p', columns, written)}{others}, -1 FROM {written.source_rows} AS p"
     problems = [f"{gaps} parts of clusters do not follow each other"] if gaps else []
     if _differ(session, len(names), clustered, source):
         problems.append("the clusters do not have every record of the source once")
@@ -107,17 +111,17 @@ def _check_sizes(session: Session, policy: Policy) -> list[str]:
     return [f"{small} clusters have fewer than {k} records"] if small else []
 
 
-def _check_rows(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+def _check_rows(session: Session, marker: str, columns: _Columns, written: Written) -> list[str]:
     """Whether the rows are the records of the clusters, with their aggregates and their sensitive values."""
     sensitive = [name for name, _ in written.members or ()]
-    names = ", ".join(quoted(name) for name in [*(a.column for a in written.aggregated), *sensitive])
-    aggregates = ", ".join(f"r.a{j}" for j in range(len(written.aggregated)))
+    names = ", ".join(quoted(name) for name in [*(aggregate.column for aggregate, _ in columns), *sensitive])
+    aggregates = ", ".join(f"r.a{j}" for j in range(len(columns)))
     values = "".join(f", CAST(m.s{i} AS {written.type_of(name)}) AS s{i}" for i, name in enumerate(sensitive))
     rows = f"SELECT {names}, -1 FROM {quoted(*written.rows)} WHERE {_kept(marker)}"
     clustered = f"SELECT {aggregates}{values}, m.n FROM membership AS m JOIN replaced AS r USING (class)"
-    differ = _differ(session, len(_columns(written)), clustered, rows)
+    differ = _differ(session, len(columns) + len(sensitive), clustered, rows)
     problems = ["the rows are not the records of the clusters"] if differ else []
-    for aggregate, attribute in zip(written.aggregated, policy.aggregated, strict=True):
+    for aggregate, attribute in columns:
         aggregation = attribute.aggregation
         assert aggregation is not None
         coded = aggregation.bottom_coding or aggregation.top_coding
@@ -144,13 +148,8 @@ def _check_total(session: Session, name: str, marker: str, written: Written) -> 
 
 def _check_others(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
     """Whether the columns that are not aggregated have the source's values, equally often."""
-    aggregated = {aggregate.column for aggregate in written.aggregated}
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
-    others = [
-        name
-        for name, _ in written.types
-        if name not in aggregated and roles.get(name) in (Role.SENSITIVE, Role.INSENSITIVE)
-    ]
+    others = [name for name, _ in written.types if roles.get(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
     if not others:
         return []
     names = ", ".join(quoted(name) for name in others)
@@ -168,29 +167,21 @@ def _check_others(session: Session, policy: Policy, marker: str, written: Writte
 # --- for both ---------------------------------------------------------------------------------------------------------
 
 
-def _names(prefix: str, written: Written) -> str:
-    return ", ".join(f"s.{prefix}{j}" for j in range(len(written.aggregated)))
+def _identifying(columns: _Columns, written: Written) -> list[str]:
+    """The names of the values that identify members: `x0`, … of aggregated columns, `s0`, … of sensitive ones.
+
+    And `w`, whose they are, where people count.
+    """
+    names = [*(f"x{j}" for j in range(len(columns))), *(f"s{i}" for i in range(len(written.members or ())))]
+    return [*names, "w"] if written.people else names
 
 
-def _identifying(written: Written) -> list[str]:
-    """The names of the columns that identify members: those of values, and `w`, whose they are, where people count."""
-    return [*_columns(written), "w"] if written.people else _columns(written)
-
-
-def _columns(written: Written) -> list[str]:
-    """The names of the values that identify members: `x0`, … of aggregated columns, `s0`, … of sensitive ones."""
-    return [
-        *(f"x{j}" for j in range(len(written.aggregated))),
-        *(f"s{i}" for i in range(len(written.members or ()))),
-    ]
-
-
-def _values(of: str, written: Written) -> str:
+def _values(of: str, columns: _Columns, written: Written) -> str:
     """The aggregated columns of rows of the source as `x0`, `x1`, …."""
     types = dict(written.source_types)
     return ", ".join(
         f"{spelled(f'{of}.{quoted(aggregate.column)}', types[aggregate.column])} AS x{j}"
-        for j, aggregate in enumerate(written.aggregated)
+        for j, (aggregate, _) in enumerate(columns)
     )
 
 

@@ -23,25 +23,21 @@ def stage_clustered(
 ) -> list[str]:
     """Makes the table `CLUSTERED`; `judged_classes` has the classes. Returns the faults of the rows."""
     types = dict(written.source_types)
-    aggregated = [aggregate.column for aggregate in written.aggregated]
-    sensitive = [name for name, _ in written.members or ()]
     others = _others(policy, written)
-    keys = [spelled(f"p.{quoted(name)}", types[name]) for name in (*aggregated, *sensitive)]
+    *valued, _ = written.identifying
+    keys = [spelled(f"p.{quoted(name)}", types[name]) for name, _ in valued]
     keys.append(f"p.{quoted(written.person)}")
     shown = [written.shown(name, f"p.{quoted(name)}") for name in others]
     order = f" ORDER BY {', '.join(shown)}" if shown else ""
     place = f"row_number() OVER (PARTITION BY {', '.join(keys)}{order})"
     columns = [f"{key} AS k{i}" for i, key in enumerate(keys)] + [f"{value} AS v{i}" for i, value in enumerate(shown)]
-    tables = [
-        *(aggregate.table for aggregate in written.aggregated),
-        *(table for _, table in written.members or ()),
-        written.people,
-    ]
+    tables = [table for _, table in written.identifying]
     values = ", ".join(f"d{i}.value AS k{i}" for i in range(len(tables)))
     joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in enumerate(tables))
     same = " AND ".join(f"o.k{i} IS NOT DISTINCT FROM m.k{i}" for i in range(len(tables)))
     released = " AND ".join(
-        f"c.q{quasi_identifiers.index(name)} IS NOT DISTINCT FROM a.a{j}" for j, name in enumerate(aggregated)
+        f"c.q{quasi_identifiers.index(attribute.column)} IS NOT DISTINCT FROM a.a{j}"
+        for j, attribute in enumerate(policy.recognizing)
     )
     actual = "".join(f", o.v{i}" for i in range(len(others)))
     session.stage(

@@ -50,7 +50,7 @@ def check_label_columns(session: WarehouseSession, policy: Policy, marker: str, 
     """Faults of the bounds and ranks of the rows, of the table of labels, and of class ids."""
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
     problems = [*_check_labels(session, policy, kept, written)] if written.companions else []
-    return [*problems, *_check_class_ids(session, kept, written)]
+    return [*problems, *_check_class_ids(session, policy, kept, written)]
 
 
 def _check_labels(session: WarehouseSession, policy: Policy, kept: str, written: Written) -> Iterator[str]:
@@ -263,13 +263,13 @@ def _check_explained(session: WarehouseSession, written: Written) -> Iterator[st
         yield "the table of labels has other columns' labels"
 
 
-def _check_class_ids(session: WarehouseSession, kept: str, written: Written) -> Iterator[str]:
+def _check_class_ids(session: WarehouseSession, policy: Policy, kept: str, written: Written) -> Iterator[str]:
     """Whether classes are numbered in the order of their labels, and rows have the numbers of their classes."""
     if not written.class_columns.id:
         return
     classes = near(session, "written_classes", f"SELECT * FROM {quoted(*written.classes)}")
     number = quoted(written.class_columns.id)
-    labels = written.class_labels
+    labels = written.class_labels(policy)
     order = ", ".join(f"{quoted(name)} NULLS LAST" for name in labels)
     ordered = f"SELECT {number} AS id, row_number() OVER (ORDER BY {order}) AS place FROM {classes}"
     if session.embedded.value(f"SELECT count(*) FROM ({ordered}) WHERE id IS DISTINCT FROM place"):

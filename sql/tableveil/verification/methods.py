@@ -34,7 +34,7 @@ def _by_labels(judged: Judged) -> list[str]:
 
 
 def _with_aggregates(judged: Judged) -> list[str]:
-    return [*_by_labels(judged), *_aggregates(judged)]
+    return [*_by_labels(judged), *check_aggregated(judged)]
 
 
 def _of_clusters(judged: Judged) -> list[str]:
@@ -45,7 +45,7 @@ def _of_clusters(judged: Judged) -> list[str]:
         problems = stage_clustered(session.embedded, policy, judged.quasi_identifiers, judged.marker, written)
     problems += check_people(session, policy, judged.source_records, written)
     session.embedded.execute(f"DROP TABLE IF EXISTS temp.main.{CLUSTERED}")
-    return [*problems, *_aggregates(judged)]
+    return [*problems, *check_aggregated(judged)]
 
 
 def _by_own_levels(judged: Judged) -> list[str]:
@@ -62,11 +62,6 @@ def _by_own_levels(judged: Judged) -> list[str]:
 
 def _by_the_game(judged: Judged) -> list[str]:
     return check_record_level(judged.session, judged.policy, judged.source_records, judged.written)
-
-
-def _aggregates(judged: Judged) -> list[str]:
-    session, names = judged.session.embedded, judged.quasi_identifiers
-    return check_aggregated(session, judged.policy, names, judged.marker, judged.written)
 
 
 _CHECKS: Mapping[str, Callable[[Judged], list[str]]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.policy import Policy
+from tableveil.policy import RECORD_LEVEL, Policy
 from tableveil.verification.domains import count_losses
 from tableveil.verification.game import check_played
 from tableveil.verification.own_levels import chosen_labels, drop_own_levels, read_own_levels
@@ -17,10 +17,11 @@ from tableveil.verification.written import Written
 
 def check_record_level(session: WarehouseSession, policy: Policy, source_records: int, written: Written) -> list[str]:
     """Faults of the rows; `judged_classes` has their classes."""
-    problems = read_own_levels(session, policy, written)
+    problems, knows = read_own_levels(session, policy, written), RECORD_LEVEL.options(policy).adversary_knows_method
     if not problems:
-        problems = _check_people(session, policy, source_records, written)
-        if policy.adversary_knows_method:
+        # The score of a choice against an adversary who knows the method is recomputed by `_check_inversion`.
+        problems = _check_people(session, policy, source_records, replace(written, score=None) if knows else written)
+        if knows:
             problems += _check_inversion(session, policy, source_records, written)
     drop_own_levels(session.embedded, written)
     return problems
@@ -33,8 +34,7 @@ def _check_people(session: WarehouseSession, policy: Policy, source_records: int
     )
     levels = [f"c.l{i}" for i in range(len(written.labels))]
     count_losses(session, policy, written, classes, "played", levels)
-    published = replace(written, score=None) if policy.adversary_knows_method else written
-    problems = check_played(session.embedded, policy, source_records, published)
+    problems = check_played(session.embedded, policy, source_records, written)
     session.embedded.execute("DROP TABLE temp.main.played")
     return problems
 

@@ -25,9 +25,8 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
     marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
     # Columns with labels come first: their positions are those of the labels.
-    aggregated = {attribute.column for attribute in policy.aggregated}
-    names = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
-    quasi_identifiers = sorted(names, key=aggregated.__contains__)
+    labelled = {attribute.column for attribute in policy.quasi_identifiers}
+    quasi_identifiers = sorted(written.class_labels(policy), key=lambda name: name not in labelled)
     judged = Judged(session, policy, quasi_identifiers, marker, source_records, written)
     spreads = Spreads(session, quasi_identifiers, marker, written)
     sizes = _recounted(judged, spreads)

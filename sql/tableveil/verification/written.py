@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
+from tableveil.policy import Policy
 from tableveil.verification.text import Name, quoted, spelled
 
 OWN_LEVELS = "own_levels"
@@ -133,11 +134,19 @@ class Written:
     record: str = ""
     together_with: tuple[int, ...] = ()
 
+    def class_labels(self, policy: Policy) -> list[str]:
+        """The quasi-identifiers of the policy, in the order of the rows' columns."""
+        names = {attribute.column for attribute in policy.recognizing}
+        return [name for name, _ in self.types if name in names]
+
     @property
-    def class_labels(self) -> tuple[str, ...]:
-        """The quasi-identifiers, in the order of the rows' columns."""
-        names = {*(labels.column for labels in self.labels), *(aggregate.column for aggregate in self.aggregated)}
-        return tuple(name for name, _ in self.types if name in names)
+    def identifying(self) -> list[tuple[str, str]]:
+        """The columns that identify the members of clusters, with the tables of their values and codes.
+
+        Aggregated columns come first, then sensitive ones, then that of people, if some have several records.
+        """
+        people = [(self.person, self.people)] if self.people else []
+        return [*((aggregate.column, aggregate.table) for aggregate in self.aggregated), *(self.members or ()), *people]
 
     @property
     def added(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from random import Random
 import pyarrow as pa
 
 from tableveil.backend import Session
+from tableveil.counting import CountedColumns
 from tableveil.counting.points import read_points
 from tableveil.dictionary import build_aggregated, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
@@ -53,7 +54,9 @@ def test_every_combination_comes_once_with_its_records(session: Session) -> None
     ]
     sensitive, _ = build_sensitive(session, source, CodedAttribute(illness, None, "", len(names), ""))
     assert sensitive is not None
-    points = read_points(session, source, [found for found in aggregated if found is not None], [sensitive])
+    points = read_points(
+        session, source, CountedColumns((sensitive,), tuple(found for found in aggregated if found is not None))
+    )
     held = [row for (row,) in session.rows(f"SELECT value FROM {sensitive.table_name} ORDER BY code")]
     read = [
         (

@@ -45,7 +45,7 @@ def base_of(session: Session, source: Source, dictionary: JointDictionary) -> Ba
         session.execute(f"DROP TABLE IF EXISTS {name}")
     of_q, faults = build_dictionary(session, source, CodedAttribute(QUASI_IDENTIFIER, SuppressionOnly(), "", 0, ""))
     assert of_q is not None, faults
-    base = build_base(session, source, [of_q], CountedColumns(joint=[dictionary]))
+    base = build_base(session, source, [of_q], CountedColumns(joint=(dictionary,)))
     session.execute(f"DROP TABLE {of_q.table_name}")
     return base
 
@@ -96,7 +96,7 @@ def test_the_histogram_has_every_record_by_its_combination(session: Session) -> 
 
 def entries(session: Session, base: BaseHistogram) -> dict[tuple[int, int], int]:
     """Records by the value of q and the code of their combination, as the counters of a search have them."""
-    (known,) = base.counted
+    (known,) = base.columns.counted
     assert not known.protected
     found = []
     for counter in (open_counter(session, base, (0,)), DuckDBCounter(session, base)):

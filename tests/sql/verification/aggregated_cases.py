@@ -42,7 +42,6 @@ from tableveil.policy import (
 from tableveil.release import ReleasePlan
 from tableveil.release.clusters import Clusters, Members
 from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.plan import Aggregated
 from tableveil.release.with_aggregates import by_value
 from tableveil.source import resolve_source
 from tableveil.verification.written import Written
@@ -285,7 +284,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
             policy,
             source,
             (),
-            Clusters(Aggregated(tuple(aggregated), aggregates), members),
+            Clusters(tuple(zip(aggregated, aggregates, strict=True)), members),
             classes,
             kept,
             len(rows),
@@ -297,7 +296,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
         dictionary, _ = build_dictionary(session, source, CodedAttribute(attributes["g"], labels, "", 60, ""))
         assert dictionary is not None
         base = build_base(
-            session, source, [dictionary], CountedColumns([sensitive], aggregated), len(rows) - len(complete)
+            session, source, [dictionary], CountedColumns((sensitive,), tuple(aggregated)), len(rows) - len(complete)
         )
         level = random.randrange(3)
         classes = open_counter(session, base, (0,)).classes((level,))
@@ -308,7 +307,7 @@ def written_case(session: Session, seed: int, clusters: bool, chosen: Sequence[s
             policy,
             source,
             (dictionary,),
-            by_value((level,), Aggregated(tuple(aggregated), aggregates)),
+            by_value((level,), tuple(zip(aggregated, aggregates, strict=True))),
             classes,
             kept,
             len(rows),

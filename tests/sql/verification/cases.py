@@ -146,13 +146,20 @@ def written_case(session: Session, seed: int) -> Case:
         session, source, CodedAttribute(policy.attributes[2], hierarchy("s"), "", 2, ""), ordered=True
     )
     assert sensitive is not None, found
-    base = build_base(session, source, dictionaries, CountedColumns([sensitive]))
+    base = build_base(session, source, dictionaries, CountedColumns((sensitive,)))
     counter = open_counter(session, base, (0, 0))
     levels = (random.randrange(3), random.randrange(3))
     classes = counter.classes(levels)
     kept = np.array([random.random() < 0.7 for _ in classes.counts], np.bool_)
     plan = ReleasePlan(
-        policy, source, base.dictionaries, ByValue(levels), classes, kept, counter.records, sensitive=base.sensitive
+        policy,
+        source,
+        base.dictionaries,
+        ByValue(levels),
+        classes,
+        kept,
+        counter.records,
+        sensitive=base.columns.sensitive,
     )
     plan.recoding.stage(session, plan)
     number = NUMBERS + seed

@@ -210,8 +210,8 @@ def test_no_column_is_given_away_that_has_one_value(session: Session) -> None:
     dictionary, _ = build_aggregated(session, source, CodedAttribute(attribute, None, "", 0, ""))
     assert dictionary is not None
     assert isinstance(case.plan.recoding, Clusters)
-    aggregated = replace(case.plan.recoding.aggregated, dictionaries=(dictionary,))
-    recoding = replace(case.plan.recoding, aggregated=aggregated)
+    ((_, aggregates),) = case.plan.recoding.aggregates
+    recoding = replace(case.plan.recoding, aggregates=((dictionary, aggregates),))
     attributes = tuple(replace(a, acknowledged=False) for a in case.policy.attributes)
     check_disclosure(session, replace(case.plan, recoding=recoding, policy=replace(case.policy, attributes=attributes)))
     drop(session, case)
