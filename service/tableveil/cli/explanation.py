@@ -11,32 +11,25 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.tables import facts, listing
 from tableveil.v1 import release_service_pb2
+from tableveil.wording.methods import method_words
 
 _ARROW = "\N{RIGHTWARDS ARROW}"
 
 
 def explanation(release: release_service_pb2.Release) -> RenderableType:
     """The whole explanation, for a console."""
+    words = method_words(release.policy)
     parts: list[RenderableType] = [Text("Why this transformation", style="bold")]
     if release.HasField("explanation"):
         parts.append(_indented(facts(_summary(release.explanation))))
         if release.explanation.neighbours:
             parts += [Text(""), _indented(_neighbours(release))]
-    elif release.policy.HasField("differential_privacy"):
-        parts.append(
-            Text("  There is none: another one would tell of the table. The levels are the policy's, or were drawn.")
-        )
-    elif release.policy.HasField("record_level"):
-        parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
-    elif release.policy.HasField("local_recoding"):
-        parts.append(Text("  There is none: every class has levels of its own."))
-        parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
-        parts += [Text(""), Text("Also reached, in a short time", style="bold")]
-        return Group(*parts, _indented(_alternatives(release)))
-    elif release.policy.HasField("microaggregation"):
-        parts.append(Text("  There is none: clusters take its place. Its account says how they were formed."))
     else:
-        parts.append(Text("  There is none: it is from before they were kept, or depends on releases you may not see."))
+        parts.append(Text(f"  {words.explanation}"))
+        if words.own_levels:
+            parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
+            parts += [Text(""), Text("Also reached, in a short time", style="bold")]
+            return Group(*parts, _indented(_alternatives(release)))
     parts += [Text(""), Text("Next best that were checked", style="bold")]
     parts.append(_indented(_runners_up(release)))
     return Group(*parts)

@@ -16,6 +16,7 @@ from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.errors import InvalidError
 from tableveil.v1 import frontier_service_pb2, policy_pb2
+from tableveil.wording.methods import method_words
 
 # Far more than a frontier may have, far below what would fill the memory.
 _WIDEST_RANGE = 10_000
@@ -86,7 +87,7 @@ def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
         for k in ks
     ]
     size = wording.large_count(frontier.lattice_size)
-    local = frontier.policy.HasField("local_recoding")
+    local = method_words(frontier.policy).own_levels
     then = ", then classes of their own for every k and limit" if local else ""
     about = [
         ("source", f"{wording.table_name(frontier.source)}, {wording.count(frontier.records)} records"),
@@ -120,7 +121,7 @@ def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]
     if any(point.optimal and not point.HasField("optimum") for point in frontier.points):
         lines.append("- no transformation meets the policy")
     if not all(point.optimal for point in frontier.points):
-        local = frontier.policy.HasField("local_recoding")
+        local = method_words(frontier.policy).own_levels
         why = "Ranges:" if local else "Ranges: the time was over;"
         lines.append(f"{why} the best score is proven to be at least the first, at most the second.")
     return lines

@@ -16,6 +16,7 @@ from tableveil.pages.table import PageTable
 from tableveil.v1.policy_pb2 import Hierarchy, Policy
 from tableveil.v1.release_service_pb2 import AttributeResult, Release
 from tableveil.v1.utility_service_pb2 import UtilityReport
+from tableveil.wording.methods import method_words
 
 _NONE = "none"
 
@@ -104,7 +105,7 @@ def _of_owners(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     """Facts that are evidence."""
     yield _texts("table", first, second, lambda release: wording.table_name(release.source))
     yield _counts("records of the table", first.records, second.records)
-    yield _texts("method", first, second, lambda release: wording.method(release.policy))
+    yield _texts("method", first, second, lambda release: method_words(release.policy).name)
     yield _texts("privacy", first, second, _privacy)
     yield _texts("quality", first, second, lambda release: release.quality_model or _NONE)
     if _scores_compare(first, second):

@@ -8,6 +8,7 @@ from tableveil.document import to_yaml
 from tableveil.report.words import HANDLINGS, column_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import Policy
+from tableveil.wording.methods import method_words
 
 MOST_CHARACTERS = 200_000
 """A report has no more of a policy's text: hierarchies that are written out can be millions of rows."""
@@ -54,7 +55,7 @@ def in_words(policy: Policy) -> Iterator[str]:
 
 def _quality(policy: Policy) -> str:
     kind = policy.quality_model.WhichOneof("kind") or "loss"
-    return "squared error" if policy.HasField("microaggregation") else kind.replace("_", " ")
+    return method_words(policy).score or kind.replace("_", " ")
 
 
 def _attribute(attribute: policy_pb2.Attribute) -> Iterator[str]:

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from tableveil import wording
 from tableveil.v1.release_service_pb2 import Release
+from tableveil.wording.methods import method_words
 
 
 def verdict(release: Release) -> str:
     """Whether anything that meets the policy loses less."""
-    proof = release.proof
-    if release.policy.HasField("microaggregation"):
-        if proof.optimal:
-            return "optimal: no clusters that are large enough have a lower squared error"
-        return "not proven to be the best: no bound is known of the squared error of others"
-    if release.policy.HasField("local_recoding") and not proof.optimal:
-        if not proof.lower_bound:
-            return "not proven to be the best: no bound is known of how much less others could lose"
-        why = "not proven to be the best"
-        return (
-            f"{why}: no local recoding scores below {wording.score(proof.lower_bound)}, which is {_gap(release)} less"
-        )
-    if release.policy.HasField("differential_privacy"):
-        return "not asked for: the levels do not tell which are the best, or were drawn"
-    if proof.lattice_size == "1":
+    proof, words = release.proof, method_words(release.policy)
+    if words.verdict:
+        return words.verdict
+    if not proof.optimal and words.unbounded and not (words.others and proof.lower_bound):
+        return words.unbounded
+    if proof.lattice_size == "1" and (proof.optimal or not words.unbounded):
         return "the only transformation that the policy allows"
     if proof.optimal:
-        return "optimal: nothing that meets the policy scores better"
-    why = "stopped before the proof was complete"
-    if release.policy.HasField("record_level"):
-        why = "not proven to be the best against an adversary who knows the method"
-    return f"{why}: nothing scores below {wording.score(proof.lower_bound)}, which is {_gap(release)} less"
+        return words.optimal
+    bound = wording.score(proof.lower_bound)
+    return f"{words.unproven}: {words.others} scores below {bound}, which is {_gap(release)} less"
 
 
 def _gap(release: Release) -> str:

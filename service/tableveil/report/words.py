@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tableveil import wording
 from tableveil.convert import privacy_in_words
 from tableveil.v1 import policy_pb2
 from tableveil.v1.policy_pb2 import PrivacyModel
+from tableveil.wording.methods import method_words
 
 ROLES = {
     "IDENTIFYING": "identifying",
@@ -71,14 +71,6 @@ PROMISES = {
 }
 """One sentence for each privacy model, with its parameters."""
 
-_METHODS = {
-    "differential privacy": "every column has one level, and chance removed rows of every class",
-    "microaggregation": "clusters of similar records, whose values are replaced by one value for all",
-    "local recoding": "every class of records has levels of its own",
-    "record-level generalization": "every combination of values has levels of its own",
-    "full-domain generalization": "every column has one level for all records",
-}
-
 SINGLING_OUT, LINKABILITY, INFERENCE = "Singling out", "Linkability", "Inference"
 
 AGAINST = {
@@ -124,8 +116,8 @@ def named(models: Iterable[PrivacyModel]) -> str:
 
 def method_of(policy: policy_pb2.Policy) -> str:
     """How quasi-identifiers are changed, in words."""
-    name = wording.method(policy)
-    return f"{name}: {_METHODS[name]}"
+    words = method_words(policy)
+    return f"{words.name}: {words.does}"
 
 
 def role_of(attribute: policy_pb2.Attribute, policy: policy_pb2.Policy) -> str:

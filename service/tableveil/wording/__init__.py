@@ -11,6 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil.v1 import faults_pb2, policy_pb2, release_service_pb2
+from tableveil.wording.methods import method_words
 
 LONGEST_SHOWN = 60
 
@@ -53,20 +54,9 @@ def standing(release: release_service_pb2.Release) -> str:
     return "replaced" if approved else release_service_pb2.ReleaseState.Name(release.state)[14:].lower()
 
 
-def method(policy: policy_pb2.Policy) -> str:
-    """The name of the method that changes quasi-identifiers."""
-    if policy.HasField("differential_privacy"):
-        return "differential privacy"
-    if policy.HasField("microaggregation"):
-        return "microaggregation"
-    if policy.HasField("local_recoding"):
-        return "local recoding"
-    return "record-level generalization" if policy.HasField("record_level") else "full-domain generalization"
-
-
 def price(release: release_service_pb2.Release) -> str:
     """Why the average risk of a method with classes as small as allowed is higher than that of another; or empty."""
-    if not release.policy.HasField("local_recoding") or not release.risk_after.average:
+    if not method_words(release.policy).own_levels or not release.risk_after.average:
         return ""
     return (
         f"Local recoding keeps more detail by making classes as small as the models allow: so the average risk "
