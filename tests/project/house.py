@@ -18,11 +18,19 @@ from types import FrameType
 from tableveil.backend import Database, Settings
 from tableveil.policy import KAnonymity
 from tableveil.runtime import open_jobs
-from tests.docs.test_development import CHANGES, files_with
+from tests.docs.test_development import CHANGES, DOCS, TESTS, Change, files_with, touched
 from tests.service.jobs.managed import POLICY, ended, submit
 
 ROOT = Path(__file__).parents[2]
 METHOD = r"\.(microaggregation|local_recoding|record_level|own_levels|aggregated)\b"
+METHOD_OTHERWISE = r'HasField\("(microaggregation|local_recoding|record_level)|\.method is\b|isinstance\([\w.]*recoding'
+"""The same question by other names: of messages, of the registry, of a plan."""
+METHODS = {
+    "local recoding": Change(18, 3, r"(?i)local_?recoding", own=r"/local_"),
+    "record level": Change(19, 3, r"(?i)record_?level(?!s)", own=r"/record_level|/by_combination"),
+    "microaggregation": Change(13, 3, r"(?i)microaggregation", own=r"/microaggregation"),
+}
+"""The methods that are no example of the developer's guide; features that treat one otherwise are counted, too."""
 ENGINE = r"\bis (not )?(\w+\.)*embedded\b|\bembedded is\b"
 VAGUE = ("found", "told", "known", "look")
 RULES = ("PLR0912", "C901", "PLR0913")
@@ -112,12 +120,20 @@ def entered() -> tuple[int, int]:
     return len(files), calls
 
 
+def counted(change: Change) -> tuple[int, int, int]:
+    """The files of code and protos that a change touches, those of its tests, and its pages."""
+    return len(touched(change)), len(files_with(change.example, TESTS)), len(files_with(change.example, DOCS))
+
+
 def measures() -> Iterator[tuple[str, object, str, str]]:
     yield "lines that ask for the method; files", lines_with(METHOD), "≤ 25, ≤ 10", METHOD
+    yield "lines that ask for it by other names; files", lines_with(METHOD_OTHERWISE), "0", METHOD_OTHERWISE
     yield "lines that ask for the engine; files", lines_with(ENGINE), "0", ENGINE
     yield "files that a job enters; calls between packages", entered(), "≤ 160, ≤ 2,000", "sys.setprofile"
-    for title, (_, example) in CHANGES.items():
-        yield f"files of: {title}", len(files_with(example)), "", example
+    for title, change in CHANGES.items():
+        yield f"files of: {title} (and tests; pages)", counted(change), f"{change.goal}", change.example
+    for name, change in METHODS.items():
+        yield f"files of: {name} (and tests; pages)", counted(change), f"{change.goal}", change.example
     for rule in RULES:
         yield f"ruff {rule}", refused(rule), "≤ 15" if rule == "PLR0913" else "0", "at 15, and at 6 parameters"
     yield "names of several public classes", sum(number > 1 for number in classes().values()), "0", "ast.ClassDef"

@@ -2,7 +2,7 @@
 
 from tableveil.policy.differential_privacy import DifferentialPrivacy
 from tableveil.policy.documentation import Documentation, ReleaseContext
-from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
+from tableveil.policy.game import BreakEven, Game, Success
 from tableveil.policy.guards import Guard, ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import (
@@ -94,6 +94,7 @@ from tableveil.policy.quality import (
     QualityModel,
     described,
 )
+from tableveil.policy.record_level import RecordLevel
 from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns

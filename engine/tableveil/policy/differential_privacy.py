@@ -54,6 +54,13 @@ class DifferentialPrivacy:
     people: int | None = None
 
 
+def weak_promise(options: DifferentialPrivacy) -> Iterator[str]:
+    """The warning about a large epsilon."""
+    if options.epsilon > LARGE_EPSILON:
+        page = "docs/explanations/differential_privacy.md"
+        yield f"epsilon is {options.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
+
+
 def lists_values(hierarchy: HierarchyDefinition | None) -> bool:
     """Whether a hierarchy may have been made from the values of a table."""
     return isinstance(hierarchy, _LISTS)

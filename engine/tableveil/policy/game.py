@@ -41,14 +41,3 @@ class Game:
     publisher_loss: Decimal
     adversary_gain: Decimal
     adversary_cost: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class RecordLevel:
-    """Every combination of values gets the transformation that pays most for it, instead of one for all.
-
-    An adversary who knows the method can compute who would have got these labels. If `adversary_knows_method`, the
-    release is chosen such that it pays against that adversary too.
-    """
-
-    adversary_knows_method: bool = False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tableveil.policy.differential_privacy import DifferentialPrivacy
-from tableveil.policy.game import RecordLevel
-from tableveil.policy.local_recoding import LocalRecoding
-from tableveil.policy.microaggregation import Microaggregation
+from tableveil.errors import Fault
+from tableveil.policy.aggregated_columns import check_mixed
+from tableveil.policy.differential_privacy import DifferentialPrivacy, check_differential_privacy, weak_promise
+from tableveil.policy.local_recoding import LocalRecoding, check_local_recoding
+from tableveil.policy.microaggregation import Microaggregation, check_microaggregation
 from tableveil.policy.privacy import (
     CLASS_LOCAL,
     PRIVACY_FIELDS,
@@ -32,6 +34,7 @@ from tableveil.policy.quality import (
     PublisherPayoutModel,
     QualityModel,
 )
+from tableveil.policy.record_level import RecordLevel, check_record_level
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
@@ -67,6 +70,8 @@ class MethodTraits(Generic[Options]):
         called: The method in a message, by the field that asks for it.
         field: The field of the policy; empty if attributes ask for it, or if nothing does.
         kind: The class of its options, the value of that field.
+        check: The faults of its options, and of all else that this table does not say.
+        warns: The warnings about its options, for the owner, in whole sentences.
         recoded: The part of the data that has one label.
         models: The privacy models that it can meet; `models_hint` helps those who ask for others.
         quality: The quality models that it minimizes; empty if it has a score of its own.
@@ -86,6 +91,8 @@ class MethodTraits(Generic[Options]):
     called: str = ""
     field: str = ""
     kind: type[Options]
+    check: Callable[[Policy, Options], Iterator[Fault]]
+    warns: Callable[[Options], Iterator[str]] = lambda options: iter(())
     recoded: Recoded = Recoded.BY_VALUE
     models: tuple[type[PrivacyModel], ...] = tuple(PRIVACY_FIELDS)
     models_hint: str = ""
@@ -108,8 +115,8 @@ class MethodTraits(Generic[Options]):
         return bool(self.field) and getattr(policy, self.field) is not None
 
     def options(self, policy: Policy) -> Options:
-        """Its options in a policy that asks for it by its field. Only what belongs to the method reads them."""
-        options = getattr(policy, self.field)
+        """Its options in a policy that asks for it; None if it has no field. Only parts of the method read them."""
+        options = getattr(policy, self.field, None)
         assert isinstance(options, self.kind), f"the policy asks for {self.name}"
         return options
 
@@ -124,6 +131,7 @@ LOCAL_RECODING = MethodTraits(
     called="local_recoding",
     field="local_recoding",
     kind=LocalRecoding,
+    check=check_local_recoding,
     recoded=Recoded.BY_COMBINATION,
     models=CLASS_LOCAL,
     models_hint="The meaning of others is not defined where labels overlap. Or leave out local_recoding.",
@@ -141,6 +149,7 @@ RECORD_LEVEL = MethodTraits(
     called="record_level",
     field="record_level",
     kind=RecordLevel,
+    check=check_record_level,
     recoded=Recoded.BY_COMBINATION,
     models=(Profitability, NoAttack, SafeHarbor),
     models_hint="Others judge classes that have one transformation. Or leave out record_level.",
@@ -158,6 +167,8 @@ DIFFERENTIAL_PRIVACY = MethodTraits(
     called="differential_privacy",
     field="differential_privacy",
     kind=DifferentialPrivacy,
+    check=check_differential_privacy,
+    warns=weak_promise,
     models=(KAnonymity,),
     models_hint="It only removes more of what is left by chance. Others look at the table again.",
     quality=(LossModel,),
@@ -175,6 +186,7 @@ MICROAGGREGATION = MethodTraits(
     called="microaggregation",
     field="microaggregation",
     kind=Microaggregation,
+    check=check_microaggregation,
     recoded=Recoded.CLUSTERS,
     models=(KAnonymity, Dominance, *(kind for kind in SensitiveModel.__args__ if kind is not NTCloseness)),
     quality=(),
@@ -192,6 +204,7 @@ AGGREGATED_COLUMNS = MethodTraits(
     name="aggregated columns inside classes",
     called="aggregated columns",
     kind=NoneType,
+    check=check_mixed,
     models=tuple(kind for kind in PRIVACY_FIELDS if kind is not Profitability),
     models_hint="It measures information loss by labels. no_attack looks at the sizes of classes only.",
     quality=tuple(kind for kind in FIELDS if kind is not PublisherPayoutModel),
@@ -202,13 +215,21 @@ AGGREGATED_COLUMNS = MethodTraits(
 FULL_DOMAIN = MethodTraits(
     name="full domain",
     kind=NoneType,
+    check=lambda policy, options: iter(()),
     shows_suppressed=True,
     together=True,
     warehouses=True,
     analyses=frozenset(Analysis),
 )
 
-METHODS = (DIFFERENTIAL_PRIVACY, LOCAL_RECODING, RECORD_LEVEL, MICROAGGREGATION, AGGREGATED_COLUMNS, FULL_DOMAIN)
+METHODS: tuple[MethodTraits[Any], ...] = (
+    DIFFERENTIAL_PRIVACY,
+    LOCAL_RECODING,
+    RECORD_LEVEL,
+    MICROAGGREGATION,
+    AGGREGATED_COLUMNS,
+    FULL_DOMAIN,
+)
 """If a policy asks for several, the first of them refuses the others."""
 
 

@@ -1,10 +1,26 @@
-"""Microaggregation in a policy: how columns are aggregated, and how clusters of whole tables are formed."""
+"""Microaggregation in a policy: how columns are aggregated, how clusters are formed, and what can be wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from tableveil.errors import Fault
+from tableveil.policy.privacy import (
+    PRIVACY_FIELDS,
+    AbsentValues,
+    DeltaDisclosure,
+    EntropyEstimator,
+    EntropyLDiversity,
+    KAnonymity,
+    PrivacyModel,
+)
+
+if TYPE_CHECKING:
+    from tableveil.policy.model import Policy
 
 
 class Scale(StrEnum):
@@ -101,3 +117,37 @@ class Microaggregation:
     clustering: Clustering = Clustering.AUTO
     closeness: ClosenessAlgorithm = ClosenessAlgorithm.MERGE
     gain: Decimal = Decimal("0.2")
+
+
+def check_microaggregation(policy: Policy, options: Microaggregation) -> Iterator[Fault]:
+    """Faults of what clusters need, and of their options."""
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.role == "QUASI_IDENTIFIER" and attribute.aggregation is None:
+            hint = "For example: aggregation: {}, the mean. Or leave out microaggregation, to generalize this column."
+            expected = "how its values are aggregated, because of microaggregation"
+            yield Fault(f"attributes[{i}].aggregation", "nothing", expected, hint)
+    if not any(isinstance(model, KAnonymity) for model in policy.privacy_models):
+        hint = "For example: k_anonymity: {k: 5}."
+        yield Fault(
+            "privacy_models", "no k_anonymity", "the least size of a cluster, because of microaggregation", hint
+        )
+    for i, model in enumerate(policy.privacy_models):
+        yield from _check_united(model, f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}")
+    if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
+        yield Fault("microaggregation.gain", str(options.gain), "an exact decimal of at least 0")
+    if options.clustering is Clustering.UNIVARIATE:
+        clustered = policy.aggregated
+        nominal = any(a.aggregation is not None and a.aggregation.scale is Scale.NOMINAL for a in clustered)
+        if len(clustered) != 1 or nominal:
+            columns = "a nominal column" if len(clustered) == 1 else f"{len(clustered)} columns"
+            expected = "one numeric or ordinal quasi-identifier"
+            yield Fault("microaggregation.clustering", f"UNIVARIATE for {columns}", expected, "Leave it out.")
+
+
+def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:
+    """Faults of models that may hold for clusters and not for their union, which clusters of equal aggregates form."""
+    hint = "It may hold of two clusters and not of both together, which they are if their aggregates are the same."
+    if isinstance(model, EntropyLDiversity) and model.estimator is not EntropyEstimator.SHANNON:
+        yield Fault(f"{field}.estimator", f"{model.estimator} with microaggregation", "SHANNON", hint)
+    if isinstance(model, DeltaDisclosure) and model.absent_values is not AbsentValues.REJECT:
+        yield Fault(f"{field}.absent_values", f"{model.absent_values} with microaggregation", "REJECT", hint)

@@ -10,13 +10,14 @@ from typing import Any
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.differential_privacy import DifferentialPrivacy
 from tableveil.policy.documentation import Documentation
-from tableveil.policy.game import Game, RecordLevel
+from tableveil.policy.game import Game
 from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
+from tableveil.policy.record_level import RecordLevel
 
 
 class Role(StrEnum):

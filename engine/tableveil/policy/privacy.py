@@ -336,6 +336,9 @@ PrivacyModel = (
     | SensitiveModel
 )
 
+PLAYED = (Profitability, NoAttack)
+"""The models of a game: they judge what attacks pay."""
+
 CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
     KAnonymity,
     Dominance,

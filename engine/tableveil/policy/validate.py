@@ -12,11 +12,11 @@ from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.reason import says_something
+from tableveil.policy.validate_aggregations import check_aggregations
 from tableveil.policy.validate_attributes import check_attributes
 from tableveil.policy.validate_classification import check_classification
 from tableveil.policy.validate_game import check_game
 from tableveil.policy.validate_methods import check_methods
-from tableveil.policy.validate_microaggregation import check_aggregations
 from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search

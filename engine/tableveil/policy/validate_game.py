@@ -1,4 +1,4 @@
-"""The checks of a policy's game, of the fields that need one, and of record-level generalization."""
+"""The checks of a policy's game, and of the fields that need one."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from decimal import Decimal
 
 from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy, field_of
-from tableveil.policy.game import Game, Success
+from tableveil.policy.game import Game
 from tableveil.policy.model import Policy, Role
-from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
+from tableveil.policy.privacy import PLAYED, PRIVACY_FIELDS, SafeHarbor
 from tableveil.policy.quality import FIELDS, PublisherPayoutModel
-
-PLAYED = (Profitability, NoAttack)
 
 LARGEST = 10**12
 """Nothing in a table of people is worth more; and with no more than nine places, whole numbers stay small."""
-
-
-_WITHOUT = "Or leave out record_level."
 
 
 def check_game(policy: Policy) -> Iterator[Fault]:
@@ -82,15 +77,3 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
     if not has_harbor:
         expected = "a quasi-identifier with a hierarchy safe_harbor_zip, safe_harbor_age or safe_harbor_date"
         yield Fault(f"privacy_models[{asked[0]}].safe_harbor", "no column that it says anything of", expected)
-
-
-def check_record_level(policy: Policy) -> Iterator[Fault]:
-    """Faults of models that do not judge each record alone."""
-    quality = policy.quality_model
-    journalist = "JOURNALIST, by which each record is judged alone, because of record_level"
-    if isinstance(quality, PublisherPayoutModel) and quality.success is not Success.JOURNALIST:
-        yield Fault("quality_model.publisher_payout.success", quality.success, journalist, _WITHOUT)
-    for i, model in enumerate(policy.privacy_models):
-        field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
-        if isinstance(model, PLAYED) and model.success is not Success.JOURNALIST:
-            yield Fault(f"{field}.success", model.success, journalist, _WITHOUT)

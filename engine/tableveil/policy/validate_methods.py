@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from tableveil.errors import Fault
-from tableveil.policy.differential_privacy import check_differential_privacy
-from tableveil.policy.local_recoding import check_local_recoding
-from tableveil.policy.methods import (
-    AGGREGATED_COLUMNS,
-    DIFFERENTIAL_PRIVACY,
-    LOCAL_RECODING,
-    MICROAGGREGATION,
-    RECORD_LEVEL,
-    SEARCH_OPTIONS,
-    MethodTraits,
-    methods_of,
-)
+from tableveil.policy.methods import SEARCH_OPTIONS, MethodTraits, methods_of
 from tableveil.policy.model import Policy, SearchOptions, SuppressedRecords
 from tableveil.policy.privacy import PRIVACY_FIELDS
 from tableveil.policy.quality import FIELDS, LossModel
-from tableveil.policy.validate_game import check_record_level
-from tableveil.policy.validate_microaggregation import check_microaggregation, check_mixed
-
-_OWN: Mapping[str, Callable[[Policy], Iterator[Fault]]] = {
-    DIFFERENTIAL_PRIVACY.name: lambda policy: check_differential_privacy(policy, DIFFERENTIAL_PRIVACY.options(policy)),
-    LOCAL_RECODING.name: lambda policy: check_local_recoding(policy, LOCAL_RECODING.options(policy)),
-    RECORD_LEVEL.name: check_record_level,
-    MICROAGGREGATION.name: lambda policy: check_microaggregation(policy, MICROAGGREGATION.options(policy)),
-    AGGREGATED_COLUMNS.name: check_mixed,
-}
-"""The checks of a method's own options, and of all else that the table of methods does not say."""
 
 
 def check_methods(policy: Policy) -> Iterator[Fault]:
@@ -50,7 +28,7 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
             expected = f"DROP or BLANK, because of {method.called}"
             yield Fault("suppressed_records.handling", "KEEP", expected, method.shows_suppressed_hint)
         yield from _check_search(policy.search, method)
-        yield from _OWN[method.name](policy) if method.name in _OWN else ()
+        yield from method.check(policy, method.options(policy))
 
 
 def _check_models(policy: Policy, method: MethodTraits[Any]) -> Iterator[Fault]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import shortened
-from tableveil.policy.differential_privacy import LARGE_EPSILON
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
 from tableveil.policy.quality import FIELDS, ClassificationModel
@@ -16,10 +16,8 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
 
     Columns that the policy does not list yet have no role here.
     """
-    private = policy.differential_privacy
-    if private is not None and private.epsilon > LARGE_EPSILON:
-        page = "docs/explanations/differential_privacy.md"
-        yield f"epsilon is {private.epsilon}: above {LARGE_EPSILON} the promise is weak ({page})."
+    for method in methods_of(policy):
+        yield from method.warns(method.options(policy))
     choosing = looking_at_values(policy)
     if choosing:
         yield (

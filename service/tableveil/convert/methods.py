@@ -1,40 +1,46 @@
-"""The options of methods between proto and domain, both directions: one entry for each method's field."""
+"""The options of methods between proto and domain, both directions; most follow from their dataclass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.fields import from_message, to_message
 from tableveil.convert.names import release_name
-from tableveil.policy import DifferentialPrivacy, LocalRecoding, Microaggregation, Policy, RecordLevel
+from tableveil.policy import METHODS, DifferentialPrivacy, LocalRecoding, Policy
 from tableveil.v1 import policy_pb2
 
 _PLACEHOLDER = Decimal("0.5")
 
-_Field = Literal["differential_privacy", "record_level", "local_recoding", "microaggregation"]
-
 
 def methods_from_proto(message: policy_pb2.Policy, faults: Faults) -> dict[str, Any]:
     """The options by field, of the methods that a policy asks for; faults are added to `faults`."""
-    return {field: read(getattr(message, field), faults) for field, read in _READ.items() if message.HasField(field)}
+    stated = {field.name for field, _ in message.ListFields()}
+    return {
+        method.field: _READ[method.field](getattr(message, method.field), faults)
+        if method.field in _READ
+        else from_message(method.kind, getattr(message, method.field), method.field, faults)
+        for method in METHODS
+        if method.field in stated
+    }
 
 
 def methods_to_proto(policy: Policy, message: policy_pb2.Policy) -> None:
     """Writes the options of the methods that a policy asks for."""
-    for field, write in _WRITE.items():
-        options, written = getattr(policy, field), getattr(message, field)
-        if options is not None:
+    for method in METHODS:
+        if method.asked(policy):
+            written = getattr(message, method.field)
             written.SetInParent()
-            write(options, written)
+            write: Callable[[Any, Any], None] = _WRITE.get(method.field, to_message)
+            write(method.options(policy), written)
 
 
 def lists_of_methods(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     """The lists in the options of a policy's methods: what they are, their fields, and their lengths."""
-    for field in _READ:
+    for field in filter(None, (method.field for method in METHODS)):
         for listed, entries in getattr(message, field).ListFields():
             if listed.is_repeated:
                 yield "method", f"{field}.{listed.name}", len(entries)
@@ -75,15 +81,11 @@ def _write_differential_privacy(options: DifferentialPrivacy, message: policy_pb
     message.people = options.people or 0
 
 
-_READ: Mapping[_Field, Callable[[Any, Faults], Any]] = {
+_READ: Mapping[str, Callable[[Any, Faults], Any]] = {
     "differential_privacy": _read_differential_privacy,
-    "record_level": lambda message, faults: from_message(RecordLevel, message, "record_level", faults),
     "local_recoding": _read_local_recoding,
-    "microaggregation": lambda message, faults: from_message(Microaggregation, message, "microaggregation", faults),
 }
-_WRITE: Mapping[_Field, Callable[[Any, Any], None]] = {
+_WRITE: Mapping[str, Callable[[Any, Any], None]] = {
     "differential_privacy": _write_differential_privacy,
-    "record_level": to_message,
     "local_recoding": _write_local_recoding,
-    "microaggregation": to_message,
 }

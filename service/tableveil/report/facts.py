@@ -14,6 +14,7 @@ from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.report.words import HANDLINGS, method_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
+from tableveil.wording.methods import method_promise
 
 PUBLIC_STATEMENTS = ("purpose", "legal_basis", "recipient", "contact", "context")
 
@@ -74,19 +75,7 @@ def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, st
         objects=tuple((item.name, item.rows) for item in release.objects),
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
         checksum=beside_ledger.checksum,
-        promised=_promised(policy),
-    )
-
-
-def _promised(policy: policy_pb2.Policy) -> str:
-    """The promise of differential privacy, if the release keeps it."""
-    if not policy.HasField("differential_privacy"):
-        return ""
-    asked = policy.differential_privacy
-    return (
-        f"It is ({asked.epsilon}, {asked.delta})-differentially private: whether a person is in the source changes the "
-        f"probability of no release by more than a factor of e^{asked.epsilon}, except with a probability of "
-        f"{asked.delta}. Nobody is told how many rows chance removed; all figures are of those that it left."
+        promised=method_promise(policy),
     )
 
 

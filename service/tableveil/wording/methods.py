@@ -15,6 +15,7 @@ class MethodWords:
     Attributes:
         name: The method that changes quasi-identifiers.
         does: The labels that records have by it.
+        promise: The promise beside those of privacy models, with the options in braces, as in a report.
         score: The measure of loss, if no quality model of the policy is.
         explanation: The sentence for a release without neighbours of its transformation.
         own_levels: Whether each of its classes has levels of its own, as small as the models allow.
@@ -27,6 +28,7 @@ class MethodWords:
 
     name: str
     does: str
+    promise: str = ""
     score: str = ""
     explanation: str = "There is none: it is from before they were kept, or depends on releases you may not see."
     own_levels: bool = False
@@ -41,6 +43,11 @@ _BY_FIELD: Mapping[str, MethodWords] = {
     "differential_privacy": MethodWords(
         name="differential privacy",
         does="every column has one level, and chance removed rows of every class",
+        promise=(
+            "It is ({epsilon}, {delta})-differentially private: whether a person is in the source changes the "
+            "probability of no release by more than a factor of e^{epsilon}, except with a probability of {delta}. "
+            "Nobody is told how many rows chance removed; all figures are of those that it left."
+        ),
         explanation="There is none: another one would tell of the table. The levels are the policy's, or were drawn.",
         verdict="not asked for: the levels do not tell which are the best, or were drawn",
     ),
@@ -74,6 +81,20 @@ _BY_FIELD: Mapping[str, MethodWords] = {
 _FULL_DOMAIN = MethodWords(name="full-domain generalization", does="every column has one level for all records")
 
 
+def method_promise(policy: policy_pb2.Policy) -> str:
+    """The promise of the policy's method, or an empty text."""
+    if not (stated := method_words(policy).promise):
+        return ""
+    options = getattr(policy, _field(policy))
+    return stated.format(**{option.name: getattr(options, option.name) for option in options.DESCRIPTOR.fields})
+
+
 def method_words(policy: policy_pb2.Policy) -> MethodWords:
     """The words of the method that changes quasi-identifiers."""
-    return next((words for field, words in _BY_FIELD.items() if policy.HasField(field)), _FULL_DOMAIN)
+    return _BY_FIELD.get(_field(policy), _FULL_DOMAIN)
+
+
+def _field(policy: policy_pb2.Policy) -> str:
+    """The field that asks for the method, or an empty text."""
+    stated = {field.name for field, _ in policy.ListFields()}
+    return next((field for field in _BY_FIELD if field in stated), "")

@@ -1,17 +1,10 @@
-"""The check of each method's release: whether its models hold, by labels, by levels of their own or by members."""
+"""The check of each recoding: whether a release's models hold, by labels, by levels of their own or by members."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tableveil.policy import (
-    AGGREGATED_COLUMNS,
-    DIFFERENTIAL_PRIVACY,
-    FULL_DOMAIN,
-    LOCAL_RECODING,
-    MICROAGGREGATION,
-    RECORD_LEVEL,
-)
+from tableveil.policy import AGGREGATED_COLUMNS, RECORD_LEVEL, Recoded
 from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.judged import Judged
@@ -24,7 +17,8 @@ from tableveil.verification.unchanged import check_unchanged
 
 def check_method(judged: Judged) -> list[str]:
     """The faults of a release by its policy's method."""
-    return _CHECKS[judged.policy.method.name](judged)
+    method = judged.policy.method
+    return _OWN.get(method.name, _BY_RECODING[method.recoded])(judged)
 
 
 def _by_labels(judged: Judged) -> list[str]:
@@ -64,11 +58,13 @@ def _by_the_game(judged: Judged) -> list[str]:
     return check_record_level(judged.session, judged.policy, judged.source_records, judged.written)
 
 
-_CHECKS: Mapping[str, Callable[[Judged], list[str]]] = {
-    FULL_DOMAIN.name: _by_labels,
-    DIFFERENTIAL_PRIVACY.name: _by_labels,
+_BY_RECODING: Mapping[Recoded, Callable[[Judged], list[str]]] = {
+    Recoded.BY_VALUE: _by_labels,
+    Recoded.BY_COMBINATION: _by_own_levels,
+    Recoded.CLUSTERS: _of_clusters,
+}
+_OWN: Mapping[str, Callable[[Judged], list[str]]] = {
     AGGREGATED_COLUMNS.name: _with_aggregates,
-    MICROAGGREGATION.name: _of_clusters,
-    LOCAL_RECODING.name: _by_own_levels,
     RECORD_LEVEL.name: _by_the_game,
 }
+"""The checks of methods that are judged otherwise than all others of their recoding."""
