@@ -20,7 +20,7 @@ from benchmarks.scale.visits import TABLE, policy, visits
 from benchmarks.section import Section, verdict
 from benchmarks.service import TARGET, LocalService
 from tableveil.errors import InvalidError
-from tableveil.pipelines.local_problem import DEFAULT_SECONDS
+from tableveil.pipelines.local_recoding.problem import DEFAULT_SECONDS
 from tableveil.policy import LocalRecoding, Policy
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer

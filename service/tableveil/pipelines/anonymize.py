@@ -14,7 +14,7 @@ from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, chec
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
 from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_recoding import LocalRecodingMethod
+from tableveil.pipelines.local_recoding.method import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import MicroaggregationMethod
 from tableveil.pipelines.read import FoundHierarchies, check_request, read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevelMethod

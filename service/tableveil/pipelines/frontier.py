@@ -10,7 +10,7 @@ from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.pipelines.frontier_method import FrontierMethod, TransformationFrontier
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_frontier import PartitionFrontier
+from tableveil.pipelines.local_recoding.frontier import PartitionFrontier
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of

@@ -15,7 +15,7 @@ from tableveil.pipelines.advice import Advice, checks_for, erased_columns, says_
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.kept_locally import kept_locally
+from tableveil.pipelines.local_recoding.kept import kept_locally
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for

@@ -16,10 +16,10 @@ from tableveil.errors import ConflictError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.local_recoding import recode
 from tableveil.lookups import Results
-from tableveil.pipelines import local_recoding
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.pipelines.frontier import frontier_work
+from tableveil.pipelines.local_recoding import method as local_recoding
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import (

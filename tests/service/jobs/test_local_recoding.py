@@ -363,7 +363,7 @@ def test_nothing_is_tried_that_takes_long(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(session, drawn(5, 50))
-    monkeypatch.setattr("tableveil.pipelines.local_frontier.LARGEST_BY_CELL", 20)
+    monkeypatch.setattr("tableveil.pipelines.local_recoding.frontier.LARGEST_BY_CELL", 20)
     assert run(database, POLICY).alternatives == ()
 
 

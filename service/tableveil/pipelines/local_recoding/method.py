@@ -24,9 +24,9 @@ from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
-from tableveil.pipelines.known_classes import known_classes
-from tableveil.pipelines.local_frontier import LocalSource, alternatives, seconds_for_alternatives
-from tableveil.pipelines.local_problem import (
+from tableveil.pipelines.local_recoding.frontier import LocalSource, alternatives, seconds_for_alternatives
+from tableveil.pipelines.local_recoding.known_classes import known_classes
+from tableveil.pipelines.local_recoding.problem import (
     all_of,
     by_sum,
     own_levels_of,

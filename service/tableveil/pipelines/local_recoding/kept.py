@@ -12,7 +12,7 @@ from tableveil.counting import combination_rows
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.local_recoding import LARGEST_BY_CELL, specialize
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of
+from tableveil.pipelines.local_recoding.problem import own_levels_of, partition_of, problem_of
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
 from tableveil.policy import LocalRecoding, Policy, SearchOptions, validate_policy

@@ -18,7 +18,7 @@ from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import LARGEST_BY_CELL, SUPPRESSED, LocalPartition, recode
 from tableveil.pipelines.frontier_method import FrontierMethod
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_problem import (
+from tableveil.pipelines.local_recoding.problem import (
     by_sum,
     own_levels_of,
     partition_of,
