@@ -83,7 +83,7 @@ def test_it_says_why_a_release_would_be_refused(jobs: JobManager, database: Data
     submit(jobs, policy)
     ended(jobs, 1)
     taken = found(database, dry_run(jobs, policy))
-    assert "expected nothing of that name" in "".join(taken.refusals)
+    assert "expected nothing of these names" in "".join(taken.refusals)
     repeated = found(database, dry_run(jobs, replace(to("other"), repeat_reason="")))
     assert "releases/1 came from this source" in "".join(repeated.refusals)
     missing = replace(policy, release=ReleaseTarget("main", ""), repeat_reason="tuning")
