@@ -17,7 +17,6 @@ from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.readers import Reader
 from tableveil.endpoint.settings import EndpointSettings
 from tableveil.identity import Credentials
-from tableveil.serving.address import Listening
 from tableveil.serving.tls import TlsFiles
 from tableveil.tls import issue_server, new_authority
 
@@ -83,9 +82,15 @@ def certified(directory: Path) -> TlsFiles:
 
 def _serve(directory: Path, tls: bool) -> None:
     files = certified(directory) if tls else None
-    listening = Listening(("127.0.0.1:0",), tls=files)
-    audit = directory / f"audit-{tls}.jsonl"
-    with closing(Endpoint(EndpointSettings(directory / "published", "", listening, audit), AnyReader)) as endpoint:
+    settings = EndpointSettings(
+        published=directory / "published",
+        service="",
+        address="127.0.0.1:0",
+        audit_file=directory / f"audit-{tls}.jsonl",
+        tls_certificate=files.certificate if files else None,
+        tls_key=files.key if files else None,
+    )
+    with closing(Endpoint(settings, AnyReader)) as endpoint:
         print(endpoint.uri, flush=True)
         sys.stdin.read()
 

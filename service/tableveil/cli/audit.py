@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from tableveil import wording
 from tableveil.cli.exit_codes import ExitCode
+from tableveil.cli.grouped import grouped
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, CommandSession, verb
 from tableveil.v1 import audit_service_pb2 as v1
@@ -62,35 +64,40 @@ def _verified(
     return verify(files, head, after)
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The entries that are shown."""
+
+    principal: Annotated[str, click.option("--principal", default="", help="Only entries about this principal.")]
+    method: Annotated[str, click.option("--method", default="", help="Only calls of this method, such as SubmitJob.")]
+    code: Annotated[
+        str, click.option("--code", default="", help="Only calls with this gRPC status, or this reason of failure.")
+    ]
+    since: Annotated[
+        datetime | None,
+        click.option(
+            "--since",
+            type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+            help="Only entries from this time on, which is UTC.",
+        ),
+    ]
+
+
 @audit.command()
 @click.option(
     "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Ask this file, not a server."
 )
-@click.option("--principal", default="", help="Only entries about this principal.")
-@click.option("--method", default="", help="Only calls of this method, such as SubmitJob.")
-@click.option("--code", default="", help="Only calls with this gRPC status, or this reason of failure.")
-@click.option(
-    "--since",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
-    help="Only entries from this time on, which is UTC.",
-)
+@grouped(_Wanted, "wanted")
 @LIMIT
 @verb
-def show(
-    session: CommandSession,
-    file: Path | None,
-    principal: str,
-    method: str,
-    code: str,
-    since: datetime | None,
-    limit: int,
-) -> None:
+def show(session: CommandSession, file: Path | None, wanted: _Wanted, limit: int) -> None:
     """Show entries, newest first. It takes the role auditor, or the file."""
     if file is not None:
-        entries = _in_file(file, principal, method, code, since, limit)
+        entries = _in_file(file, wanted, limit)
     else:
-        at = None if since is None else since.replace(tzinfo=UTC)
-        entries = list(islice(session.client.list_audit_entries(principal, method, code, at), limit))
+        at = None if wanted.since is None else wanted.since.replace(tzinfo=UTC)
+        asked = session.client.list_audit_entries(wanted.principal, wanted.method, wanted.code, at)
+        entries = list(islice(asked, limit))
     if session.output.as_json:
         session.output.json(v1.ListAuditEntriesResponse(entries=entries))
         return
@@ -98,16 +105,14 @@ def show(
     session.output.show(listing(columns, list(map(_row, entries)), "No entries."))
 
 
-def _in_file(
-    file: Path, principal: str, method: str, code: str, since: datetime | None, limit: int
-) -> list[v1.AuditEntry]:
+def _in_file(file: Path, wanted: _Wanted, limit: int) -> list[v1.AuditEntry]:
     """The last wanted entries of a file, newest first; lines that are no entries are for `verify`."""
     from tableveil.audit.entry import read_entries
     from tableveil.convert.audit import audit_entry_to_proto
     from tableveil.state.audit_entries import AuditFilter
 
-    wanted = AuditFilter(principal, method, code, since)
-    last = deque(filter(wanted.wants, read_entries(file)), limit)
+    audited = AuditFilter(wanted.principal, wanted.method, wanted.code, wanted.since)
+    last = deque(filter(audited.wants, read_entries(file)), limit)
     return list(map(audit_entry_to_proto, reversed(last)))
 
 

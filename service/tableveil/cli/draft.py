@@ -8,8 +8,9 @@ import click
 
 from tableveil import wording
 from tableveil.cli.files import require_free, write_text
+from tableveil.cli.grouped import grouped
 from tableveil.cli.policy_file import PolicyFile, policy_argument
-from tableveil.cli.source_query import query_option, require_one_source
+from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_commented_yaml, to_yaml
@@ -18,22 +19,14 @@ from tableveil.v1 import draft_service_pb2
 
 
 @click.command()
-@click.argument("table", required=False)
-@query_option
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+@grouped(TableOrQuery, "source")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
 @DATABASE
 @click.option("--sql", is_flag=True, help="Write the statement that declares the privacy of TABLE, not a policy.")
 @verb
 def draft_policy(
-    session: CommandSession,
-    table: str | None,
-    query: str | None,
-    schema: str | None,
-    output: Path | None,
-    overwrite: bool,
-    sql: bool,
+    session: CommandSession, source: TableOrQuery, output: Path | None, overwrite: bool, sql: bool
 ) -> None:
     """Write a policy for a table or a query, with guesses for its columns and marks where you have to decide.
 
@@ -42,10 +35,11 @@ def draft_policy(
     """
     if output is not None:
         require_free(output, "output", overwrite)
-    require_one_source(table, schema, query, "TABLE")
-    if sql and query is not None:
+    source.require()
+    if sql and source.query is not None:
         raise click.UsageError("--sql is about a table, and there is a --query")
-    draft = session.client.draft_policy(source_reference(table, schema) if table is not None else query or "")
+    rows = source_reference(source.table, source.schema) if source.table is not None else source.query or ""
+    draft = session.client.draft_policy(rows)
     if sql:
         from tableveil.statements.draft import drafted_statement
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from tableveil import wording
 from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.grouped import grouped
 from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
 from tableveil.cli.output import as_dict
+from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import source_reference
@@ -182,26 +186,45 @@ def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: 
     session.output.show(f"{reference(info)}: {rows}, columns separated by {file.delimiter!r}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Previewed:
+    """The hierarchy that is looked at."""
+
+    policy: Annotated[
+        Path | None,
+        click.option(
+            "--policy", type=click.Path(path_type=Path), metavar="FILE", help="The column's hierarchy in a policy."
+        ),
+    ]
+    path: Annotated[
+        Path | None,
+        click.option(
+            "--hierarchy", "path", type=click.Path(path_type=Path), metavar="FILE", help="A hierarchy in a CSV file."
+        ),
+    ]
+    stored: Annotated[
+        policy_pb2.StoredHierarchy | None,
+        click.option(
+            "--stored",
+            callback=_stored,
+            metavar="NAME[@VERSION]",
+            help="A hierarchy that is stored on the server.",
+        ),
+    ]
+    alone: Annotated[
+        bool, click.option("--alone", is_flag=True, help="Look at the hierarchy of a policy's COLUMN without a table.")
+    ]
+
+
 @hierarchies.command()
 @click.argument("place", metavar="[TABLE] [COLUMN]", nargs=-1)
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-@click.option("--policy", type=click.Path(path_type=Path), metavar="FILE", help="The column's hierarchy in a policy.")
-@click.option("--hierarchy", "path", type=click.Path(path_type=Path), metavar="FILE", help="A hierarchy in a CSV file.")
-@click.option("--stored", callback=_stored, metavar="NAME[@VERSION]", help="A hierarchy that is stored on the server.")
-@click.option("--alone", is_flag=True, help="Look at the hierarchy of a policy's COLUMN without a table.")
+@SCHEMA
+@grouped(_Previewed, "which")
 @_GROUPS
 @_VALUES
 @verb
 def preview(
-    session: CommandSession,
-    place: tuple[str, ...],
-    schema: str | None,
-    policy: Path | None,
-    path: Path | None,
-    stored: policy_pb2.StoredHierarchy | None,
-    alone: bool,
-    groups: int,
-    values: bool,
+    session: CommandSession, place: tuple[str, ...], schema: str | None, which: _Previewed, groups: int, values: bool
 ) -> None:
     """Look at a hierarchy before it is used.
 
@@ -209,14 +232,15 @@ def preview(
     --hierarchy or --stored. With a policy, COLUMN alone is one of its own source. Without TABLE and COLUMN, the levels
     are shown by themselves. Nothing is stored. For the owner of the table only.
     """
-    if sum(given is not None for given in (policy, path, stored)) != 1:
+    policy = which.policy
+    if sum(given is not None for given in (policy, which.path, which.stored)) != 1:
         raise click.UsageError("say which hierarchy: one of --policy, --hierarchy and --stored")
     if len(place) not in ((1, 2) if policy is not None else (0, 2)):
         raise click.UsageError("name a TABLE and its COLUMN" + ("; or only a COLUMN of the policy" if policy else ""))
-    if alone and (policy is None or len(place) == 2):
+    if which.alone and (policy is None or len(place) == 2):
         raise click.UsageError("--alone is for a COLUMN of a policy, without a TABLE")
     asked = hierarchy_service_pb2.PreviewHierarchyRequest(groups=groups, values=values)
-    if not alone and place:
+    if not which.alone and place:
         asked.column = place[-1]
     if len(place) == 2:
         asked.table.CopyFrom(source_reference(place[0], schema))
@@ -225,14 +249,14 @@ def preview(
         message = _policy(policy)
         directory = policy.parent
         asked.hierarchy.CopyFrom(_hierarchy_of(message, place[-1]))
-        if len(place) == 1 and not alone:
+        if len(place) == 1 and not which.alone:
             if message.source_query:
                 raise click.UsageError("the policy's source is a query: name a TABLE too, or look at it --alone")
             asked.table.CopyFrom(message.source)
-    elif path is not None:
-        asked.hierarchy.csv.path = str(path)
-    elif stored is not None:
-        asked.hierarchy.stored.CopyFrom(stored)
+    elif which.path is not None:
+        asked.hierarchy.csv.path = str(which.path)
+    elif which.stored is not None:
+        asked.hierarchy.stored.CopyFrom(which.stored)
     answer = session.client.preview_hierarchy(asked, directory)
     if session.output.as_json:
         session.output.json(answer)

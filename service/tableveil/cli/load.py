@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 from rich.console import Console, Group
@@ -14,8 +15,10 @@ from rich.status import Status
 from rich.text import Text
 
 from tableveil import wording
+from tableveil.cli.grouped import grouped
 from tableveil.cli.guess import first_values, flags
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession, verb
@@ -28,69 +31,158 @@ if TYPE_CHECKING:
 _MOST_LINES_SHOWN = 20
 
 
+@dataclass(frozen=True, slots=True)
+class _Csv:
+    """How a CSV file is written, as far as it is stated."""
+
+    delimiter: Annotated[
+        str, click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")
+    ]
+    quote: Annotated[str, click.option("--quote", default="", help='CSV: what encloses values.  [default: "]')]
+    header: Annotated[
+        bool | None,
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="CSV: without, the first line holds values of column1, column2, …",
+        ),
+    ]
+    nulls: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--null", "nulls", multiple=True, help="CSV: what stands for NULL; may be repeated.  [default: nothing]"
+        ),
+    ]
+    quoted_nulls: Annotated[
+        bool, click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
+    ]
+    encoding: Annotated[
+        str | None,
+        click.option("--encoding", help="CSV: any that Python knows, such as cp1252 or utf-16.  [default: utf-8]"),
+    ]
+    types: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated."
+        ),
+    ]
+    all_text: Annotated[bool, click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")]
+    decimal_comma: Annotated[
+        bool | None,
+        click.option("--decimal-comma/--decimal-point", default=None, help="CSV: numbers are written 1,5 or 1.5."),
+    ]
+    date_format: Annotated[
+        str,
+        click.option(
+            "--date-format", default="", metavar="FORMAT", help="CSV: how dates are written, such as %d.%m.%Y."
+        ),
+    ]
+    timestamp_format: Annotated[
+        str, click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
+    ]
+    no_guess: Annotated[
+        bool,
+        click.option(
+            "--no-guess",
+            is_flag=True,
+            help="CSV: take the defaults for what is not stated, as pipelines should.",
+        ),
+    ]
+    max_rejected: Annotated[
+        int,
+        click.option(
+            "--max-rejected",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="CSV: lines that may be left out because they cannot be read or do not fit.",
+        ),
+    ]
+
+    def stated(self) -> tuple[table_service_pb2.CsvFormat, list[str]]:
+        """The format by the options, and the names of the fields that must not be guessed."""
+        fields = {
+            "encoding": self.encoding is not None,
+            "header": self.header is not None,
+            "null_texts": bool(self.nulls),
+            "decimal_comma": self.decimal_comma is not None,
+            "date_format": bool(self.date_format),
+            "timestamp_format": bool(self.timestamp_format),
+        }
+        first, *others = self.nulls or ("",)
+        how = table_service_pb2.CsvFormat(
+            types=_types(self.types),
+            encoding_name=self.encoding or "utf-8",
+            no_header=self.header is False,
+            null_text=first,
+            null_texts=others,
+            delimiter=self.delimiter,
+            quote=self.quote,
+            quoted_nulls=self.quoted_nulls,
+            all_text=self.all_text,
+            decimal_comma=bool(self.decimal_comma),
+            date_format=self.date_format,
+            timestamp_format=self.timestamp_format,
+            max_rejected=self.max_rejected,
+        )
+        return how, [name for name, is_stated in fields.items() if is_stated]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The load that is asked for."""
+
+    file: Annotated[str, click.argument("file", metavar="FILE|postgresql://…")]
+    table: Annotated[str | None, click.argument("table", required=False)]
+    schema: Annotated[str | None, SCHEMA]
+    append: Annotated[bool, click.option("--append", is_flag=True, help="Append to the table instead of creating it.")]
+    replace: Annotated[
+        bool, click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
+    ]
+    source_table: Annotated[
+        str,
+        click.option(
+            "--table", "source_table", default="", help="PostgreSQL: the table to read, also as SCHEMA.TABLE."
+        ),
+    ]
+    query: Annotated[
+        str, click.option("--query", default="", help="PostgreSQL: the rows to read, instead of a table's.")
+    ]
+    on_server: Annotated[
+        bool,
+        click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory."),
+    ]
+    request_id: Annotated[
+        str,
+        click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice."),
+    ]
+    format_name: Annotated[
+        str | None,
+        click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(["csv", "parquet"]),
+            help="Default: parquet if the file ends in .parquet or .pq, else csv.",
+        ),
+    ]
+    csv: _Csv
+    most_columns: Annotated[
+        int,
+        click.option(
+            "--most-columns",
+            type=click.IntRange(min=1),
+            default=4000,
+            show_default=True,
+            help="Columns of a file that are read here; the server has a limit of its own.",
+        ),
+    ]
+
+
 @click.command()
-@click.argument("file", metavar="FILE|postgresql://…")
-@click.argument("table", required=False)
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-@click.option("--append", is_flag=True, help="Append to the table instead of creating it.")
-@click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
-@click.option("--table", "source_table", default="", help="PostgreSQL: the table to read, also as SCHEMA.TABLE.")
-@click.option("--query", default="", help="PostgreSQL: the rows to read, instead of a table's.")
-@click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory.")
-@click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["csv", "parquet"]),
-    help="Default: parquet if the file ends in .parquet or .pq, else csv.",
-)
-@click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")
-@click.option("--quote", default="", help='CSV: what encloses values.  [default: "]')
-@click.option(
-    "--header/--no-header", default=None, help="CSV: without, the first line holds values of column1, column2, …"
-)
-@click.option("--null", "nulls", multiple=True, help="CSV: what stands for NULL; may be repeated.  [default: nothing]")
-@click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
-@click.option("--encoding", help="CSV: any that Python knows, such as cp1252 or utf-16.  [default: utf-8]")
-@click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated.")
-@click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")
-@click.option("--decimal-comma/--decimal-point", default=None, help="CSV: numbers are written 1,5 or 1.5.")
-@click.option("--date-format", default="", metavar="FORMAT", help="CSV: how dates are written, such as %d.%m.%Y.")
-@click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
-@click.option("--no-guess", is_flag=True, help="CSV: take the defaults for what is not stated, as pipelines should.")
-@click.option(
-    "--max-rejected",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="CSV: lines that may be left out because they cannot be read or do not fit.",
-)
-@click.option(
-    "--most-columns",
-    type=click.IntRange(min=1),
-    default=4000,
-    show_default=True,
-    help="Columns of a file that are read here; the server has a limit of its own.",
-)
+@grouped(_Asked, "asked")
 @DATABASE_OR_NEW
 @verb
-def load(
-    session: CommandSession,
-    file: str,
-    table: str | None,
-    schema: str | None,
-    append: bool,
-    replace: bool,
-    source_table: str,
-    query: str,
-    on_server: bool,
-    request_id: str,
-    most_columns: int,
-    format_name: str | None,
-    no_guess: bool,
-    types: tuple[str, ...],
-    **csv: Any,
-) -> None:
+def load(session: CommandSession, asked: _Asked) -> None:
     """Load a CSV or Parquet file, or rows of PostgreSQL, into a table: all of it, or nothing.
 
     How a local CSV file is written is guessed by its values, shown with its first rows, and said again as options.
@@ -98,36 +190,40 @@ def load(
     For PostgreSQL, TABLE is by default the name of its --table. The password comes by PGPASSFILE, PGPASSWORD or a
     service.
     """
-    began, from_postgresql = time.monotonic(), is_postgresql(file)
-    if (source_table or query) and not from_postgresql:
+    began, from_postgresql = time.monotonic(), is_postgresql(asked.file)
+    if (asked.source_table or asked.query) and not from_postgresql:
         raise click.UsageError("--table and --query are for postgresql://…")
-    table = table or (source_table.rpartition(".")[2] if from_postgresql else None)
+    table = asked.table or (asked.source_table.rpartition(".")[2] if from_postgresql else None)
     if not table:
         raise click.UsageError("Missing argument 'TABLE'.")
     how: FileFormat | None = None
-    if format_name == "parquet":
+    if asked.format_name == "parquet":
         how = table_service_pb2.ParquetFormat()
-    elif format_name == "csv" or not is_parquet(file):
-        how, kept = _stated(_types(types), **csv)
-    place = named_table(table, schema)
+    elif asked.format_name == "csv" or not is_parquet(asked.file):
+        how, kept = asked.csv.stated()
+    place = named_table(table, asked.schema)
     client, output = session.client, session.output
     guess: GuessedFormat | None = None
-    if isinstance(how, table_service_pb2.CsvFormat) and not (no_guess or on_server or from_postgresql):
-        guess = client.guess_csv_format(file, how, kept, most_columns)
+    guesses = not (asked.csv.no_guess or asked.on_server or from_postgresql)
+    if isinstance(how, table_service_pb2.CsvFormat) and guesses:
+        guess = client.guess_csv_format(asked.file, how, kept, asked.most_columns)
         how = guess.format
         if said := flags(how):
             output.tell(Text.assemble(("guessed: ", "bold"), f"--no-guess {said}"))
         for doubt in guess.doubts:
             output.tell(Text(doubt))
+    into = {"table": place, "append": asked.append, "replace": asked.replace, "request_id": asked.request_id}
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]
         if from_postgresql:
-            read = partial(client.load_postgresql, file, source_table=source_table, query=query, progress=sent.show)
-        elif on_server:
-            read = partial(client.load_server_file, file, how=how)
+            rows = partial(client.load_postgresql, asked.file, source_table=asked.source_table, query=asked.query)
+            read = partial(rows, progress=sent.show)
+        elif asked.on_server:
+            read = partial(client.load_server_file, asked.file, how=how)
         else:
-            read = partial(client.load_file, file, how=how, progress=sent.show, most_columns=most_columns)
-        loaded = interruptible(client, lambda: read(table=place, append=append, replace=replace, request_id=request_id))
+            limit = asked.most_columns
+            read = partial(client.load_file, asked.file, how=how, progress=sent.show, most_columns=limit)
+        loaded = interruptible(client, lambda: read(**into))
     if output.as_json:
         output.json(loaded)
     else:
@@ -169,31 +265,6 @@ def show_result(session: CommandSession, name: str) -> None:
         session.output.json({"load": answer})
     else:
         session.output.show(_report(table_service_pb2.LoadTableResponse(load=answer)))
-
-
-def _stated(
-    types: dict[str, str], encoding: str | None, header: bool | None, nulls: tuple[str, ...], **csv: Any
-) -> tuple[table_service_pb2.CsvFormat, list[str]]:
-    """The format by the options, and the names of the fields that must not be guessed."""
-    fields = {
-        "encoding": encoding is not None,
-        "header": header is not None,
-        "null_texts": bool(nulls),
-        "decimal_comma": csv["decimal_comma"] is not None,
-        "date_format": bool(csv["date_format"]),
-        "timestamp_format": bool(csv["timestamp_format"]),
-    }
-    first, *others = nulls or ("",)
-    csv["decimal_comma"] = bool(csv["decimal_comma"])
-    how = table_service_pb2.CsvFormat(
-        types=types,
-        encoding_name=encoding or "utf-8",
-        no_header=header is False,
-        null_text=first,
-        null_texts=others,
-        **csv,
-    )
-    return how, [name for name, is_stated in fields.items() if is_stated]
 
 
 def _types(stated: tuple[str, ...]) -> dict[str, str]:

@@ -5,31 +5,53 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import click
 
 from tableveil.client import Client
 from tableveil.identity.secret import new_secret
 
 
+@dataclass(frozen=True, slots=True)
+class OwnServerOptions:
+    """The settings of a server of the command's own."""
+
+    publish: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--publish", multiple=True, metavar="NAME=TARGET", help="A target, as of `serve`; may be repeated."
+        ),
+    ] = ()
+    memory_limit: Annotated[
+        str | None,
+        click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond."),
+    ] = None
+    threads: Annotated[
+        int | None, click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
+    ] = None
+
+
 @contextmanager
-def client_of_own_server(
-    database: Path, memory_limit: str | None = None, threads: int | None = None, publish: tuple[str, ...] = ()
-) -> Iterator[Client]:
+def client_of_own_server(database: Path, options: OwnServerOptions | None = None) -> Iterator[Client]:
     """A client of a server in this process, on a socket in a directory that only this user may enter."""
     from tableveil.server import ServeSettings, TableveilServer
 
     # The server's files beside the database hold raw values.
     os.umask(0o077)
     with TemporaryDirectory(prefix="tableveil-") as directory:
+        options = options or OwnServerOptions()
         address = f"unix:{directory}/socket"
         settings = ServeSettings(
             database,
             (address,),
-            memory_limit=memory_limit,
-            threads=threads,
+            memory_limit=options.memory_limit,
+            threads=options.threads,
             concurrent_jobs=1,
-            publish=publish,
+            publish=options.publish,
         )
         token = new_secret()
         with closing(TableveilServer(settings, token)), Client(address, token) as client:

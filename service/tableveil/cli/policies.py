@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import Annotated
 
 import click
 
@@ -13,6 +14,7 @@ from tableveil.cli.account import account
 from tableveil.cli.commands import SHOWN
 from tableveil.cli.ended import of_error
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
+from tableveil.cli.grouped import grouped
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.cli.warnings import ALL, warnings
@@ -26,16 +28,30 @@ from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 REQUEST_ID = click.option(
     "--request-id", default="", metavar="ID", help="A name for the request: the same again means the first job."
 )
-LEVELS_OF = click.option(
-    "--levels-of",
-    metavar="RELEASE",
-    help="Use the levels, or by local recoding the classes, of this release on data of the same shape.",
-)
-DRY_RUN = click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Release nothing: make the release, verify it and take it back, and tell what it would be.",
-)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """The job that a policy is submitted for."""
+
+    request_id: Annotated[str, REQUEST_ID]
+    levels_of: Annotated[
+        str | None,
+        click.option(
+            "--levels-of",
+            metavar="RELEASE",
+            help="Use the levels, or by local recoding the classes, of this release on data of the same shape.",
+        ),
+    ]
+    dry_run: Annotated[
+        bool,
+        click.option(
+            "--dry-run",
+            is_flag=True,
+            help="Release nothing: make the release, verify it and take it back, and tell what it would be.",
+        ),
+    ]
+
 
 TRIAL = click.option(
     "--trial", is_flag=True, help="Make a release that only you see, until you promote it or it expires after 7 days."
@@ -46,9 +62,7 @@ TRIAL = click.option(
 @policy_argument
 @click.option("--wait", is_flag=True, help="Show progress until the release is published, then its account.")
 @ON_UNPUBLISHED
-@REQUEST_ID
-@LEVELS_OF
-@DRY_RUN
+@grouped(JobOptions, "asked")
 @TRIAL
 @verb
 def submit(
@@ -56,9 +70,7 @@ def submit(
     policy: PolicyFile,
     wait: bool,
     on_unpublished: str,
-    request_id: str,
-    levels_of: str | None,
-    dry_run: bool,
+    asked: JobOptions,
     trial: bool,
 ) -> None:
     """Queue a job for the policy in a file, or on standard input.
@@ -66,9 +78,9 @@ def submit(
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
     at each change, then the release, or the dry run.
     """
-    if dry_run and trial:
+    if asked.dry_run and trial:
         raise click.UsageError("--dry-run makes nothing, --trial makes a trial: choose one")
-    job = queued(session, policy, request_id, levels_of, dry_run, trial)
+    job = queued(session, policy, asked, trial)
     if wait:
         show_result_of(session, follow(session, job.name, session.output.err), on_unpublished)
     elif session.output.as_json:
@@ -79,14 +91,7 @@ def submit(
             session.output.show(line)
 
 
-def queued(
-    session: CommandSession,
-    policy: PolicyFile,
-    request_id: str,
-    levels_of: str | None,
-    dry_run: bool,
-    trial: bool = False,
-) -> job_service_pb2.Job:
+def queued(session: CommandSession, policy: PolicyFile, asked: JobOptions, trial: bool = False) -> job_service_pb2.Job:
     """Queues the job for the policy in a file; `levels_of` overrides its search."""
     message, faults = policy.load()
     session.output.columns.extend(attribute.column for attribute in message.attributes)
@@ -94,13 +99,12 @@ def queued(
         raise InvalidError.about(
             "POLICY_INVALID", "the policy is invalid", _checked(session.client, message, policy, faults).faults
         )
-    if levels_of is not None:
-        use_levels_of(message, session.client.get_release(levels_of))
-    if dry_run:
-        return session.client.submit_analysis(
-            SubmitDryRunRequest(policy=message, request_id=request_id), policy.directory
-        )
-    return session.client.submit(message, policy.directory, request_id, trial=trial)
+    if asked.levels_of is not None:
+        use_levels_of(message, session.client.get_release(asked.levels_of))
+    if asked.dry_run:
+        request = SubmitDryRunRequest(policy=message, request_id=asked.request_id)
+        return session.client.submit_analysis(request, policy.directory)
+    return session.client.submit(message, policy.directory, asked.request_id, trial=trial)
 
 
 def show_result_of(session: CommandSession, job: job_service_pb2.Job, on_unpublished: str) -> None:

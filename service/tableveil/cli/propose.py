@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 from rich.console import Group, RenderableType
@@ -13,7 +15,8 @@ from rich.text import Text
 from tableveil import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
-from tableveil.cli.source_query import query_option, require_one_source
+from tableveil.cli.grouped import grouped
+from tableveil.cli.source_query import TableOrQuery
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
@@ -33,31 +36,67 @@ _DOUBTS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The proposal that is asked for."""
+
+    readers: Annotated[
+        str,
+        click.option(
+            "--readers",
+            type=click.Choice(_READERS),
+            default="contract",
+            show_default=True,
+            help="The people who get the release: they decide on k and on the risk that is accepted.",
+        ),
+    ]
+    recurs: Annotated[
+        bool,
+        click.option("--recurs", is_flag=True, help="Releases of the same people will follow, to be judged together."),
+    ]
+    keep: Annotated[
+        Sequence[str],
+        click.option(
+            "--keep", multiple=True, metavar="COLUMN[=LEVEL]", help="Do not erase this column; may be repeated."
+        ),
+    ]
+    leave_out: Annotated[
+        Sequence[str],
+        click.option(
+            "--leave-out", multiple=True, metavar="COLUMN", help="Do not release this column; may be repeated."
+        ),
+    ]
+    person: Annotated[
+        str, click.option("--person", metavar="COLUMN", default="", help="The column that numbers people.")
+    ]
+    rows_are_people: Annotated[
+        bool, click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
+    ]
+    record: Annotated[
+        str,
+        click.option(
+            "--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record."
+        ),
+    ]
+    seconds: Annotated[
+        str,
+        click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]"),
+    ]
+    ask: Annotated[bool, click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")]
+    documentation: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--documentation",
+            multiple=True,
+            metavar="FIELD=TEXT",
+            help="A text of the report, such as purpose=…; may be repeated.",
+        ),
+    ]
+
+
 @click.command()
-@click.argument("table", required=False)
-@query_option
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-@click.option(
-    "--readers",
-    type=click.Choice(_READERS),
-    default="contract",
-    show_default=True,
-    help="The people who get the release: they decide on k and on the risk that is accepted.",
-)
-@click.option("--recurs", is_flag=True, help="Releases of the same people will follow, to be judged together.")
-@click.option("--keep", multiple=True, metavar="COLUMN[=LEVEL]", help="Do not erase this column; may be repeated.")
-@click.option("--leave-out", multiple=True, metavar="COLUMN", help="Do not release this column; may be repeated.")
-@click.option("--person", metavar="COLUMN", default="", help="The column that numbers people.")
-@click.option("--rows-are-people", is_flag=True, help="Every row is a different person.")
-@click.option("--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record.")
-@click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]")
-@click.option("--ask", is_flag=True, help="Ask in the terminal, also for texts of the report.")
-@click.option(
-    "--documentation",
-    multiple=True,
-    metavar="FIELD=TEXT",
-    help="A text of the report, such as purpose=…; may be repeated.",
-)
+@grouped(TableOrQuery, "source")
+@grouped(_Wanted, "wanted")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -68,15 +107,7 @@ _DOUBTS = {
 @DATABASE
 @verb
 def propose(
-    session: CommandSession,
-    table: str | None,
-    query: str | None,
-    schema: str | None,
-    output: Path | None,
-    overwrite: bool,
-    ask: bool,
-    documentation: tuple[str, ...],
-    **wanted: Any,
+    session: CommandSession, source: TableOrQuery, wanted: _Wanted, output: Path | None, overwrite: bool
 ) -> None:
     """Draft policies for a table or a query, try each, and write those that make a release, the best as PREFIX-1.yaml.
 
@@ -85,24 +116,24 @@ def propose(
 
     With --json, one JSON object per line: the job at each change, then the proposal.
     """
-    require_one_source(table, schema, query, "TABLE")
-    documented = _documentation(documentation)
-    prefix = output or Path(_stem(table or "query"))
+    source.require()
+    documented = _documentation(wanted.documentation)
+    prefix = output or Path(_stem(source.table or "query"))
     for path in _all_files(prefix):
         require_free(path, "output", overwrite)
-    asked = _request(_asked(wanted) if ask else wanted)
-    if ask:
+    asked = _request(_asked(wanted) if wanted.ask else wanted)
+    if wanted.ask:
         documented |= _asked_documentation(documented)
-    if table is not None:
-        asked.table.CopyFrom(source_reference(table, schema))
+    if source.table is not None:
+        asked.table.CopyFrom(source_reference(source.table, source.schema))
     else:
-        asked.source_query = query or ""
+        asked.source_query = source.query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
     result = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
     for alternative in result.alternatives:
         for field, text in documented.items():
             setattr(alternative.policy.documentation, field, text)
-    _write(result, prefix, overwrite, query)
+    _write(result, prefix, overwrite, source.query)
     session.output.result(
         "proposal", result, lambda made: Group(_proposal(made), Text(), *_files(made, prefix, session.on_file))
     )
@@ -116,18 +147,19 @@ def show_result(session: CommandSession, name: str) -> None:
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-def _asked(wanted: dict[str, Any]) -> dict[str, Any]:
+def _asked(wanted: _Wanted) -> _Wanted:
     """The options, completed by the answers in the terminal."""
-    readers = click.prompt("Who gets the release?", wanted["readers"], type=click.Choice(_READERS), err=True)
-    recurs = click.confirm("Will releases of the same people follow?", wanted["recurs"], err=True)
-    keep = click.prompt("Columns that must stay, with commas", ",".join(wanted["keep"]), err=True)
-    left_out = click.prompt("Columns that must not be released", ",".join(wanted["leave_out"]), err=True)
-    return wanted | {
-        "readers": readers,
-        "recurs": recurs,
-        "keep": [name.strip() for name in keep.split(",") if name.strip()],
-        "leave_out": [name.strip() for name in left_out.split(",") if name.strip()],
-    }
+    readers = click.prompt("Who gets the release?", wanted.readers, type=click.Choice(_READERS), err=True)
+    recurs = click.confirm("Will releases of the same people follow?", wanted.recurs, err=True)
+    keep = click.prompt("Columns that must stay, with commas", ",".join(wanted.keep), err=True)
+    left_out = click.prompt("Columns that must not be released", ",".join(wanted.leave_out), err=True)
+    return replace(
+        wanted,
+        readers=readers,
+        recurs=recurs,
+        keep=[name.strip() for name in keep.split(",") if name.strip()],
+        leave_out=[name.strip() for name in left_out.split(",") if name.strip()],
+    )
 
 
 _DOCUMENTED = {
@@ -158,16 +190,16 @@ def _documentation(given: tuple[str, ...]) -> dict[str, str]:
     return {field: text for field, _, text in pairs}
 
 
-def _request(wanted: dict[str, Any]) -> v1.ProposalRequest:
+def _request(wanted: _Wanted) -> v1.ProposalRequest:
     return v1.ProposalRequest(
-        readers=v1.Readers.Value(f"READERS_{wanted['readers'].upper()}"),
-        recurs=wanted["recurs"],
-        keep=map(_kept, wanted["keep"]),
-        leave_out=wanted["leave_out"],
-        person_column=wanted["person"],
-        rows_are_people=wanted["rows_are_people"],
-        record_column=wanted["record"],
-        time_limit_seconds=wanted["seconds"],
+        readers=v1.Readers.Value(f"READERS_{wanted.readers.upper()}"),
+        recurs=wanted.recurs,
+        keep=map(_kept, wanted.keep),
+        leave_out=wanted.leave_out,
+        person_column=wanted.person,
+        rows_are_people=wanted.rows_are_people,
+        record_column=wanted.record,
+        time_limit_seconds=wanted.seconds,
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 import click
 from rich.console import Group, RenderableType
@@ -16,6 +18,7 @@ from tableveil.cli.chart_option import CHART, OVERWRITE_CHART
 from tableveil.cli.commands import DRY_RUNS, SHOWN
 from tableveil.cli.dry_run import advise
 from tableveil.cli.explanation import explanation
+from tableveil.cli.grouped import grouped
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
@@ -102,36 +105,60 @@ def _others(release: release_service_pb2.Release) -> list[str]:
 _PUBLIC = "Show it without options, or ask a steward of its tables."
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The part of a release that is shown."""
+
+    explain: Annotated[
+        bool,
+        click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account."),
+    ]
+    privacy: Annotated[
+        bool,
+        click.option(
+            "--privacy", is_flag=True, help="Show what a release or a dry run reaches of every privacy model."
+        ),
+    ]
+    policy: Annotated[
+        bool,
+        click.option(
+            "--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again."
+        ),
+    ]
+    everything: Annotated[
+        bool,
+        click.option(
+            "--all", "everything", is_flag=True, help="Show the whole account: all warnings, risks and proofs."
+        ),
+    ]
+    advice: Annotated[
+        bool,
+        click.option(
+            "--advice", is_flag=True, help="Try the policy of a release again, and tell what would keep more."
+        ),
+    ]
+
+    @property
+    def alone(self) -> list[str]:
+        """The options that show one part alone."""
+        return [f"--{part}" for part in ("explain", "privacy", "policy", "advice") if getattr(self, part)]
+
+
 @click.command()
 @click.argument("name", metavar="RELEASE|JOB|…")
-@click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
-@click.option("--privacy", is_flag=True, help="Show what a release or a dry run reaches of every privacy model.")
-@click.option("--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again.")
-@click.option("--all", "everything", is_flag=True, help="Show the whole account: all warnings, risks and proofs.")
-@click.option("--advice", is_flag=True, help="Try the policy of a release again, and tell what would keep more.")
+@grouped(_Parts, "asked")
 @CHART
 @OVERWRITE_CHART
 @DATABASE
 @verb
-def show(
-    session: CommandSession,
-    name: str,
-    explain: bool,
-    privacy: bool,
-    policy: bool,
-    everything: bool,
-    advice: bool,
-    chart: Path | None,
-    overwrite: bool,
-) -> None:
+def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, overwrite: bool) -> None:
     """Show what there is of a name.
 
     A release (3 or releases/3), a job (jobs/3), or the result of any other job, such as frontiers/3.
     """
     output, client = session.output, session.client
     collection = name.rpartition("/")[0]
-    asked = {"--explain": explain, "--privacy": privacy, "--policy": policy, "--advice": advice}
-    parts = [part for part, wanted in asked.items() if wanted]
+    parts = asked.alone
     if parts and (collection == JOBS or collection in SHOWN) and (parts, collection) != (["--privacy"], DRY_RUNS):
         raise click.UsageError(f"{parts[0]} is for releases")
     if len(parts) > 1:
@@ -141,8 +168,8 @@ def show(
     if collection in SHOWN:
         show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result
         extra = (chart, overwrite) if chart is not None else ()
-        asked_for = {"privacy": privacy, "everything": everything} if collection == DRY_RUNS else {}
-        show_result(session, name, *extra, **asked_for)
+        more = {"privacy": asked.privacy, "everything": asked.everything} if collection == DRY_RUNS else {}
+        show_result(session, name, *extra, **more)
         return
     if collection == JOBS:
         job = client.get_job(name)
@@ -152,17 +179,17 @@ def show(
     if parts and not wording.has_evidence(release):
         actual = f"the evidence of {release.name}"
         raise DeniedError.of("PERMISSION_DENIED", parts[0], actual, "what is public of it", _PUBLIC)
-    if advice:
+    if asked.advice:
         advise(session, release.policy)
     elif output.as_json:
-        output.json({"policy": release.policy} if policy else {"release": release})
-    elif policy:
+        output.json({"policy": release.policy} if asked.policy else {"release": release})
+    elif asked.policy:
         # It is loaded where it is needed: most commands only ask the server.
         from tableveil.document import to_yaml
 
         click.echo(to_yaml(release.policy), nl=False)
     else:
-        output.show(_of_release(release, explain, privacy, everything))
+        output.show(_of_release(release, asked))
 
 
 @click.command()
@@ -204,10 +231,10 @@ def withdraw(session: CommandSession, release: str, reason: str) -> None:
     session.output.show("\n".join(lines))
 
 
-def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool, everything: bool) -> RenderableType:
-    if privacy:
+def _of_release(release: release_service_pb2.Release, asked: _Parts) -> RenderableType:
+    if asked.privacy:
         return guarantees(release)
-    return explanation(release) if explain else account(release, everything=everything)
+    return explanation(release) if asked.explain else account(release, everything=asked.everything)
 
 
 @click.command()

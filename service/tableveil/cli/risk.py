@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import click
 from rich.console import Group, RenderableType
@@ -13,8 +15,9 @@ from tableveil import wording
 from tableveil.cli.compared_risks import compared_risks
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow
+from tableveil.cli.grouped import grouped
 from tableveil.cli.interruptible import interruptible
-from tableveil.cli.source_query import query_option, require_one_source
+from tableveil.cli.source_query import SCHEMA, query_option, require_one_source
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import CommandSession, verb
 from tableveil.client.names import source_reference
@@ -46,35 +49,112 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The analysis that is asked for."""
+
+    subject: Annotated[str | None, click.argument("subject", metavar="[TABLE|RELEASE]", required=False)]
+    query: Annotated[str | None, query_option]
+    schema: Annotated[str | None, SCHEMA]
+    quasi_identifiers: Annotated[
+        list[str],
+        click.option(
+            "--quasi-identifiers",
+            callback=_names,
+            metavar="COLUMNS",
+            help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the "
+            "release; of a table those to be compared, else they are guessed.",
+        ),
+    ]
+    compare: Annotated[
+        list[list[str]],
+        click.option(
+            "--compare",
+            multiple=True,
+            callback=_sets,
+            metavar="COLUMNS",
+            help="Put the risks by these columns beside those by others: once for each set, as in --compare age,sex "
+            "--compare age,sex,zip_code.",
+        ),
+    ]
+    population: Annotated[
+        str | None,
+        click.option(
+            "--population", metavar="TABLE", help="The rows of the population, which the people are a part of."
+        ),
+    ]
+    subset_column: Annotated[
+        str | None,
+        click.option(
+            "--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed."
+        ),
+    ]
+    population_size: Annotated[
+        int | None,
+        click.option("--population-size", type=int, metavar="PEOPLE", help="How many people the population has."),
+    ]
+    sampling_fraction: Annotated[
+        str | None,
+        click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has."),
+    ]
+    person: Annotated[
+        str | None,
+        click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several."),
+    ]
+    weight: Annotated[
+        str | None,
+        click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for."),
+    ]
+    threshold: Annotated[
+        list[str],
+        click.option(
+            "--threshold", callback=_names, metavar="RISKS", help="Count the records above. Default: 0.05,0.1,0.2,0.33."
+        ),
+    ]
+    largest_subset: Annotated[
+        int | None,
+        click.option("--largest-subset", type=int, metavar="COLUMNS", help="Look at subsets of up to so many columns."),
+    ]
+
+    def request(self, *, records: bool) -> risk_service_pb2.RiskRequest:
+        """The analysis as a message, with a row per combination of values if `records` are asked for."""
+        if self.population is not None and self.subset_column is not None:
+            raise click.UsageError("--population and --subset-column say the same in two ways: use one of them")
+        if self.population_size is not None and self.sampling_fraction is not None:
+            raise click.UsageError(
+                "--population-size and --sampling-fraction say the same in two ways: use one of them"
+            )
+        if self.largest_subset is not None and self.largest_subset < 1:
+            raise click.UsageError("--largest-subset is a number from 1 on")
+        require_one_source(self.subject, self.schema, self.query, "TABLE or RELEASE")
+        request = risk_service_pb2.RiskRequest(
+            quasi_identifiers=self.quasi_identifiers,
+            thresholds=self.threshold,
+            weight_column=self.weight or "",
+            person_column=self.person or "",
+            largest_subset=self.largest_subset or 0,
+            records=records,
+            compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in self.compare],
+        )
+        if self.subject is None:
+            request.source_query = self.query or ""
+        elif self.subject.startswith("releases/") and self.schema is None:
+            request.release = self.subject
+        else:
+            request.table.CopyFrom(source_reference(self.subject, self.schema))
+        if self.population is not None:
+            request.population.table.CopyFrom(source_reference(self.population, None))
+        if self.subset_column is not None:
+            request.population.subset_column = self.subset_column
+        if self.population_size is not None:
+            request.population.size = self.population_size
+        if self.sampling_fraction is not None:
+            request.population.sampling_fraction = self.sampling_fraction
+        return request
+
+
 @click.command()
-@click.argument("subject", metavar="[TABLE|RELEASE]", required=False)
-@query_option
-@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
-@click.option(
-    "--quasi-identifiers",
-    callback=_names,
-    metavar="COLUMNS",
-    help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the release; of "
-    "a table those to be compared, else they are guessed.",
-)
-@click.option(
-    "--compare",
-    multiple=True,
-    callback=_sets,
-    metavar="COLUMNS",
-    help="Put the risks by these columns beside those by others: once for each set, as in --compare age,sex "
-    "--compare age,sex,zip_code.",
-)
-@click.option("--population", metavar="TABLE", help="The rows of the population, which the people are a part of.")
-@click.option("--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed.")
-@click.option("--population-size", type=int, metavar="PEOPLE", help="How many people the population has.")
-@click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has.")
-@click.option("--person", metavar="COLUMN", help="Says whose a record is, if people have several.")
-@click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for.")
-@click.option(
-    "--threshold", callback=_names, metavar="RISKS", help="Count the records above. Default: 0.05,0.1,0.2,0.33."
-)
-@click.option("--largest-subset", type=int, metavar="COLUMNS", help="Look at subsets of up to so many columns.")
+@grouped(_Asked, "asked")
 @click.option(
     "--records",
     type=click.Path(path_type=Path),
@@ -85,63 +165,17 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 )
 @click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
 @verb
-def risk(
-    session: CommandSession,
-    subject: str | None,
-    query: str | None,
-    schema: str | None,
-    quasi_identifiers: list[str],
-    compare: list[list[str]],
-    population: str | None,
-    subset_column: str | None,
-    population_size: int | None,
-    sampling_fraction: str | None,
-    person: str | None,
-    weight: str | None,
-    threshold: list[str],
-    largest_subset: int | None,
-    records: Path | None,
-    overwrite: bool,
-) -> None:
+def risk(session: CommandSession, asked: _Asked, records: Path | None, overwrite: bool) -> None:
     """Measure how easily the people of a table, or of a release, could be recognized.
 
     The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. The analysis is
     for the owner: no part of it is public. With --json, one JSON object per line: the job at each change, then the
     analysis.
     """
-    if population is not None and subset_column is not None:
-        raise click.UsageError("--population and --subset-column say the same in two ways: use one of them")
-    if population_size is not None and sampling_fraction is not None:
-        raise click.UsageError("--population-size and --sampling-fraction say the same in two ways: use one of them")
-    if largest_subset is not None and largest_subset < 1:
-        raise click.UsageError("--largest-subset is a number from 1 on")
-    require_one_source(subject, schema, query, "TABLE or RELEASE")
+    request = asked.request(records=records is not None)
     if records is not None:
         require_free(records, "records", overwrite)
-    asked = risk_service_pb2.RiskRequest(
-        quasi_identifiers=quasi_identifiers,
-        thresholds=threshold,
-        weight_column=weight or "",
-        person_column=person or "",
-        largest_subset=largest_subset or 0,
-        records=records is not None,
-        compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in compare],
-    )
-    if subject is None:
-        asked.source_query = query or ""
-    elif subject.startswith("releases/") and schema is None:
-        asked.release = subject
-    else:
-        asked.table.CopyFrom(source_reference(subject, schema))
-    if population is not None:
-        asked.population.table.CopyFrom(source_reference(population, None))
-    if subset_column is not None:
-        asked.population.subset_column = subset_column
-    if population_size is not None:
-        asked.population.size = population_size
-    if sampling_fraction is not None:
-        asked.population.sampling_fraction = sampling_fraction
-    job = session.client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=asked))
+    job = session.client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=request))
     name = follow(session, job.name, session.output.err).result
     if records is not None:
         interruptible(session.client, lambda: _write_records(session, name, records, overwrite))

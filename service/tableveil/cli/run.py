@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from tableveil.cli.follow import ON_UNPUBLISHED, follow
+from tableveil.cli.grouped import grouped
 from tableveil.cli.output import Output
-from tableveil.cli.own_server import client_of_own_server
-from tableveil.cli.policies import DRY_RUN, LEVELS_OF, REQUEST_ID, queued, show_result_of
+from tableveil.cli.own_server import OwnServerOptions, client_of_own_server
+from tableveil.cli.policies import JobOptions, queued, show_result_of
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import CommandSession
 
@@ -22,24 +23,16 @@ from tableveil.cli.verb import CommandSession
     type=click.Path(exists=True, path_type=Path, dir_okay=False),
     help="The DuckDB file that holds the tables; nobody else may have it open.",
 )
-@REQUEST_ID
-@LEVELS_OF
-@DRY_RUN
+@grouped(JobOptions, "asked")
 @ON_UNPUBLISHED
-@click.option("--publish", multiple=True, metavar="NAME=TARGET", help="A target, as of `serve`; may be repeated.")
-@click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
+@grouped(OwnServerOptions, "server")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
 def run(
     policy: PolicyFile,
     database: Path,
-    request_id: str,
-    levels_of: str | None,
-    dry_run: bool,
+    asked: JobOptions,
     on_unpublished: str,
-    publish: tuple[str, ...],
-    memory_limit: str | None,
-    threads: int | None,
+    server: OwnServerOptions,
     as_json: bool,
 ) -> None:
     """Make the release of a policy at once, without a server: for pipelines.
@@ -49,7 +42,7 @@ def run(
     change, then the release.
     """
     output = Output(as_json)
-    with output.reporting(), client_of_own_server(database, memory_limit, threads, publish) as client:
+    with output.reporting(), client_of_own_server(database, server) as client:
         session = CommandSession(client, output, alone=True)
-        job = queued(session, policy, request_id, levels_of, dry_run)
+        job = queued(session, policy, asked)
         show_result_of(session, follow(session, job.name, output.err), on_unpublished)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from dataclasses import dataclass
+from typing import Annotated, TextIO
 
 import click
 
@@ -29,6 +30,22 @@ query_option = click.option(
     help="A file with one SELECT, whose rows are taken in place of a table; - reads stdin.",
 )
 """`--query FILE|-`, whose value is the text."""
+
+
+SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+
+
+@dataclass(frozen=True, slots=True)
+class TableOrQuery:
+    """The rows that a command is about."""
+
+    table: Annotated[str | None, click.argument("table", required=False)]
+    query: Annotated[str | None, query_option]
+    schema: Annotated[str | None, SCHEMA]
+
+    def require(self) -> None:
+        """See `require_one_source`."""
+        require_one_source(self.table, self.schema, self.query, "TABLE")
 
 
 def require_one_source(name: str | None, schema: str | None, query: str | None, what: str) -> None:

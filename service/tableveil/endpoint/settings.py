@@ -4,59 +4,93 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.serving.address import Listening, check_probed_address
+from tableveil.serving.address import DEFAULT_ADDRESS, Listening, check_probed_address
+from tableveil.serving.setting import Setting
 from tableveil.serving.settings import LogFormat
+from tableveil.serving.tls import TlsFiles
+
+_MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
     """The limits of each query: memory and disk in bytes, threads, seconds, and bytes of the result."""
 
-    memory: int = 2**30
-    threads: int = 2
-    spill: int = 4 * 2**30
-    seconds: float = 300.0
-    result: int = 16 * 2**30
+    memory: Annotated[int, Setting("MiB of memory that a query may take.", "query_memory", unit=_MIB)] = 2**30
+    spill: Annotated[int, Setting("MiB of disk that a query may take beyond that.", "query_spill", unit=_MIB)] = 2**32
+    threads: Annotated[int, Setting("Threads of a query.", "query_threads")] = 2
+    seconds: Annotated[
+        float, Setting("Seconds that a query may take, with the reading of its rows.", "query_seconds")
+    ] = 300.0
+    result: Annotated[int, Setting("MiB of rows that a query may have.", "query_result", unit=_MIB)] = 2**34
 
 
 @dataclass(frozen=True, slots=True)
 class UseLimits:
-    """The queries that run at once, of all principals and of each, and the calls and connections of each.
+    """The queries that run at once, of all principals and of each, and the calls and connections of each."""
 
-    As many queries of a principal as may run may wait beside those.
-    """
+    queries: Annotated[int, Setting("Queries that run at once.")] = 8
+    queries_per_principal: Annotated[int, Setting("Queries of a principal that run at once; as many may wait.")] = 4
+    connections_per_principal: Annotated[
+        int, Setting("Connections of a principal that make calls within a minute.")
+    ] = 32
+    calls_per_principal: Annotated[
+        int, Setting("Calls of a principal a second; those of five seconds may come at once.")
+    ] = 100
 
-    queries: int = 8
-    queries_per_principal: int = 4
-    connections_per_principal: int = 32
-    calls_per_principal: int = 100
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """The options of `tableveil endpoint`.
+    """The options of `tableveil endpoint`: the command is made of them."""
 
-    `published` is a directory of files of releases. `service` is the address of the service, and the files after it are
-    those by which the endpoint proves who it is, and knows the service. `lenient` endpoints answer statements that take
-    labels for values.
-    """
-
-    published: Path
-    service: str
-    listening: Listening
-    audit_file: Path
-    token_file: Path | None = None
-    ca_certificate: Path | None = None
-    client_certificate: Path | None = None
-    client_key: Path | None = None
-    limits: QueryLimits = QueryLimits()
+    published: Annotated[Path, Setting("The directory of published releases.", is_directory=True)]
+    service: Annotated[str, Setting("Where the service listens.", metavar="ADDRESS")] = DEFAULT_ADDRESS
+    token_file: Annotated[Path | None, Setting("The endpoint's own token, which needs the role endpoint.")] = None
+    ca_certificate: Annotated[Path | None, Setting("Ask the service by TLS: the authorities of its certificate.")] = (
+        None
+    )
+    client_certificate: Annotated[Path | None, Setting("The endpoint's certificate, for a service that needs one.")] = (
+        None
+    )
+    client_key: Annotated[Path | None, Setting("Its key.")] = None
+    address: Annotated[str, Setting("Where to listen.")] = "127.0.0.1:50652"
+    allow_remote: Annotated[bool, Setting("Allow an address that other machines reach; it needs TLS.")] = False
+    plaintext: Annotated[bool, Setting("Allow it without TLS, which a proxy in front of the endpoint ends.")] = False
+    tls_certificate: Annotated[Path | None, Setting("The endpoint's certificate in PEM; then it speaks TLS.")] = None
+    tls_key: Annotated[Path | None, Setting("The key of the certificate, which others must not be able to read.")] = (
+        None
+    )
+    tls_client_ca: Annotated[Path | None, Setting("Authorities whose certificate every client needs.")] = None
+    audit_file: Annotated[Path, Setting("Where each call is recorded.")]
     use: UseLimits = UseLimits()
-    log_format: LogFormat = LogFormat.CONSOLE
-    metrics_address: str | None = None
-    health_address: str | None = None
-    lenient: bool = False
+    limits: QueryLimits = QueryLimits()
+    lenient: Annotated[
+        bool,
+        Setting("Answer statements that sort, compare or average labels as texts; the schema has the hint."),
+    ] = False
+    metrics_address: Annotated[
+        str | None,
+        Setting(
+            "Answer there to monitoring (/metrics) and to probes (/healthz, /readyz), without TLS or a token.",
+            metavar="HOST:PORT",
+        ),
+    ] = None
+    health_address: Annotated[
+        str | None,
+        Setting("Answer there to checks of the health by gRPC, without TLS or a token.", metavar="HOST:PORT"),
+    ] = None
+    log_format: Annotated[LogFormat, Setting("")] = LogFormat.CONSOLE
+
+    @property
+    def listening(self) -> Listening:
+        """Where the endpoint listens."""
+        tls = None
+        if self.tls_certificate and self.tls_key:
+            tls = TlsFiles(self.tls_certificate, self.tls_key, self.tls_client_ca)
+        return Listening((self.address,), self.allow_remote, self.plaintext, tls)
 
     def check(self) -> None:
         """Raises `InvalidError` for what can be known before the endpoint listens."""
@@ -65,10 +99,12 @@ class EndpointSettings:
             raise InvalidError.of(
                 "DIRECTORY_INVALID", "published", actual, "an existing directory of published releases"
             )
-        if len(self.listening.addresses) != 1 or self.listening.addresses[0].startswith(("unix:", "tls:")):
-            fault = Fault("address", ", ".join(map(shortened, self.listening.addresses)), "one host:port")
+        if self.address.startswith(("unix:", "tls:")):
+            fault = Fault("address", shortened(self.address), "one host:port")
             raise InvalidError.about("ADDRESS_INVALID", "the address is invalid", [fault])
+        if self.listening.tls is None and (self.tls_certificate or self.tls_key or self.tls_client_ca):
+            raise InvalidError.of("TLS_INCOMPLETE", "tls_certificate", "one file", "tls_certificate and tls_key")
         self.listening.check()
         for field, address in (("metrics_address", self.metrics_address), ("health_address", self.health_address)):
             if address:
-                check_probed_address(address, field, self.listening.allow_remote)
+                check_probed_address(address, field, self.allow_remote)

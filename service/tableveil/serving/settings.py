@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import MOST_COLUMNS, LoadDirectory
 from tableveil.serving.address import DEFAULT_ADDRESS, Listening
+from tableveil.serving.setting import Setting
 from tableveil.serving.tls import TlsFiles
 
 LARGEST_MESSAGE = 16 * 2**20
@@ -87,13 +89,6 @@ CALL_GRACE_SECONDS = 1.0
 _MODE = re.compile(r"0?[67][0-7]{2}")
 
 
-_COUNTS = (
-    *("threads", "concurrent_jobs", "queue_limit", "stream_limit", "keep_days", "calls_per_principal"),
-    *("most_columns", "streams_per_principal", "loads_per_principal", "queued_per_principal", "running_per_principal"),
-)
-"""The settings that are at least 1, or None."""
-
-
 class LogFormat(StrEnum):
     """How the log is written: lines for people, or one JSON object a line for machines."""
 
@@ -103,7 +98,7 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """The options of `tableveil serve`.
+    """The options of `tableveil serve`: the command is made of them.
 
     `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"); None means its default, and half of the free
     disk. `threads` are the database's, None means all. `stream_limit` limits how many clients watch jobs, read objects
@@ -121,44 +116,120 @@ class ServeSettings:
     targets: see `declared_targets`; `warehouses` places of rows beside the database: see `declared_warehouses`.
     """
 
-    database: Path
-    addresses: tuple[str, ...] = (DEFAULT_ADDRESS,)
-    allow_remote: bool = False
-    plaintext: bool = False
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    tls_client_ca: Path | None = None
-    certificate_principals: tuple[str, ...] = ()
-    socket_mode: str = "0600"
-    socket_group: str | None = None
-    metrics_address: str | None = None
-    oidc_issuer: str | None = None
-    oidc_audience: str | None = None
-    oidc_keys: str | None = None
-    oidc_name_claim: str = "sub"
-    oidc_groups_claim: str = "groups"
-    memory_limit: str | None = None
-    spill_limit: str | None = None
-    threads: int | None = None
-    concurrent_jobs: int = 2
-    queue_limit: int = 1000
+    database: Annotated[Path, Setting("The DuckDB file that holds the tables; the server alone has it open.")]
+    addresses: Annotated[tuple[str, ...], Setting("Where to listen; may be repeated.", "address")] = (DEFAULT_ADDRESS,)
+    allow_remote: Annotated[bool, Setting("Allow an address that other machines reach; it needs TLS.")] = False
+    plaintext: Annotated[bool, Setting("Allow it without TLS, which a proxy in front of the server ends.")] = False
+    tls_certificate: Annotated[Path | None, Setting("The server's certificate in PEM; then its ports speak TLS.")] = (
+        None
+    )
+    tls_key: Annotated[Path | None, Setting("The key of the certificate, which others must not be able to read.")] = (
+        None
+    )
+    tls_client_ca: Annotated[Path | None, Setting("Authorities whose certificate every client of a port needs.")] = None
+    certificate_principals: Annotated[
+        tuple[str, ...],
+        Setting(
+            "The principal of a client certificate, by a name in it, such as dns:etl.clinic.example=etl; may be "
+            "repeated.",
+            "certificate_principal",
+            "NAME=PRINCIPAL",
+        ),
+    ] = ()
+    socket_mode: Annotated[str, Setting("The mode of a socket file.")] = "0600"
+    socket_group: Annotated[str | None, Setting("The group of a socket file; the server's user has to be in it.")] = (
+        None
+    )
+    metrics_address: Annotated[
+        str | None,
+        Setting(
+            "Answer there to monitoring (/metrics) and to probes (/healthz, /readyz), without TLS or a token.",
+            metavar="HOST:PORT",
+        ),
+    ] = None
+    oidc_issuer: Annotated[str | None, Setting("Accept tokens of this OpenID Connect provider.")] = None
+    oidc_audience: Annotated[str | None, Setting("Their audience: this server.")] = None
+    oidc_keys: Annotated[str | None, Setting("The provider's JSON Web Key Set.", metavar="FILE_OR_URL")] = None
+    oidc_name_claim: Annotated[str, Setting("The claim that names the principal.")] = "sub"
+    oidc_groups_claim: Annotated[str, Setting("The claim that lists its groups.")] = "groups"
+    memory_limit: Annotated[
+        str | None, Setting("Memory of the database, such as 2GiB; it spills beyond.", metavar="SIZE")
+    ] = None
+    spill_limit: Annotated[
+        str | None, Setting("Disk space for spilling; by default half of the free space.", metavar="SIZE")
+    ] = None
+    threads: Annotated[int | None, Setting("Threads of the database.")] = None
+    concurrent_jobs: Annotated[int, Setting("Jobs at a time.")] = 2
+    queue_limit: Annotated[int, Setting("Jobs that may wait.")] = 1000
     stream_limit: int = 64
-    calls_per_principal: int = 200
-    streams_per_principal: int = 32
-    loads_per_principal: int = 2
-    most_columns: int = MOST_COLUMNS
-    queued_per_principal: int = 500
-    running_per_principal: int | None = None
-    load_directories: tuple[LoadDirectory, ...] = ()
-    grants: Path | None = None
-    backup_directory: Path | None = None
-    keep_days: int | None = None
-    audit_file: Path | None = None
-    audit_syslog: str | None = None
-    needs_approval: tuple[str, ...] = ()
-    publish: tuple[str, ...] = ()
-    warehouses: tuple[str, ...] = ()
-    log_format: LogFormat = LogFormat.CONSOLE
+    calls_per_principal: Annotated[
+        int, Setting("Calls of a principal a second; those of five seconds may come at once.")
+    ] = 200
+    most_columns: Annotated[int, Setting("Columns of a table that is loaded.")] = MOST_COLUMNS
+    streams_per_principal: Annotated[
+        int, Setting("Streams of a principal that are open at once: watching, exports and uploads.")
+    ] = 32
+    loads_per_principal: Annotated[int, Setting("Tables that a principal loads at once.")] = 2
+    queued_per_principal: Annotated[int, Setting("Jobs of a principal that may wait.")] = 500
+    running_per_principal: Annotated[int | None, Setting("Jobs of a principal at a time; without it, all places.")] = (
+        None
+    )
+    load_directories: Annotated[
+        tuple[LoadDirectory, ...],
+        Setting(
+            "Where stewards of the schema, or of main, may load files from; may be repeated.",
+            "load_directory",
+            "[SCHEMA=]DIRECTORY",
+            read=LoadDirectory.read,
+        ),
+    ] = ()
+    grants: Annotated[
+        Path | None,
+        Setting("A YAML file of grants, read at the start: commands add to it, and cannot change what is in it."),
+    ] = None
+    backup_directory: Annotated[
+        Path | None,
+        Setting("Where `tableveil backup` may write; without one there are no backups.", is_directory=True),
+    ] = None
+    keep_days: Annotated[
+        int | None,
+        Setting(
+            "Delete ended jobs with what they found after so many days, other than releases; without it they stay."
+        ),
+    ] = None
+    audit_file: Annotated[
+        Path | None, Setting("Where each call is recorded; by default FILE.audit.jsonl beside the database.")
+    ] = None
+    audit_syslog: Annotated[
+        str | None, Setting("Also to syslog: a socket such as /dev/log, or host:port.", metavar="ADDRESS")
+    ] = None
+    needs_approval: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Keep releases into this schema private until another person approves them; * is every schema; may be "
+            "repeated.",
+            metavar="SCHEMA",
+        ),
+    ] = ()
+    publish: Annotated[
+        tuple[str, ...],
+        Setting(
+            "A place that releases may be published to, such as shelf=directory:/srv/published; may be repeated.",
+            metavar="NAME=TARGET",
+        ),
+    ] = ()
+    warehouses: Annotated[
+        tuple[str, ...],
+        Setting(
+            "A place beside the database that tables may be in, such as lake=sc://spark.example:15002; lake=local "
+            "starts a Spark for a try-out; may be repeated.",
+            "warehouse",
+            "NAME=ADDRESS",
+        ),
+    ] = ()
+    log_format: Annotated[LogFormat, Setting("The log on stderr: lines for people, or a JSON object each.")] = (
+        LogFormat.CONSOLE
+    )
 
     @property
     def listening(self) -> Listening:
@@ -176,10 +247,10 @@ class ServeSettings:
             raise InvalidError.about("SETTINGS_INVALID", "the server cannot start with these settings", faults)
 
     def _faults(self) -> Iterator[Fault]:
-        for name in _COUNTS:
-            number: int | None = getattr(self, name)
-            if number is not None and number < 1:
-                yield Fault(name, str(number), "at least 1")
+        for field in fields(self):
+            number = getattr(self, field.name)
+            if type(number) is int and number < 1:
+                yield Fault(field.name, str(number), "at least 1")
         for directory in self.load_directories:
             if not directory.path.is_dir():
                 yield Fault("load_directories", shortened(str(directory.path)), "an existing directory")

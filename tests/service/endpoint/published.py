@@ -16,7 +16,7 @@ from tableveil.endpoint.endpoint import Endpoint
 from tableveil.endpoint.readers import Reader, Service
 from tableveil.endpoint.settings import EndpointSettings, QueryLimits, UseLimits
 from tableveil.identity import Credentials
-from tableveil.serving.address import Listening
+from tableveil.serving.tls import TlsFiles
 
 LIMITS = QueryLimits(memory=256 * 2**20, threads=1, seconds=60.0)
 
@@ -61,24 +61,20 @@ def serving(
     service: Service,
     limits: QueryLimits = LIMITS,
     use: UseLimits | None = None,
-    metrics_address: str | None = None,
-    health_address: str | None = None,
-    lenient: bool = False,
-    **listening: Any,
+    tls: TlsFiles | None = None,
+    **more: Any,
 ) -> Iterator[Endpoint]:
     """An endpoint on the directory `published`; its audit is beside that, named after the service's readers."""
-    place = Listening(("127.0.0.1:0",), **listening)
-    audit = directory / f"{id(service)}.audit.jsonl"
     settings = EndpointSettings(
-        directory / "published",
-        "none",
-        place,
-        audit,
+        published=directory / "published",
+        service="none",
+        address="127.0.0.1:0",
+        audit_file=directory / f"{id(service)}.audit.jsonl",
         limits=limits,
         use=use or UseLimits(),
-        metrics_address=metrics_address,
-        health_address=health_address,
-        lenient=lenient,
+        tls_certificate=tls.certificate if tls else None,
+        tls_key=tls.key if tls else None,
+        **more,
     )
     with closing(Endpoint(settings, lambda: service)) as endpoint:
         # As in a process of its own; one of a test may stand beside one of its module.

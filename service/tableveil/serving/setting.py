@@ -1,0 +1,28 @@
+"""How an operator states a setting of a process on its command line; the field's type says what may be stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The option of a field, which annotates its type.
+
+    Attributes:
+        help: What it sets, in a sentence.
+        name: Its name, if it is not the field's, as of one that may be repeated.
+        metavar: A form of its value.
+        is_directory: Whether a path is one.
+        unit: The number that it counts in, such as bytes of a MiB.
+        read: Reads each of the texts that may be repeated.
+    """
+
+    help: str
+    name: str = ""
+    metavar: str | None = None
+    is_directory: bool = False
+    unit: int = 1
+    read: Callable[[str], Any] = str
