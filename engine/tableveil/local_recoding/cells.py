@@ -8,6 +8,7 @@ costs too much already, or cannot reach the band. So the lattice is never enumer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,16 @@ ROUNDING = 1e-9
 
 Found = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], None]
 """Is given cells: the rows in the order of their cells, where each starts, and the cost of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wanted:
+    """See `Cells.within`."""
+
+    band: tuple[float, float]
+    ceilings: NDArray[np.float64]
+    alone: bool
+    found: Found
 
 
 class Cells:
@@ -74,7 +85,8 @@ class Cells:
         Only those are told of in which some combination's ceiling is above the cost. `found` may lower ceilings. If
         `alone`, combinations whose ceiling is not above the cost are not counted either.
         """
-        self._descend(0, rows, np.zeros(len(rows), np.int64), np.zeros(len(rows)), band, ceilings, alone, found)
+        wanted = _Wanted(band, ceilings, alone, found)
+        self._descend(0, rows, np.zeros(len(rows), np.int64), np.zeros(len(rows)), wanted)
 
     def _descend(
         self,
@@ -82,16 +94,13 @@ class Cells:
         rows: NDArray[np.intp],
         keys: NDArray[np.int64],
         costs: NDArray[np.float64],
-        band: tuple[float, float],
-        ceilings: NDArray[np.float64],
-        alone: bool,
-        found: Found,
+        wanted: _Wanted,
     ) -> None:
         self._control.raise_if_stopped()
         self._visited += len(rows) * len(self._costs[depth])
         if self._visited > MOST_VISITED:
             raise Stopped
-        low, high = band
+        (low, high), ceilings, alone = wanted.band, wanted.ceilings, wanted.alone
         for level in range(len(self._costs[depth])):
             now = costs + self._costs[depth][level][rows]
             chosen = (now + self._least_rest[depth + 1] <= high) & (now + self._rest[depth + 1] > low)
@@ -119,6 +128,6 @@ class Cells:
                 if last:
                     lengths = lengths[kept]
                     starts = np.cumsum(lengths) - lengths
-                    found(these, starts, now[starts])
+                    wanted.found(these, starts, now[starts])
                     continue
-            self._descend(depth + 1, these, key, now, band, ceilings, alone, found)
+            self._descend(depth + 1, these, key, now, wanted)

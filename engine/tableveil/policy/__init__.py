@@ -46,6 +46,7 @@ from tableveil.policy.model import (
     TableReference,
     ValueOrder,
 )
+from tableveil.policy.parts import JobPart, parts_of
 from tableveil.policy.privacy import (
     CLASS_LOCAL,
     PRIVACY_FIELDS,
@@ -146,6 +147,7 @@ __all__ = [
     "HeightModel",
     "IfExists",
     "Inclusion",
+    "JobPart",
     "KAnonymity",
     "KLDivergenceModel",
     "KLWeighting",
@@ -197,6 +199,7 @@ __all__ = [
     "level_field",
     "looking_at_values",
     "methods_of",
+    "parts_of",
     "policy_warnings",
     "validate_policy",
 ]

@@ -15,6 +15,7 @@ from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
+from tableveil.policy.parts import JobPart, parts_of
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
 from tableveil.policy.record_level import RecordLevel
@@ -305,6 +306,11 @@ class Policy:
     def method(self) -> MethodTraits[Any]:
         """The method that makes the release."""
         return methods_of(self)[0]
+
+    @property
+    def parts(self) -> tuple[JobPart, ...]:
+        """The parts of a job for it, as far as its columns have their roles."""
+        return parts_of(self)
 
     @property
     def classes_of(self) -> int | None:

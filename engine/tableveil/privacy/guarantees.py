@@ -17,7 +17,6 @@ from tableveil.policy import (
     Success,
     UniquenessEstimator,
 )
-from tableveil.privacy.average_risk import average_risk
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
 from tableveil.privacy.diversity import recursive_c
 from tableveil.privacy.facts import Facts
@@ -26,7 +25,7 @@ from tableveil.privacy.people import largest_shares, people_in
 from tableveil.privacy.presence import presence_range
 from tableveil.privacy.registry import MEASURES, OF_PEOPLE
 from tableveil.privacy.repeating import most_exposed
-from tableveil.privacy.uniqueness import sample_uniqueness
+from tableveil.privacy.risks import average_risk, sample_uniqueness
 from tableveil.risk import ClassSizes, population_uniqueness
 
 
@@ -90,7 +89,8 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
     counts = classes.counts
     some = bool(len(counts))
     repeating = facts.people is not None
-    yield "k_anonymity", "", "k", float(people_in(classes, facts).min()) if some else None
+    people = people_in(classes, facts) if repeating else counts
+    yield "k_anonymity", "", "k", float(people.min()) if some else None
     if repeating or any(isinstance(model, Dominance) for model in asked):
         yield "dominance", "", "share", float(largest_shares(classes, facts).max()) if some else None
     if not repeating:

@@ -28,11 +28,6 @@ from tableveil.privacy.nearest import ceiled, highest_for, lowest_for
 from tableveil.risk import ClassSizes, OwnedClasses, ProsecutorRisk, people_risk, prosecutor_risk
 
 
-def k_anonymity_rule(model: KAnonymity, facts: Facts) -> ReleaseRule:
-    """The rule that counts people; if every record is another person, it looks at sizes only."""
-    return KAnonymityRule(model) if facts.people is None else KPeopleRule(facts, model)
-
-
 def dominance_rule(model: Dominance, facts: Facts) -> ReleaseRule:
     """The rule for shares of people; if every record is another person, the share is 1 by the size of the class."""
     if facts.people is None:

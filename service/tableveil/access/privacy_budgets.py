@@ -11,7 +11,6 @@ from tableveil.access.rules import Caller
 from tableveil.backend import Database, folded
 from tableveil.errors import Fault, InvalidError, is_shown, shortened
 from tableveil.state import privacy_budgets as store
-from tableveil.state.jobs import now
 from tableveil.state.privacy_budgets import PrivacyBudget
 
 MOST_TABLES = 1_000
@@ -38,7 +37,7 @@ class PrivacyBudgets:
             faults = list(_faults(people, names, epsilon, delta, store.every(ledger)))
             if faults or epsilon is None or delta is None:
                 raise InvalidError.about("BUDGET_INVALID", "the privacy budget is invalid", faults)
-            return store.put(ledger, people, names, epsilon, delta, caller.name, now())
+            return store.put(ledger, people, names, epsilon, delta, caller.name)
 
     def every(self) -> list[PrivacyBudget]:
         """All budgets, by the names of their people."""

@@ -196,6 +196,8 @@ class Advice:
         if outcome.best is None:
             return AdviceSearch(problem, outcome, ())
         judging = judging_models(policy)
+        if not judging:
+            return AdviceSearch(problem, outcome, ())
         unmet = unprotected_values(
             policy, problem, outcome.best, judging, lambda model: privacy_for((model,), policy, base, counter)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from tableveil.control import Progress, Stopped
@@ -76,19 +76,18 @@ def tried(job: JobContext, request: ProposalRequest, draft: PolicyDraft, compose
         CancelledError: the job was cancelled.
     """
     learned: dict[str, Role] = {}
-    releases: set[int] = set()
     # Local recoding takes all the time that it gets, and begins with what it found for a greater k.
     variants = [Variant(k, local) for local in (False, True) for k in sorted(request.readers.sizes, reverse=local)]
-    job = replace(job, partitions=[])
+    trials = _Trials(replace(job, partitions=[]), request, compose)
     unfit = [variant for variant in variants if variant.local and request.recurs]
     variants = [variant for variant in variants if variant not in unfit]
     while True:
         try:
-            tries = list(_tried(job, request, draft, compose, variants, releases))
+            tries = list(trials.all(draft, variants))
             documents = [(variant, compose(draft, variant)[1]) for variant in unfit]
             tries += [TriedPolicy(document, each.method, each.k, failure=_ALONE) for each, document in documents]
             limited = all(each.limits for each in variants)
-            return Tried(tuple(tries), learned, limited, tuple(sorted(releases)))
+            return Tried(tuple(tries), learned, limited, tuple(sorted(trials.releases)))
         except _Lesson as lesson:
             # Scores can be compared where all policies have the same limits.
             variants = [replace(each, limits=each.limits and bool(lesson.roles)) for each in variants]
@@ -104,66 +103,62 @@ def with_roles(draft: PolicyDraft, roles: Mapping[str, Role]) -> PolicyDraft:
     return replace(draft, columns=columns)
 
 
-def _tried(
-    job: JobContext,
-    request: ProposalRequest,
-    draft: PolicyDraft,
-    compose: Compose,
-    variants: Sequence[Variant],
-    releases: set[int],
-) -> Iterator[TriedPolicy]:
-    """In turn: each search gets an even share of the time that is left. Adds the releases that they depend on."""
-    for done, variant in enumerate(variants):
-        job.control.raise_if_cancelled()
-        job.report.on_progress(Progress(done, len(variants), None, None, None))
-        left = float(request.seconds) - job.report.elapsed()
-        if left > 0:
-            yield _one(job, request, draft, compose, variant, left / (len(variants) - done), releases)
-        else:
-            _, document = compose(draft, variant)
-            yield TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """Tries policies of a request, and keeps the `releases` that their outcomes depend on."""
 
+    job: JobContext
+    request: ProposalRequest
+    compose: Compose
+    releases: set[int] = field(default_factory=set)
 
-def _one(
-    job: JobContext,
-    request: ProposalRequest,
-    draft: PolicyDraft,
-    compose: Compose,
-    variant: Variant,
-    share: float,
-    releases: set[int],
-) -> TriedPolicy:
-    policy, document = compose(draft, variant)
-    try:
-        release, refusals = _rehearsed(job, policy, document, share, float(request.seconds) - job.report.elapsed())
-    except (Stopped, CancelledError):
-        job.control.raise_if_cancelled()
-        return TriedPolicy(document, variant.method, variant.k, failure=_LATE)
-    except InfeasibleError as error:
-        releases.update(error.releases)
-        if variant.limits and any(attribute.maximum_level is not None for attribute in policy.attributes):
-            raise _Lesson({}) from None
-        return TriedPolicy(document, variant.method, variant.k, failure=str(error))
-    except InvalidError as error:
-        releases.update(error.releases)
-        if roles := _other_roles(policy, error.faults):
-            raise _Lesson(roles) from None
-        return TriedPolicy(document, variant.method, variant.k, failure=str(error))
-    releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
-    columns = tuple(
-        _left(each_attribute, release.records - release.suppressed_records) for each_attribute in release.attributes
-    )
-    risk = max(release.risk_after.highest, release.risk_by_size.highest)
-    return TriedPolicy(
-        document,
-        variant.method,
-        variant.k,
-        score=release.score,
-        suppressed_records=release.suppressed_records,
-        highest_risk=risk,
-        columns=columns,
-        decisions=tuple(_decisions(request, columns, risk, [one.text for one in refusals])),
-    )
+    def all(self, draft: PolicyDraft, variants: Sequence[Variant]) -> Iterator[TriedPolicy]:
+        """In turn: each search gets an even share of the time that is left."""
+        job = self.job
+        for done, variant in enumerate(variants):
+            job.control.raise_if_cancelled()
+            job.report.on_progress(Progress(done, len(variants), None, None, None))
+            left = float(self.request.seconds) - job.report.elapsed()
+            if left > 0:
+                yield self._one(draft, variant, left / (len(variants) - done))
+            else:
+                _, document = self.compose(draft, variant)
+                yield TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+
+    def _one(self, draft: PolicyDraft, variant: Variant, share: float) -> TriedPolicy:
+        job = self.job
+        policy, document = self.compose(draft, variant)
+        try:
+            left = float(self.request.seconds) - job.report.elapsed()
+            release, refusals = _rehearsed(job, policy, document, share, left)
+        except (Stopped, CancelledError):
+            job.control.raise_if_cancelled()
+            return TriedPolicy(document, variant.method, variant.k, failure=_LATE)
+        except InfeasibleError as error:
+            self.releases.update(error.releases)
+            if variant.limits and any(attribute.maximum_level is not None for attribute in policy.attributes):
+                raise _Lesson({}) from None
+            return TriedPolicy(document, variant.method, variant.k, failure=str(error))
+        except InvalidError as error:
+            self.releases.update(error.releases)
+            if roles := _other_roles(policy, error.faults):
+                raise _Lesson(roles) from None
+            return TriedPolicy(document, variant.method, variant.k, failure=str(error))
+        self.releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
+        columns = tuple(
+            _left(each_attribute, release.records - release.suppressed_records) for each_attribute in release.attributes
+        )
+        risk = max(release.risk_after.highest, release.risk_by_size.highest)
+        return TriedPolicy(
+            document,
+            variant.method,
+            variant.k,
+            score=release.score,
+            suppressed_records=release.suppressed_records,
+            highest_risk=risk,
+            columns=columns,
+            decisions=tuple(_decisions(self.request, columns, risk, [one.text for one in refusals])),
+        )
 
 
 def _rehearsed(

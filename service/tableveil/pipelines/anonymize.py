@@ -28,6 +28,7 @@ from tableveil.policy import (
     MICROAGGREGATION,
     RECORD_LEVEL,
     IfExists,
+    JobPart,
     Policy,
     ReleaseGuards,
     TableReference,
@@ -71,7 +72,8 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
         plan = replace(plan, policy=told)
         trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)
-    unless_safe = schema_rules.asks_for_joint_k(job.session.ledger, schema)
+    repeats = JobPart.REPEATED in resolved.parts
+    unless_safe = repeats and schema_rules.asks_for_joint_k(job.session.ledger, schema)
     terms = PublicationTerms(job.needs_approval(schema), unless_safe, trial)
     with depending_on(plan.together_with):
         return publish(job.database, job.rows, plan, evidence, verifying, terms)
@@ -90,7 +92,8 @@ def solved(
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, made_of, hierarchies, job.policy_of)
-        check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)
+        if JobPart.GUARDS in policy.parts:
+            check_guards(session, policy.release, dictionaries.records + dictionaries.set_aside)
         report.phase(JobPhase.COUNTING)
         earlier = dictionaries.columns.earlier
         judged_with = earlier.known.releases if earlier is not None else ()

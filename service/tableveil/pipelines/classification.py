@@ -16,7 +16,7 @@ from tableveil.errors import ConflictError, Fault, shortened
 from tableveil.features.figures import check_figures, write_figures
 from tableveil.features.paired import Paired, pair
 from tableveil.features.sampled import NULL_NAME, Sample, SampledLabels, draw_sample, labels_of
-from tableveil.features.unpaired import paired_at_random
+from tableveil.features.unpaired import RowsBeside, paired_at_random
 from tableveil.lifecycle import writing
 from tableveil.pipelines.assessed_release import (
     Assessed,
@@ -168,7 +168,8 @@ def _beside(
     generalized = {
         column_bounds.column.name: (column_bounds, range(bottom, top + 1)) for column_bounds, bottom, top in bounds
     }
-    records = paired_at_random(session, sample, rows, generalized, assessed.features, by_column, seed)
+    there = RowsBeside(rows, generalized)
+    records = paired_at_random(session, sample, there, assessed.features, by_column, seed)
     return _Looked(sample, classes, tuple(records))
 
 

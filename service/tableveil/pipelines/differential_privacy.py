@@ -31,7 +31,7 @@ from tableveil.pipelines.read import FoundHierarchies
 from tableveil.policy import DIFFERENTIAL_PRIVACY, AttributePolicy, DifferentialPrivacy, Policy, Role
 from tableveil.source import Column, Source
 from tableveil.source.model import DRAWN, Drawn
-from tableveil.state import jobs, privacy_budgets
+from tableveil.state import privacy_budgets
 from tableveil.state.releases import Proof
 from tableveil.verification.drawn import covers
 
@@ -223,7 +223,7 @@ def _charge(job: JobContext, source: Source, options: DifferentialPrivacy) -> No
         budget = privacy_budgets.of_table(job.session.ledger, source.reference)
         if faults or budget is None:
             raise InvalidError.about("POLICY_INVALID", "the policy's promise cannot be kept", faults)
-        charged = (budget, source.reference, options.epsilon, options.delta, jobs.now())
+        charged = (budget, source.reference, options.epsilon, options.delta)
         privacy_budgets.charge(job.session.ledger, job.number, *charged)
     # A commit that reports success may have written nothing.
     with job.database.session() as fresh:

@@ -13,7 +13,7 @@ from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, erased_columns, says_nothing
 from tableveil.pipelines.guarantees import classes_before, guarantees_of
-from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
+from tableveil.pipelines.infeasible import Asked, nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.kept import kept_locally
 from tableveil.pipelines.people import people_risks, people_warnings
@@ -22,10 +22,11 @@ from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed
 from tableveil.pipelines.solution import Method
-from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
+from tableveil.policy import JobPart, LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import ReleasePlan
+from tableveil.release.by_value import ByValue
 from tableveil.release.with_aggregates import by_value
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import NeighbourhoodExplanation, explain
@@ -52,14 +53,14 @@ class FullDomainMethod(Method[Counted]):
         _check_judged(job, problem, outcome, best, counts)
         proof = _proof(problem, outcome)
         explanation = _explain(job, problem, best, counts.policy)
-        locally = kept_locally(job, counts, problem, best, erased_columns(problem, best))
-        advice = replace(advice_of(job, counts, problem, best), locally=locally)
-        advised = tuple(advice.warnings() if job.advises else advice.erased())
+        advised = _advised(job, counts, problem, best)
         plan = plan_of(counts, problem, best)
         facts, released = facts_for(plan.policy, counts.base, problem.counter), plan.classes.selected(plan.kept)
         before = classes_before(counts.base, problem.counter)
-        risk_before, risk_after = people_risks(plan.policy, facts, before, released, joint=plan.earlier is not None)
         reached = guarantees_of(counts.policy, counts.base, problem.counter, before, plan)
+        risk_before, risk_after, parts = None, None, plan.policy.parts
+        if JobPart.PEOPLE in parts:
+            risk_before, risk_after = people_risks(plan.policy, facts, before, released, joint=plan.earlier is not None)
         return Solution(
             plan=plan,
             score=best.score,
@@ -76,9 +77,9 @@ class FullDomainMethod(Method[Counted]):
                     *_warnings(
                         plan, outcome, "A request to keep the best" if job.control.keeps_best else "The time limit"
                     ),
-                    *people_warnings(plan.policy, facts, released, reached),
+                    *(people_warnings(plan.policy, facts, released, reached) if JobPart.PEOPLE in parts else ()),
                     *advised,
-                    *together.account(job, counts, problem, best, plan),
+                    *(together.account(job, counts, problem, best, plan) if JobPart.TOGETHER in parts else ()),
                 )
             ),
             risk_before=risk_before,
@@ -113,15 +114,26 @@ def search_of(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome
     return problem, search(problem, policy.search, job.control, job.report.on_progress)
 
 
+def _advised(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
+    """Warnings about erased columns; with a search for what would keep some of them, if the job asks for it."""
+    erased = erased_columns(problem, best)
+    if not (erased or job.advises):
+        return ()
+    locally = kept_locally(job, counted, problem, best, erased) if erased else {}
+    advice = replace(advice_of(job, counted, problem, best), locally=locally)
+    return tuple(advice.warnings() if job.advises else advice.erased())
+
+
 def _nothing_valid(
     job: JobContext, problem: Problem, search_outcome: SearchOutcome, counted: Counted
 ) -> InfeasibleError:
     policy = counted.policy
     why = why_infeasible(problem)
     less = relaxed(job, policy, problem, counted.base, proven=search_outcome.complete)
-    binding = together.binding_releases(counted, problem, why)
+    binding = together.binding_releases(counted, problem, why) if JobPart.TOGETHER in policy.parts else ()
     withheld, inherited = problem.counter.withheld, _inherited(counted)
-    return nothing_valid(policy, choosing_models(policy), why, withheld, less, tuple(binding), inherited)
+    asked = Asked(policy, choosing_models(policy), inherited)
+    return nothing_valid(asked, why, withheld, less, tuple(binding))
 
 
 def _check_judged(
@@ -129,6 +141,8 @@ def _check_judged(
 ) -> None:
     """Raises `InfeasibleError` if a model that took no part in choosing does not release the result."""
     policy = counted.policy
+    if not judging_models(policy):
+        return
     unmet = unprotected_values(policy, problem, best, *_judging(problem, counted), _inherited(counted))
     if unmet:
         by_all = chosen_by_all(job, policy, problem, counted.base)
@@ -195,13 +209,15 @@ def _proof(problem: Problem, search_outcome: SearchOutcome) -> Proof:
 def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     """The release by a transformation."""
     base, classes = counted.base, problem.counter.classes(best.transformation)
-    columns = base.columns
-    aggregates = ((of, aggregate(of.values, classes.values(i))) for i, of in columns.aggregates)
+    recoding = ByValue(best.transformation)
+    if base.columns.aggregates:
+        aggregates = ((of, aggregate(of.values, classes.values(i))) for i, of in base.columns.aggregates)
+        recoding = by_value(best.transformation, tuple(aggregates))
     return ReleasePlan(
         policy=counted.policy,
         source=counted.source,
         dictionaries=counted.dictionaries,
-        recoding=by_value(best.transformation, tuple(aggregates)),
+        recoding=recoding,
         classes=classes,
         kept=problem.privacy.releasable(classes),
         records=problem.counter.records,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
@@ -20,28 +21,50 @@ LIMIT = "suppression_limit"
 TIME_LIMIT = "search.time_limit_seconds"
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The policy of a search, the models of its rules in their order, and those of the policy that are `inherited`.
+
+    Earlier releases' policies ask for these.
+    """
+
+    policy: Policy
+    models: Sequence[PrivacyModel]
+    inherited: Sequence[PrivacyModel] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A choice of so many records: its classes, and suppressed records that are kept as one."""
+
+    released: EquivalenceClasses
+    pool: EquivalenceClasses | None
+    records: int
+
+    def refused(self, rule: ReleaseRule) -> str:
+        """The classes, and suppressed records that are kept, that a rule refuses, in words; empty if there are none."""
+        refused = int(np.count_nonzero(~rule.releasable(self.released)))
+        classes = f"{refused:,} of {len(self.released.counts):,} classes" if refused else ""
+        kept = "" if self.pool is None or rule.releasable(self.pool).all() else "the suppressed records, which are kept"
+        return " and ".join(filter(None, [classes, kept]))
+
+
 def nothing_valid(
-    policy: Policy,
-    models: Sequence[PrivacyModel],
-    why: Infeasible,
-    withheld: int,
-    relaxed: Relaxed,
-    others: Sequence[Fault] = (),
-    inherited: Sequence[PrivacyModel] = (),
+    asked: Asked, why: Infeasible, withheld: int, relaxed: Relaxed, others: Sequence[Fault] = ()
 ) -> InfeasibleError:
     """The error for a search that found nothing.
 
-    `models` are those of the problem's rules, in their order; `withheld` records are suppressed because of NULLs.
-    `others` are faults of other requirements; the policy has `inherited` models of earlier releases'.
+    `withheld` records are suppressed because of NULLs. `others` are faults of other requirements.
     """
+    policy = asked.policy
     if relaxed.valid is not None:
-        return _found_too_late(policy, models, relaxed.valid, inherited)
+        return _found_too_late(asked, relaxed.valid)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
     suppressed = _part(why.suppressed, why.records)
     actual = "meets the policy" if relaxed.proven else f"was found that meets the policy before {TIME_LIMIT} were over"
-    faults = _faults(relaxed, partial(_found, policy, models, why))
+    faults = _faults(relaxed, partial(_found, asked, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
-    faults += _not_asked(policy, models, inherited) if relaxed.relaxations else ()
+    faults += _not_asked(asked) if relaxed.relaxations else ()
     faults += [*_stay_together(policy), *others]
     message = (
         f"no transformation {actual}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
@@ -77,10 +100,9 @@ def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault
     return faults
 
 
-def _found_too_late(
-    policy: Policy, models: Sequence[PrivacyModel], levels: Sequence[int], inherited: Sequence[PrivacyModel]
-) -> InfeasibleError:
+def _found_too_late(asked: Asked, levels: Sequence[int]) -> InfeasibleError:
     """The search's time was too short, and a later step found a transformation sooner, if not the best."""
+    policy = asked.policy
     changes = tuple(
         Change(level_field(attribute.column), str(level))
         for attribute, level in zip(policy.quasi_identifiers, levels, strict=True)
@@ -92,7 +114,7 @@ def _found_too_late(
         "more time: there is one",
         "".join(["Give more", *(f", or these levels: {relaxation}" for relaxation in relaxations), "."]),
     )
-    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models, inherited)], relaxations)
+    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(asked)], relaxations)
 
 
 def _stay_together(policy: Policy) -> Iterator[Fault]:
@@ -107,9 +129,10 @@ def _stay_together(policy: Policy) -> Iterator[Fault]:
         )
 
 
-def _not_asked(policy: Policy, asked: Sequence[PrivacyModel], inherited: Sequence[PrivacyModel]) -> Iterator[Fault]:
+def _not_asked(asked: Asked) -> Iterator[Fault]:
     """A relaxation only says what could be chosen; models that take no part in choosing may still refuse it."""
-    models = [(i, model) for i, model in enumerate(policy.privacy_models) if model not in asked]
+    policy, inherited = asked.policy, asked.inherited
+    models = [(i, model) for i, model in enumerate(policy.privacy_models) if model not in asked.models]
     others = [f"{model} of earlier releases" if model in inherited else f"privacy_models[{i}]" for i, model in models]
     if others:
         yield Fault(
@@ -120,11 +143,12 @@ def _not_asked(policy: Policy, asked: Sequence[PrivacyModel], inherited: Sequenc
         )
 
 
-def _found(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, requirement: Requirement) -> str:
+def _found(asked: Asked, why: Infeasible, requirement: Requirement) -> str:
+    policy = asked.policy
     where = "at these levels" if policy.search.levels else "at the most general transformation"
     if requirement.model is not None:
         model = policy.privacy_models[requirement.model]
-        refusal = why.refusals[models.index(model)]
+        refusal = why.refusals[asked.models.index(model)]
         if refusal.vetoes:
             return f"{model}, which cannot hold whatever is suppressed"
         return f"{model}, which refuses {refusal.records:,} of {why.records:,} records {where}"
@@ -246,14 +270,12 @@ def unprotected_values(
     kept = problem.privacy.releasable(classes)
     released = classes.selected(kept)
     pool = suppressed_pool(problem.counter, classes, kept) if problem.keeps_suppressed and best.suppressed else None
-    return refusing(policy, released, pool, problem.counter.records, models, rule_of, inherited)
+    return refusing(policy, Chosen(released, pool, problem.counter.records), models, rule_of, inherited)
 
 
 def refusing(
     policy: Policy,
-    released: EquivalenceClasses,
-    pool: EquivalenceClasses | None,
-    records: int,
+    chosen: Chosen,
     models: Sequence[PrivacyModel],
     rule_of: Callable[[PrivacyModel], ReleaseRule],
     inherited: Sequence[PrivacyModel] = (),
@@ -264,7 +286,7 @@ def refusing(
     """
     unmet = []
     for model in models:
-        refused = _refused(rule_of(model), released, pool)
+        refused = chosen.refused(rule_of(model))
         if refused:
             i = policy.privacy_models.index(model)
             actual = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
@@ -272,17 +294,9 @@ def refusing(
                 less = "earlier releases whose policies ask for what holds of all that is released"
                 unmet.append(Unmet("release.together_with", actual, less, ()))
                 continue
-            ways = ways_of(i, model, records, lambda other: not _refused(rule_of(other), released, pool))
+            ways = ways_of(i, model, chosen.records, lambda other: not chosen.refused(rule_of(other)))
             unmet.append(Unmet(f"privacy_models[{i}]", actual, "a model that holds of all that is released", ways))
     return unmet
-
-
-def _refused(rule: ReleaseRule, released: EquivalenceClasses, pool: EquivalenceClasses | None) -> str:
-    """The classes, and suppressed records that are kept, that a rule refuses, in words; empty if there are none."""
-    refused = int(np.count_nonzero(~rule.releasable(released)))
-    classes = f"{refused:,} of {len(released.counts):,} classes" if refused else ""
-    kept = "" if pool is None or rule.releasable(pool).all() else "the suppressed records, which are kept"
-    return " and ".join(filter(None, [classes, kept]))
 
 
 def values_unprotected(

@@ -7,7 +7,7 @@ from tableveil.counting import BaseHistogram
 from tableveil.errors import InvalidError, shortened
 from tableveil.hierarchy import UncountableError
 from tableveil.pipelines.joint_features import features_of
-from tableveil.policy import Policy, described
+from tableveil.policy import JobPart, Policy, described
 from tableveil.quality import QualityModel, quality_of
 
 
@@ -19,7 +19,7 @@ def quality_for(policy: Policy, base: BaseHistogram, counter: ClassCounter, supp
     """
     try:
         weights = [attribute.weight for attribute in policy.quasi_identifiers]
-        features = features_of(policy, base)
+        features = features_of(policy, base) if JobPart.CLASSIFICATION in policy.parts else None
         aggregated = [(i, dictionary.values) for i, dictionary in base.columns.aggregates]
         return quality_of(policy.quality_model, counter, weights, suppressible, policy.game, features, aggregated)
     except UncountableError as error:

@@ -43,7 +43,7 @@ from tableveil.pipelines.privacy import (
     plays_in_population,
 )
 from tableveil.pipelines.released_rows import PolicyOf
-from tableveil.policy import KAnonymity, Policy, Role
+from tableveil.policy import JobPart, KAnonymity, Policy, Role
 from tableveil.risk import ClassSizes
 from tableveil.source import (
     Fingerprint,
@@ -122,11 +122,10 @@ class Dictionaries:
 def check_request(session: WarehouseSession, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """Faults that show without reading the source's rows; the source; and the policy with all known roles."""
     source, policy, faults = resolve_source(session, policy)
-    return (
-        source,
-        policy,
-        [*faults, *check_target(session, policy, source), *check_known_classes(session.embedded, policy)],
-    )
+    faults = [*faults, *check_target(session, policy, source)]
+    if JobPart.KNOWN_CLASSES in policy.parts:
+        faults += check_known_classes(session.embedded, policy)
+    return source, policy, faults
 
 
 def resolve_fully(
@@ -160,39 +159,39 @@ def read_dictionaries(
     mark = full_fingerprint(session, source, fingerprint_key(session.ledger), policy.person_column)
     together_with = check_read(session, policy, source, mark)
     if not together_with:
-        return mark, _judged_with(session, source, policy, hierarchies, mark, (), policy_of)
+        dictionaries = dictionaries_of(session, source, policy, hierarchies, mark)
+        _check_identified(policy, dictionaries)
+        return mark, dictionaries
     # A release that is listed, but not seen, reads as if it were missing.
     with depending_on(compared_releases(session.ledger).intersection(together_with)):
-        return mark, _judged_with(session, source, policy, hierarchies, mark, together_with, policy_of)
-
-
-def _judged_with(
-    session: WarehouseSession,
-    source: Source,
-    policy: Policy,
-    hierarchies: FoundHierarchies,
-    mark: Fingerprint,
-    together_with: Sequence[int],
-    policy_of: PolicyOf | None,
-) -> Dictionaries:
-    inherited = Inherited(policy)
-    if together_with:
         assert policy_of is not None, "the policies of earlier releases are read"
-        check_kept(session, together_with)
-        documents = policies_of(session.ledger, together_with)
-        policies = [(named([number]), policy_of(text)) for number, text in documents]
-        if strange := list(_known_otherwise(source, policy, policies)):
-            raise _invalid(strange)
-        inherited = with_earlier_models(policy, policies)
-    dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
-    if dictionaries.columns.people is not None and policy.release.left_behind is not None and not policy.record_column:
+        inherited = _inherited(session, source, policy, together_with, policy_of)
+        dictionaries = dictionaries_of(session, source, inherited.policy, hierarchies, mark)
+        _check_identified(policy, dictionaries)
+        earlier = find_earlier(session, policy, source, together_with, dictionaries.columns.people)
+        if earlier is not None:
+            earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
+        return mark, replace(dictionaries, columns=replace(dictionaries.columns, earlier=earlier))
+
+
+def _inherited(
+    session: WarehouseSession, source: Source, policy: Policy, together_with: Sequence[int], policy_of: PolicyOf
+) -> Inherited:
+    """The policy with the models of the policies of earlier releases, which joint classes have to meet, too."""
+    check_kept(session, together_with)
+    documents = policies_of(session.ledger, together_with)
+    policies = [(named([number]), policy_of(text)) for number, text in documents]
+    if strange := list(_known_otherwise(source, policy, policies)):
+        raise _invalid(strange)
+    return with_earlier_models(policy, policies)
+
+
+def _check_identified(policy: Policy, read: Dictionaries) -> None:
+    """Raises `InvalidError` if the ledger could not tell which of a person's records is which."""
+    if read.columns.people is not None and policy.release.left_behind is not None and not policy.record_column:
         actual = f"{policy.release.left_behind}, although people have several records, without a record_column"
         hint = "The ledger cannot tell which record is which: name the column that identifies one as record_column."
         raise _invalid([Fault("release.left_behind", actual, "a record_column, or one row per person", hint)])
-    earlier = find_earlier(session, policy, source, together_with, dictionaries.columns.people)
-    if earlier is not None:
-        earlier = replace(earlier, inherited=inherited.models, met=inherited.met, unjudged=inherited.unjudged)
-    return replace(dictionaries, columns=replace(dictionaries.columns, earlier=earlier))
 
 
 def _known_otherwise(source: Source, policy: Policy, earlier: Iterable[tuple[str, Policy]]) -> Iterator[Fault]:
@@ -229,7 +228,8 @@ def dictionaries_of(
     records = records_in(session, source) if source.complete else facts.records
     counted = counted_columns(session, source, policy, records)
     identifiers = [attribute.column for attribute in policy.quasi_identifiers]
-    check_collectible(session, source, identifiers, counted, estimated)
+    if session.most_collected is not None:
+        check_collectible(session, source, identifiers, counted, estimated)
     dictionaries, sensitive, aggregated = [], [], []
     generalized = [source.column(a.column) for a in policy.quasi_identifiers if a.aggregation is None]
     together = read_together(session, source, generalized, estimated or {}) if records else {}
@@ -250,8 +250,10 @@ def dictionaries_of(
             sensitive += [values] if values is not None else []
     if policy.release.close_open_ends:
         faults += check_closed(session.embedded, dictionaries)
-    joint, unfit = joint_dictionaries(session, source, policy) if records else ([], [])
-    faults += unfit
+    joint: list[JointDictionary] = []
+    if records and JobPart.CLASSIFICATION in policy.parts:
+        joint, unfit = joint_dictionaries(session, source, policy)
+        faults += unfit
     lattice = None
     if len(dictionaries) == len(policy.quasi_identifiers):
         lattice, unfit = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])

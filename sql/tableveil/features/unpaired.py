@@ -7,6 +7,7 @@ and the ledger does not hold which one it was put into.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,18 @@ from tableveil.features.sampled import SAMPLE, Sample, SampledLabels, draw_sampl
 from tableveil.source import Source
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsBeside:
+    """Released rows without suppressed ones; by generalized column its dictionary, and the levels of its labels."""
+
+    rows: Source
+    generalized: Mapping[str, tuple[Dictionary, range]]
+
+
 def paired_at_random(
     session: Session,
     sample: Sample,
-    rows: Source,
-    generalized: Mapping[str, tuple[Dictionary, range]],
+    there: RowsBeside,
     features: Sequence[str],
     classes: Mapping[str, SampledLabels],
     seed: int,
@@ -34,9 +42,8 @@ def paired_at_random(
     """Per class column the sampled records, each beside a released row of its class: not its own, a drawn one.
 
     Records in excess of a class's released rows count as suppressed, and nothing is known of them. With a sample, each
-    class has its share of released rows, rounded. `rows` are the released rows without suppressed ones. By column,
-    `generalized` has the dictionaries and the levels of labels, `classes` the sampled records' classes. The sample's
-    table is replaced.
+    class has its share of the rows that are `there`, rounded. By column, `classes` has the sampled records' classes.
+    The sample's table is replaced.
 
     Raises:
         ConflictError: A released label is none of the dictionaries'.
@@ -44,11 +51,11 @@ def paired_at_random(
     original = [plain(session, sample, sample.source.column(name)) for name in features]
     totals = {name: _totals(session, sample.source, name) for name in classes}
     session.execute(f"DROP TABLE temp.main.{SAMPLE}")
-    drawn = draw_sample(session, rows, sample.of, seed)
+    drawn = draw_sample(session, there.rows, sample.of, seed)
     released = [
-        _mixed(session, labels_of(session, drawn, name), *generalized[name])
-        if name in generalized
-        else plain(session, drawn, rows.column(name))
+        _mixed(session, labels_of(session, drawn, name), *there.generalized[name])
+        if name in there.generalized
+        else plain(session, drawn, there.rows.column(name))
         for name in features
     ]
     for name, labels in classes.items():

@@ -11,7 +11,7 @@ from importlib import metadata
 import duckdb
 import numpy as np
 
-from tableveil.backend import WarehouseSession
+from tableveil.backend import Ledger, WarehouseSession
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.policy import Policy, PrivacyModel
@@ -20,6 +20,7 @@ from tableveil.release.suppressed import suppressed_labels
 from tableveil.risk import ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
 from tableveil.state import jobs
+from tableveil.state.jobs import Outcome
 from tableveil.state.joint_texts import WHOLE, JointText
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
@@ -71,8 +72,14 @@ def release_of(
         policy=evidence.document,
         explanation=named_explanation(plan.policy, solution.explanation, solution.chosen_by),
         joint=(JointText(WHOLE, plan.together_with), *evidence.joint) if plan.together_with else evidence.joint,
-        suppressed_labels=tuple(suppressed_labels(session.embedded, plan)),
+        suppressed_labels=() if plan.kept.all() else tuple(suppressed_labels(session.embedded, plan)),
     )
+
+
+def end_job(ledger: Ledger, release: Release) -> None:
+    """Lets the job of a release succeed; call it in a transaction."""
+    outcome = Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
+    jobs.insert_outcome(ledger, release.job, outcome)
 
 
 def attributes_of(

@@ -14,7 +14,7 @@ from tableveil.errors import ConflictError, check_all
 from tableveil.lifecycle.ledger import check_ledger
 from tableveil.lifecycle.target import check_existing
 from tableveil.loading import check_bound
-from tableveil.policy import Policy
+from tableveil.policy import JobPart, Policy
 from tableveil.source import Fingerprint, Source, fingerprint, population_fingerprint, resolve_source
 from tableveil.state.migrate import fingerprint_key
 
@@ -37,7 +37,8 @@ def check_admitted(session: WarehouseSession, policy: Policy, source: Source, *,
 
 def check_place(session: WarehouseSession, policy: Policy, source: Source, *, is_trial: bool) -> None:
     """The part of the first two gates that no transaction holds still; see `check_admitted`."""
-    check_bound(session, policy, source.reference)
+    if JobPart.BINDING in policy.parts:
+        check_bound(session, policy, source.reference)
     if not is_trial:
         check_existing(session, policy.release)
 
@@ -62,7 +63,8 @@ def check_unchanged(
     Raises:
         ConflictError: rows or columns of the source changed, or rows of the population.
     """
-    check_bound(session, policy, source.reference)
+    if JobPart.BINDING in policy.parts:
+        check_bound(session, policy, source.reference)
     if source.drawn is not None:
         # The rows were drawn from one state of the table: whether it changed since is nobody's to know.
         return

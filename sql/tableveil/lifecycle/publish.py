@@ -13,14 +13,21 @@ from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
 from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
 from tableveil.errors import InternalError, TableveilError, note
-from tableveil.lifecycle.entry import release_of
+from tableveil.lifecycle.entry import end_job, release_of
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.gates import check_current, check_unchanged
 from tableveil.lifecycle.guards import check_guards, labels_of
-from tableveil.lifecycle.repeated import Repeated, RepeatingRelease, joint_findings, repeated_by_reason, stage_repeated
+from tableveil.lifecycle.repeated import (
+    JointFindings,
+    Repeated,
+    RepeatingRelease,
+    joint_findings,
+    repeated_by_reason,
+    stage_repeated,
+)
 from tableveil.lifecycle.standing import private
-from tableveil.lifecycle.swap import complete, complete_all, discard, end_job, staged
-from tableveil.policy import ReleaseTarget
+from tableveil.lifecycle.swap import complete, complete_all, discard, staged
+from tableveil.policy import JobPart, ReleaseTarget
 from tableveil.release import write
 from tableveil.release.classes_of_people import people_with_classes
 from tableveil.release.marks import marks
@@ -104,7 +111,8 @@ def publish(
 def _planned(
     session: WarehouseSession, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
 ) -> _Planned:
-    check_spreads_collectible(session, plan)
+    if session.most_collected is not None:
+        check_spreads_collectible(session, plan)
     plan.recoding.stage(session, plan)
     return _Planned(plan, evidence, check_effective_k(session, plan), verifying)
 
@@ -127,7 +135,7 @@ def _publish(
             written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
-            if not terms.trial:
+            if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
                 check_guards(session, target, written.records, labels_of(written.attributes))
             written = replace(written, needs_approval=terms.waits, trial=terms.trial)
             release = _recorded(session, evidence, written, sizes, target)
@@ -168,7 +176,7 @@ def _publish_elsewhere(
             complete_all(session)
             with session.embedded.transaction():
                 existing = {} if terms.trial else _check_current(session, _placed(plan, target), evidence)
-                if not terms.trial:
+                if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
                     check_guards(session, target, written.records, labels_of(written.attributes))
                 written = replace(written, needs_approval=terms.waits, trial=terms.trial)
                 release = _recorded(session, evidence, written, sizes, target)
@@ -200,6 +208,8 @@ def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evide
 
 
 def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:
+    if JobPart.REPEATED not in plan.policy.parts:
+        return Repeated()
     return stage_repeated(session, RepeatingRelease.planned(plan), evidence.fingerprint, evidence.policy_of)
 
 
@@ -318,7 +328,9 @@ def _written(
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
-    joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
+    joint = JointFindings()
+    if repeated.releases:
+        joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(
         first=joint.warnings,
         warnings=(*measured.warnings, *single),

@@ -11,18 +11,18 @@ import logging
 import re
 from dataclasses import replace
 
-from tableveil.backend import Database, Ledger, WarehouseSession, drop, scoped, table
+from tableveil.backend import Database, WarehouseSession, drop, scoped, table
 from tableveil.control import Stopped
 from tableveil.errors import ConflictError, TableveilError, shortened
+from tableveil.lifecycle.entry import end_job
 from tableveil.lifecycle.standing import own_prefix, place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.policy import ReleaseTarget
 from tableveil.release.marks import mark
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs
-from tableveil.state.jobs import Outcome
 from tableveil.state.release_swaps import SWAPS, Swap, open_swaps
-from tableveil.state.releases import RELEASES, Release
+from tableveil.state.releases import RELEASES
 
 logger = logging.getLogger("tableveil.sql")
 
@@ -89,12 +89,6 @@ def complete(session: WarehouseSession, number: int) -> None:
         SWAPS.delete(ledger, number)
         if not jobs.has_ended(ledger, release.job):
             end_job(ledger, release)
-
-
-def end_job(ledger: Ledger, release: Release) -> None:
-    """Lets the job of a release succeed; call it in a transaction."""
-    outcome = Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
-    jobs.insert_outcome(ledger, release.job, outcome)
 
 
 def complete_all(session: WarehouseSession) -> None:

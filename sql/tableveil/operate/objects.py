@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import duckdb
 
@@ -24,6 +25,19 @@ _CURRENT = f"""
     WHERE r.number IN ({LATEST}) AND r.warehouse = ''
     ORDER BY r.number, o.name"""
 
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An object of a current release, as it was written; without a mark, another version of DuckDB made that."""
+
+    release: int
+    schema: str
+    name: str
+    kind: str
+    rows: int
+    mark: str | None
+
+
 # Numbered tables, and the table that has the number of their owner.
 _NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "pending": "releases", "record_risks": "risk_analyses"}
 
@@ -36,12 +50,13 @@ def examine_releases(session: Session) -> Iterator[Finding]:
     kinds = {
         (listed_table.schema, listed_table.name): listed_table.kind.upper() for listed_table in catalog.listed(session)
     }
-    objects = session.ledger.rows(_CURRENT, [duckdb.__version__])
-    for release, schema, name, kind, rows, made in objects:
-        wrong = _wrong(session, schema, name, kind, rows, made, kinds.get((schema, name)))
+    objects = [_Written(*row) for row in session.ledger.rows(_CURRENT, [duckdb.__version__])]
+    for written in objects:
+        wrong = _wrong(session, written, kinds.get((written.schema, written.name)))
         if wrong:
             advice = "Somebody changed it beside the server: make the release again, or restore a backup."
-            yield Finding(Level.PROBLEM, f"releases/{release}", f"{shortened(name)} {wrong}", advice)
+            actual = f"{shortened(written.name)} {wrong}"
+            yield Finding(Level.PROBLEM, f"releases/{written.release}", actual, advice)
     yield Finding(Level.OK, "releases", f"{len(objects)} objects of current releases looked at")
 
 
@@ -57,15 +72,17 @@ def orphans(session: Session) -> list[str]:
     return orphaned
 
 
-def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made: str | None, found: str | None) -> str:
-    if found is None:
+def _wrong(session: Session, written: _Written, kind: str | None) -> str:
+    """What is wrong with an object that is of that kind now; None if it is gone."""
+    if kind is None:
         return "is gone"
-    if found != kind:
-        return f"is a {found.lower()}, not a {kind.lower()}"
+    if kind != written.kind:
+        return f"is a {kind.lower()}, not a {written.kind.lower()}"
     # Analysts may need to read a view, so the operator is only told its kind.
     if kind != "TABLE":
         return ""
-    count = count_rows(session, name, schema)
-    if count != rows:
-        return f"has {count} rows, not the {rows} that were written"
-    return "does not hold what was written" if made and mark(session, schema, name) != made else ""
+    count = count_rows(session, written.name, written.schema)
+    if count != written.rows:
+        return f"has {count} rows, not the {written.rows} that were written"
+    changed = written.mark and mark(session, written.schema, written.name) != written.mark
+    return "does not hold what was written" if changed else ""

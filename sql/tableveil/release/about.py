@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, catalog, identifier, render, table, text
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
+from tableveil.policy import JobPart, NullHandling, ReleaseKind, ReleaseTarget, Role, SuppressedRecords
 from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
 from tableveil.release.label_columns import CLASS_ID, LabelColumns
 from tableveil.release.plan import ReleasePlan
@@ -79,7 +79,7 @@ def write_about(
         ("source_records", str(plan.records)),
         ("records", str(plan.kept_records)),
         ("suppressed_records", str(plan.suppressed_records)),
-        *told_suppressed(session.embedded, plan),
+        *(told_suppressed(session.embedded, plan) if JobPart.SUPPRESSED_BY in plan.policy.parts else ()),
         ("classes", str(classes)),
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
         *(("differential_privacy", promise) for promise in promised),

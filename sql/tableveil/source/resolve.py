@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
 from tableveil.errors import Fault, NearestNames, nearest, shortened
-from tableveil.policy import AttributePolicy, Policy, Role, TableReference, check_classified_columns
+from tableveil.policy import AttributePolicy, JobPart, Policy, Role, TableReference, check_classified_columns
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns, resolve_query
@@ -52,14 +52,16 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
         faults += check_subset(policy.population, source, names)
         source = replace(source, subset=policy.population.subset_column)
     quasi_identifiers = [attribute.column for attribute in policy.quasi_identifiers]
-    population, unfit = resolve_population(session, policy.population, source, quasi_identifiers)
+    if policy.population is not None:
+        population, unfit = resolve_population(session, policy.population, source, quasi_identifiers)
+        source, faults = replace(source, population=population), [*faults, *unfit]
     attributes, missing = _with_default_role(policy, names, source.subset)
     policy = replace(policy, attributes=attributes)
     # Only now every column has its role.
     faults += session.unsupported(policy)
-    if not missing:
+    if not missing and JobPart.CLASSIFICATION in policy.parts:
         faults += check_classified_columns(policy, complete=True)
-    return replace(source, population=population), policy, [*faults, *unfit, *missing]
+    return source, policy, [*faults, *missing]
 
 
 def find_source(

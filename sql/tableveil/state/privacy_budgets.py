@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 
 from tableveil.backend import Ledger, folded
 from tableveil.policy import TableReference
+from tableveil.state.jobs import now
 from tableveil.state.mapper import Table
 
 _EXACT = Context(prec=200)
@@ -84,26 +85,21 @@ def of_table(ledger: Ledger, table: TableReference) -> PrivacyBudget | None:
 
 
 def put(
-    ledger: Ledger, people: str, tables: Sequence[str], epsilon: Decimal, delta: Decimal, set_by: str, at: datetime
+    ledger: Ledger, people: str, tables: Sequence[str], epsilon: Decimal, delta: Decimal, set_by: str
 ) -> PrivacyBudget:
-    """The new version of a budget; call it in a transaction. Charges to its people and tables stay."""
-    made = _Version(people, tuple(sorted(set(tables))), f"{epsilon:f}", f"{delta:f}", set_by, at)
+    """The new version of a budget, set now; call it in a transaction. Charges to its people and tables stay."""
+    made = _Version(people, tuple(sorted(set(tables))), f"{epsilon:f}", f"{delta:f}", set_by, now())
     version = ledger.value("SELECT coalesce(max(version), 0) + 1 FROM tableveil.privacy_budgets")
     _VERSIONS.insert(ledger, [made], version)
     return _with_charges(ledger, made)
 
 
 def charge(
-    ledger: Ledger,
-    job: int,
-    budget: PrivacyBudget,
-    table: TableReference,
-    epsilon: Decimal,
-    delta: Decimal,
-    at: datetime,
+    ledger: Ledger, job: int, budget: PrivacyBudget, table: TableReference, epsilon: Decimal, delta: Decimal
 ) -> None:
-    """Spends a part of a budget; call it in a transaction, before the table is read."""
-    _CHARGES.insert(ledger, [_Charge(budget.people, table_key(table), f"{epsilon:f}", f"{delta:f}", at)], job)
+    """Spends a part of a budget now; call it in a transaction, before the table is read."""
+    made = _Charge(budget.people, table_key(table), f"{epsilon:f}", f"{delta:f}", now())
+    _CHARGES.insert(ledger, [made], job)
 
 
 def charges_of(ledger: Ledger, job: int) -> int:

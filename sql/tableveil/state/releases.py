@@ -254,7 +254,8 @@ class _Releases(NumberedTable[Release]):
             neighbours = (release.explanation.itself, *release.explanation.neighbours)
             NEIGHBOURS.insert(ledger, neighbours, release.number)
         _GUARANTEES.insert(ledger, release.guarantees, release.number)
-        joint_texts.insert(ledger, release.job, release.joint)
+        if release.joint:
+            joint_texts.insert(ledger, release.job, release.joint)
         risks = {BEFORE: release.risk_before, AFTER: release.risk_after, BY_SIZE: release.risk_by_size}
         release_risks.insert(ledger, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -62,51 +63,52 @@ def _measured(
         chosen.set("sample", taken)
     session.stage(sample.name, chosen)
     query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
-    bound: list[float] = []
+    side = _Side(session, edges, released)
     for i, compared in enumerate(columns):
-        query = _coded(session, query, compared, i, bound, edges, released=released)
+        query = side.coded(query, compared, i)
     coded = table("utility_coded")
-    session.stage(coded.name, query, bound)
+    session.stage(coded.name, query, side.bound)
     measured = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
     for made in (sample, coded, *(table(f"utility_labels_{i}") for i in range(len(columns)))):
         session.execute(drop("TABLE", made.copy(), if_exists=True))
     return measured
 
 
-def _coded(
-    session: Session,
-    query: exp.Select,
-    compared: Compared,
-    i: int,
-    bound: list[float],
-    edges: Edges,
-    *,
-    released: bool,
-) -> exp.Select:
-    """The query with the column's number `x` and its code `c`, each with its position; NULL where labels say nothing.
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The source or the release; the edges of a source's numbers are added to `edges`, values of queries to `bound`."""
 
-    Its parameters are added to `bound`, and the edges of a source's numbers to `edges`.
-    """
-    if compared.has_numbers and not (released and compared.labelled):
-        value = compared.number("rows")
-        if not released:
-            cuts = exp.PercentileCont(
-                this=value, expression=exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
-            )
-            edges[i] = sorted(set(session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []))
-        above: exp.Expr = number(0)
-        for edge in edges[i]:
-            bound.append(edge)
-            more = exp.GT(this=value.copy(), expression=parameter(len(bound)))
-            above = exp.Add(this=above, expression=cast(more, "INTEGER"))
-        return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
-    joined, labels = f"l{i}", table(f"utility_labels_{i}")
-    _make_labels(session, compared, labels, edges.get(i, ()), released=released)
-    text = cast(column(compared.name, "rows"), "VARCHAR")
-    same = exp.EQ(this=text, expression=column("label", joined))
-    return query.join(exp.alias_(labels.copy(), joined, table=True), on=same, join_type="LEFT").select(
-        alias(column("x", joined), f"x{i}"), alias(column("code", joined), f"c{i}")
-    )
+    session: Session
+    edges: Edges
+    released: bool
+    bound: list[float] = field(default_factory=list)
+
+    def coded(self, query: exp.Select, compared: Compared, i: int) -> exp.Select:
+        """The query with the column's number `x` and its code `c`, and its position; NULL where labels say nothing."""
+        if compared.has_numbers and not (self.released and compared.labelled):
+            value = compared.number("rows")
+            if not self.released:
+                self.edges[i] = self._edges_of(value)
+            above: exp.Expr = number(0)
+            for edge in self.edges[i]:
+                self.bound.append(edge)
+                more = exp.GT(this=value.copy(), expression=parameter(len(self.bound)))
+                above = exp.Add(this=above, expression=cast(more, "INTEGER"))
+            return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
+        joined, labels = f"l{i}", table(f"utility_labels_{i}")
+        _make_labels(self.session, compared, labels, self.edges.get(i, ()), released=self.released)
+        text = cast(column(compared.name, "rows"), "VARCHAR")
+        same = exp.EQ(this=text, expression=column("label", joined))
+        return query.join(exp.alias_(labels.copy(), joined, table=True), on=same, join_type="LEFT").select(
+            alias(column("x", joined), f"x{i}"), alias(column("code", joined), f"c{i}")
+        )
+
+    def _edges_of(self, value: exp.Expr) -> list[float]:
+        """The quantiles that part the source's numbers into groups."""
+        shares = exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
+        cuts = exp.PercentileCont(this=value.copy(), expression=shares)
+        rows = table("utility_sample", alias="rows")
+        return sorted(set(self.session.value(exp.select(cuts).from_(rows)) or []))
 
 
 def _make_labels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tableveil.policy import AGGREGATED_COLUMNS, RECORD_LEVEL, Recoded
+from tableveil.policy import AGGREGATED_COLUMNS, RECORD_LEVEL, JobPart, Recoded
 from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.judged import Judged
@@ -24,7 +24,9 @@ def check_method(judged: Judged) -> list[str]:
 def _by_labels(judged: Judged) -> list[str]:
     session, policy, written = judged.session, judged.policy, judged.written
     problems = check_people(session, policy, judged.source_records, written)
-    return [*problems, *check_unchanged(session, policy, judged.marker, written)]
+    if JobPart.UNCHANGED in policy.parts:
+        problems += check_unchanged(session, policy, judged.marker, written)
+    return problems
 
 
 def _with_aggregates(judged: Judged) -> list[str]:

@@ -13,12 +13,6 @@ from tableveil.verification.text import at_least, folded, quoted, spelled
 from tableveil.verification.written import Written
 
 
-def owned_classes(written: Written) -> str:
-    """For a FROM clause: per `class` of `judged_classes` its `size`, its `people`, and the `most` records of one."""
-    # Without repeating people every record is another person.
-    return "owned" if written.person else "(SELECT class, size, size AS people, 1 AS most FROM judged_classes)"
-
-
 def count_owners(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:
     """Makes the table of `owned_classes`, if there is none. With `own_levels`, those of `read_own_levels` exist."""
     if not written.person:
@@ -44,7 +38,7 @@ def check_largest_share(session: Session, written: Written) -> list[str]:
     if written.largest_share is None:
         return []
     largest = session.value(
-        f"SELECT coalesce(max(o.most / o.size), 0) FROM {owned_classes(written)} AS o "
+        f"SELECT coalesce(max(o.most / o.size), 0) FROM {written.owned_classes} AS o "
         "JOIN judged_classes AS c USING (class) WHERE NOT c.pool"
     )
     return [] if largest == written.largest_share else ["the highest risk is not the largest share of one person"]

@@ -13,6 +13,7 @@ from tableveil.policy import (
     Dominance,
     EstimatedKMap,
     Inclusion,
+    JobPart,
     KAnonymity,
     KMap,
     NoAttack,
@@ -26,7 +27,7 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
-from tableveil.verification.owners import check_largest_share, check_shares, count_owners, owned_classes
+from tableveil.verification.owners import check_largest_share, check_shares, count_owners
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
@@ -50,12 +51,14 @@ def check_people(
         )
     elif counted:
         _count_population(session, policy, written)
-    problems = count_owners(session.embedded, policy, written, own_levels=own_levels)
-    problems += check_largest_share(session.embedded, written)
-    problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
+    problems = []
+    if JobPart.PEOPLE in policy.parts:
+        problems += count_owners(session.embedded, policy, written, own_levels=own_levels)
+        problems += check_largest_share(session.embedded, written)
+        problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
-    problems += check_game(session, policy, source_records, written)
+    problems += check_game(session, policy, source_records, written) if JobPart.GAME in policy.parts else []
     if counted:
         session.embedded.execute("DROP TABLE IF EXISTS temp.main.population_classes")
         session.embedded.execute("DROP TABLE temp.main.peopled")
@@ -64,7 +67,8 @@ def check_people(
 
 def counts_people(policy: Policy) -> bool:
     """Whether a model of the policy counts people of the population."""
-    return needs_people(policy) or any(isinstance(m, KMap | DeltaPresence | Inclusion) for m in policy.privacy_models)
+    of_game = JobPart.GAME in policy.parts and needs_people(policy)
+    return of_game or any(isinstance(m, KMap | DeltaPresence | Inclusion) for m in policy.privacy_models)
 
 
 def _check_model(
@@ -74,12 +78,12 @@ def _check_model(
     match model:
         case KAnonymity(k):
             return _smaller(
-                embedded, "people", owned_classes(written), k, f"k = {k}", "people" if written.person else "records"
+                embedded, "people", written.owned_classes, k, f"k = {k}", "people" if written.person else "records"
             )
         case Dominance(share):
             numerator, denominator = at_most(share)
             beyond = embedded.value(
-                f"SELECT count(*) FROM {owned_classes(written)} "
+                f"SELECT count(*) FROM {written.owned_classes} "
                 f"WHERE most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
             )
             return [f"{beyond} classes are not of {model}"] if beyond else []

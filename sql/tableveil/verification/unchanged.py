@@ -20,7 +20,7 @@ from tableveil.verification.chance import Alike, independent
 from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
 from tableveil.verification.left import ClassPeople, LeftLimits, least_of_one
-from tableveil.verification.owners import owned_classes, stage_records
+from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
@@ -75,7 +75,7 @@ def check_unchanged(
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
         session.stage("held", _held(rows, names, marker, written))
-        owned = owned_classes(written)
+        owned = written.owned_classes
         left = [_least(session, j, asked, owned, minorities=not written.person) for j in few]
         session.execute("DROP TABLE temp.main.held")
     session.execute("DROP TABLE IF EXISTS temp.main.held_by")

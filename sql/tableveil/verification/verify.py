@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from tableveil.backend import Session, WarehouseSession, table
 from tableveil.errors import Fault, InternalError
-from tableveil.policy import Policy, Role, SuppressedRecords
+from tableveil.policy import JobPart, Policy, Role, SuppressedRecords
 from tableveil.verification.joint_values import check_joint_values
 from tableveil.verification.judged import Judged
 from tableveil.verification.labels import check_label_columns
@@ -36,10 +37,7 @@ def verify(session: WarehouseSession, policy: Policy, source_records: int, writt
         *_check_privacy(judged, spreads),
         *(() if policy.has_own_levels else _check_labels(session.embedded, quasi_identifiers, written)),
         *check_label_columns(session, policy, marker, written),
-        *check_told(session, policy, marker, written),
-        *check_classes_of_people(session.embedded, policy, written),
-        *check_together(session.embedded, policy, written),
-        *check_joint_values(session.embedded, policy, written),
+        *(problem for part, check in _CHECKS.items() if part in policy.parts for problem in check(judged)),
         *_check_risks(session, policy, source_records, written, sizes),
     ]
     if problems:
@@ -163,8 +161,8 @@ def _check_privacy(judged: Judged, spreads: Spreads) -> list[str]:
         f"{', '.join(positions)} FROM recounted{pool}"
     )
     problems = check_method(judged)
-    problems += check_values(session, policy, spreads, written)
-    problems += check_safe_harbor(session, policy, written)
+    problems += check_values(session, policy, spreads, written) if JobPart.VALUES in policy.parts else []
+    problems += check_safe_harbor(session, policy, written) if JobPart.SAFE_HARBOR in policy.parts else []
     if written.person:
         embedded.execute("DROP TABLE IF EXISTS temp.main.owned")
     embedded.execute("DROP VIEW temp.main.judged_classes")
@@ -216,3 +214,16 @@ def _check_risks(
     if sorted(map(repr, measures)) != sorted(repr((*key, float(value))) for key, value in expected.items()):
         problems.append("the risk measures do not say what the rows say")
     return problems
+
+
+def _of_earlier(judged: Judged) -> list[str]:
+    session, policy, written = judged.session.embedded, judged.policy, judged.written
+    return [*check_together(session, policy, written), *check_joint_values(session, policy, written)]
+
+
+_CHECKS: Mapping[JobPart, Callable[[Judged], list[str]]] = {
+    JobPart.SUPPRESSED_BY: lambda of: check_told(of.session, of.policy, of.marker, of.written),
+    JobPart.PEOPLE: lambda of: check_classes_of_people(of.session.embedded, of.policy, of.written),
+    JobPart.TOGETHER: _of_earlier,
+}
+"""The checks of the parts that the policy names."""

@@ -162,6 +162,12 @@ class Written:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"(SELECT * FROM {quoted(*self.source)}{where})"
 
+    @property
+    def owned_classes(self) -> str:
+        """For a FROM clause: per `class` of `judged_classes` its `size`, `people`, and the `most` records of one."""
+        # Without repeating people every record is another person.
+        return "owned" if self.person else "(SELECT class, size, size AS people, 1 AS most FROM judged_classes)"
+
     def released_labels(self, of: str) -> tuple[list[str], str, str]:
         """The labels `q0`, `q1`, … at the released levels of rows under the alias `of`, with the joins and a condition.
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from tableveil.policy import AverageRisk, BreakEven, Game, KAnonymity, KMap, NoAttack, Profitability, Success
 from tableveil.privacy import Facts, ReleaseRule, privacy_of
-from tableveil.privacy.average_risk import AverageRiskRule
 from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.k_map import KMapRule
 from tableveil.privacy.no_attack import no_attack_rule
 from tableveil.privacy.profitability import profitability_rule
+from tableveil.privacy.risks import AverageRiskRule
 from tests.engine.privacy.monotonicity import SmallTable, check_declared, small_tables
 from tests.engine.privacy.populations import counter_of
 

@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 from tableveil.lattice import Transformation
 from tableveil.policy import Dominance, KAnonymity
-from tableveil.privacy import ReleaseRule
+from tableveil.privacy import Facts, ReleaseRule
 from tableveil.privacy.people import (
     DominanceRule,
     KPeopleRule,
     achieved_risk,
     dominance_rule,
-    k_anonymity_rule,
     largest_shares,
     people_in,
 )
+from tableveil.privacy.registry import RULES
 from tests.engine.privacy.monotonicity import SmallTable, check_declared, small_tables
 
 PEOPLE = small_tables(people=True)
@@ -47,6 +47,10 @@ def owners(table: SmallTable, x: Transformation) -> list[Counter[int]]:
     for row, person, records in zip(rows.classes.tolist(), rows.values.tolist(), rows.counts.tolist(), strict=True):
         found[int(class_of[counted[row]])][person] += records
     return [found[number] for number in range(len(found))]
+
+
+def k_anonymity_rule(model: KAnonymity, facts: Facts) -> ReleaseRule:
+    return RULES[KAnonymity](model, facts)
 
 
 @given(table=PEOPLE, k=st.integers(2, 6))

@@ -18,9 +18,14 @@ from tableveil.classes import NumpyCounter
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.policy import AverageRisk, PopulationUniqueness, SampleUniqueness, UniquenessEstimator
 from tableveil.privacy import Facts
-from tableveil.privacy.average_risk import AverageRiskRule, average_risk
 from tableveil.privacy.by_sample import SampleRule, shortest_prefix
-from tableveil.privacy.uniqueness import PopulationUniquenessRule, SampleUniquenessRule, sample_uniqueness
+from tableveil.privacy.risks import (
+    AverageRiskRule,
+    PopulationUniquenessRule,
+    SampleUniquenessRule,
+    average_risk,
+    sample_uniqueness,
+)
 from tableveil.risk import ClassSizes, population_uniqueness
 from tests.engine.privacy.monotonicity import SmallTable, check_declared, small_tables
 from tests.engine.privacy.populations import counter_of

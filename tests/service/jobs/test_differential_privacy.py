@@ -56,7 +56,7 @@ def fresh(session: Session) -> None:
         "if(i % 50 = 7, NULL, 'ward ' || i % 3) AS ward FROM range(600) r(i) UNION ALL SELECT 1000, 200, 'ward 1'"
     )
     with session.transaction():
-        privacy_budgets.put(session.ledger, "patients", ["main.people"], Decimal(3), Decimal("0.05"), "ada", now())
+        privacy_budgets.put(session.ledger, "patients", ["main.people"], Decimal(3), Decimal("0.05"), "ada")
 
 
 def forget(session: Session, *names: str) -> None:
@@ -191,10 +191,9 @@ def test_a_table_brings_its_charges_along(session: Session) -> None:
     with session.transaction():
         budget = privacy_budgets.of_table(session.ledger, table)
         assert budget is not None
-        privacy_budgets.charge(session.ledger, 1, budget, table, Decimal("0.1"), Decimal("0.01"), now())
-        moved = privacy_budgets.put(
-            session.ledger, "all", ["main.people", "main.copy"], Decimal(1), Decimal(1), "a", now()
-        )
+        privacy_budgets.charge(session.ledger, 1, budget, table, Decimal("0.1"), Decimal("0.01"))
+        tables = ["main.people", "main.copy"]
+        moved = privacy_budgets.put(session.ledger, "all", tables, Decimal(1), Decimal(1), "a")
         assert moved.spent_epsilon == Decimal("0.1")
         assert not moved.holds(Decimal("0.95"), Decimal(0))
         assert privacy_budgets.of_table(session.ledger, other) is not None
@@ -220,7 +219,7 @@ def test_a_trial_is_charged_and_its_promotion_releases_the_rows_that_were_drawn(
     assert spent(session) == 1
     drawn = session.rows(f"FROM tableveil.pending_{job.result}")
     session.execute("DELETE FROM people WHERE id % 3 = 0")
-    jobs.promote(job.result, policy(), "{}")
+    jobs.releases.promote(job.result, policy(), "{}")
     release = RELEASES.find(session.ledger, job.result)
     assert release is not None
     assert release.state is ReleaseState.APPROVED

@@ -23,7 +23,6 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state import privacy_budgets
-from tableveil.state.jobs import now
 from tableveil.state.releases import Release
 
 pytestmark = pytest.mark.long
@@ -55,7 +54,7 @@ def test_a_released_class_tells_no_more_than_the_claim(
         f"(VALUES ({SIZES[0]}), ({SIZES[1]})) sizes(size), range(size) r(i)"
     )
     with session.transaction():
-        privacy_budgets.put(session.ledger, "patients", ["main.people"], EPSILON, DELTA, "ada", now())
+        privacy_budgets.put(session.ledger, "patients", ["main.people"], EPSILON, DELTA, "ada")
     run(
         database,
         Policy(

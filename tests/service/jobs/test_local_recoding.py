@@ -18,7 +18,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.infeasible import nothing_valid
+from tableveil.pipelines.infeasible import Asked, nothing_valid
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     Aggregate,
@@ -292,10 +292,10 @@ def test_infeasibility_says_that_equal_records_stay_together(database: Database,
 
 def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
     why = Infeasible((0, 0), 40, 0, 40, ())
-    too_late = nothing_valid(POLICY, POLICY.privacy_models, why, 0, Relaxed((1, 1), False))
+    too_late = nothing_valid(Asked(POLICY, POLICY.privacy_models), why, 0, Relaxed((1, 1), False))
     assert (too_late.relaxations, too_late.faults[0].hint) == ((), "Give more.")
     whole = replace(POLICY, local_recoding=None)
-    assert nothing_valid(whole, whole.privacy_models, why, 0, Relaxed((1, 1), False)).relaxations
+    assert nothing_valid(Asked(whole, whole.privacy_models), why, 0, Relaxed((1, 1), False)).relaxations
 
 
 def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, run: Run) -> None:

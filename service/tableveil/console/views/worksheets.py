@@ -13,7 +13,7 @@ from tableveil.console.render import fragment
 from tableveil.console.visit import Visit, status_of
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
-from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.errors import Checked, InvalidError, TableveilError
 from tableveil.pages import Line, lines
 from tableveil.report.words import promise
 from tableveil.statements.render import create_statement
@@ -130,15 +130,15 @@ def written(visit: Visit) -> Response:
     try:
         made, faults = read_policy(text, "yaml")
     except InvalidError as error:
-        return _policy(visit, kept, text, error.faults, status=400)
+        return _policy(visit, kept, text, Checked(error.faults), status=400)
     if faults:
-        return _policy(visit, kept, text, faults, status=400)
+        return _policy(visit, kept, text, Checked(tuple(faults)), status=400)
     kept.policy.CopyFrom(made)
     kept = visit.client.update_worksheet(kept)
     if visit.text("action") != "check":
         return visit.go(f"/{kept.name}/policy")
     checked = visit.client.checked(kept.policy)
-    return _policy(visit, kept, to_yaml(kept.policy), checked.faults, checked.warnings, checked=True)
+    return _policy(visit, kept, to_yaml(kept.policy), checked)
 
 
 def compare(visit: Visit) -> Response:
@@ -291,26 +291,19 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
     )
 
 
-def _policy(
-    visit: Visit,
-    kept: Worksheet,
-    text: str,
-    faults: Sequence[Fault] = (),
-    warnings: Sequence[str] = (),
-    *,
-    checked: bool = False,
-    status: int = 200,
-) -> Response:
+def _policy(visit: Visit, kept: Worksheet, text: str, checked: Checked | None = None, *, status: int = 200) -> Response:
+    """The policy, with all that is wrong with it; one that cannot be read has a `status` other than 200."""
+    result = checked or Checked()
     return visit.page(
         "policy.html",
         status,
         kept=kept,
         text=text,
         statement=create_statement(kept.policy),
-        faults=faults,
-        warnings=warnings,
-        ranks=ranks_to_proto(warnings),
-        checked=checked,
+        faults=result.faults,
+        warnings=result.warnings,
+        ranks=ranks_to_proto(result.warnings),
+        checked=checked is not None and status == 200,
     )
 
 

@@ -22,7 +22,7 @@ from tableveil.local_recoding import (
 )
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
-from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
+from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
 from tableveil.pipelines.local_recoding.frontier import LocalSource, alternatives, seconds_for_alternatives
 from tableveil.pipelines.local_recoding.known_classes import known_classes
@@ -193,7 +193,7 @@ def _infeasible(job: JobContext, counts: Counted, whole: Problem, *, proven: boo
     job.control.limit(None)
     policy, withheld = counts.policy, whole.counter.withheld
     less = relaxed(job, policy, whole, counts.base, proven=proven)
-    return nothing_valid(policy, choosing_models(policy), why_infeasible(whole), withheld, less)
+    return nothing_valid(Asked(policy, choosing_models(policy)), why_infeasible(whole), withheld, less)
 
 
 def _full_domain(job: JobContext, policy: Policy, whole: Problem) -> SearchOutcome:
@@ -233,7 +233,7 @@ def _check_judged(
     def rule_of(model: PrivacyModel) -> ReleaseRule:
         return privacy_for((model,), policy, counts.base, counter)
 
-    unmet = refusing(policy, released, pool, counter.records, judging_models(policy), rule_of)
+    unmet = refusing(policy, Chosen(released, pool, counter.records), judging_models(policy), rule_of)
     if unmet:
         # A transformation is valid here, too; that there is none proves nothing.
         by_all = replace(chosen_by_all(job, policy, whole, counts.base), proven=False)

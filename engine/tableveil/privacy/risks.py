@@ -1,4 +1,4 @@
-"""Uniqueness: the share of the released records that are alone in their class, here or in the population."""
+"""Risks of all released records together: the average one, and uniqueness here or in the population."""
 
 from __future__ import annotations
 
@@ -8,9 +8,27 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.policy import PopulationUniqueness, SampleUniqueness
+from tableveil.policy import AverageRisk, PopulationUniqueness, SampleUniqueness
 from tableveil.privacy.by_sample import SampleRule
 from tableveil.risk import ClassSizes, population_uniqueness
+
+
+@dataclass(frozen=True)
+class AverageRiskRule(SampleRule[AverageRisk]):
+    """The average of 1 / size of the class over all released records must not be above a threshold.
+
+    The average equals the number of classes divided by the number of records. Source: El Emam et al. 2013, strict
+    average risk.
+    """
+
+    def measure(self, sizes: NDArray[np.int64]) -> float:
+        """Classes divided by records."""
+        return average_risk(sizes)
+
+    def holds(self, sizes: NDArray[np.int64]) -> bool:
+        """Compared in whole numbers."""
+        numerator, denominator = self.model.threshold.as_integer_ratio()
+        return len(sizes) * denominator <= numerator * int(sizes.sum())
 
 
 @dataclass(frozen=True)
@@ -60,3 +78,8 @@ class PopulationUniquenessRule(SampleRule[PopulationUniqueness]):
 def sample_uniqueness(counts: NDArray[np.int64]) -> float:
     """The share of the records that are in classes of one, for at least one class."""
     return int(np.count_nonzero(counts == 1)) / int(counts.sum())
+
+
+def average_risk(counts: NDArray[np.int64]) -> float:
+    """Number of classes divided by number of records, for at least one class."""
+    return len(counts) / int(counts.sum())
