@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from tableveil.server.endpoint import DESCRIPTORS
+from tableveil.server.services import DESCRIPTORS
 
 RULES = {
     # Looked up by a session that sees as its caller does.

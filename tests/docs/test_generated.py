@@ -11,8 +11,8 @@ import pytest
 from tableveil.cli.commands import COMMANDS
 from tableveil.cli.serve import serve
 from tableveil.errors.codes import CODES, TOPICS
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
+from tableveil.server.services import DESCRIPTORS
 from tests.reference.__main__ import main
 from tests.reference.raised import raised
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from google.protobuf.descriptor import MethodDescriptor
 
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import UNDECLARED, declared
+from tableveil.server.services import DESCRIPTORS
 from tests.reference.markdown import head, names, table
 from tests.reference.protos import comments
 

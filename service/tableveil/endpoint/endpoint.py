@@ -13,7 +13,6 @@ from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignI
 from tableveil.endpoint.flight_server import METHODS, FlightSql
 from tableveil.endpoint.front import Front, Passages
 from tableveil.endpoint.health import HealthAddress
-from tableveil.endpoint.places import ConnectionPlaces
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
 from tableveil.endpoint.readers import Readers, RemoteService, Service
@@ -114,7 +113,7 @@ def _flight(
         # With it, Flight would not tell the name in a client's certificate.
         transport["auth_handler"] = SignIn()
     transport |= {"location": f"grpc{'+tls' * (tls is not None)}://127.0.0.1:0", **_tls(tls)}
-    return FlightSql(calls, published, processes, ConnectionPlaces(settings.use), standing, settings, transport)
+    return FlightSql(calls, published, processes, standing, settings, transport)
 
 
 def _listening(settings: EndpointSettings, inner: FlightSql, passages: Passages) -> Front:

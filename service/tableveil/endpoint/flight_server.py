@@ -143,7 +143,6 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         calls: Calls,
         published: Published,
         processes: QueryProcesses,
-        places: ConnectionPlaces,
         standing: Standing,
         settings: EndpointSettings,
         transport: Mapping[str, Any],
@@ -151,7 +150,7 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
         self._calls = calls
         self._published = published
         self._processes = processes
-        self._places = places
+        self._places = ConnectionPlaces(settings.use)
         self._standing = standing
         self._limits = settings.limits
         self._lenient = settings.lenient

@@ -360,8 +360,17 @@ class LabelsRead:
             inner = see(node.this) if node.this is not None else None
             self._ordered(node, scope, common)
             return inner
+        return self._operation(node, [see(part) for part in node.iter_expressions()], scope, see)
+
+    def _operation(
+        self,
+        node: exp.Expr,
+        meanings: list[LabelMeaning | None],
+        scope: NamedColumns,
+        see: Callable[[exp.Expr], LabelMeaning | None],
+    ) -> LabelMeaning | None:
+        """The meaning of what an operator makes of the meanings of its parts."""
         parts = list(node.iter_expressions())
-        meanings = [see(part) for part in parts]
         if type(node) in COMPARISONS:
             self._compared(node, parts, meanings, scope)
         elif isinstance(node, EQUALITIES):
@@ -384,11 +393,7 @@ class LabelsRead:
             self.misses.note(node, meanings[:1])
             if isinstance(node, exp.Case):
                 self._case(node, scope, see)
-            conditions = () if isinstance(node, (exp.Coalesce, exp.Tuple)) else (node.this,)
-            results = [
-                of for part, of in zip(parts, meanings, strict=True) if of is not None and part not in conditions
-            ]
-            return derived(next(iter(sorted(results, key=lambda of: of.part is not Part.LABEL)), None))
+            return _of_results(node, parts, meanings)
         elif isinstance(node, (exp.Filter, exp.Distinct)):
             return meanings[0]
         return None
@@ -557,3 +562,10 @@ class LabelsRead:
     def _misused(self, misuse: Misuse) -> None:
         if misuse not in self.misuses:
             self.misuses.append(misuse)
+
+
+def _of_results(node: exp.Expr, parts: list[exp.Expr], meanings: list[LabelMeaning | None]) -> LabelMeaning | None:
+    """The meaning of the parts of which one is the result: a label's rather than one of its bounds."""
+    conditions = () if isinstance(node, (exp.Coalesce, exp.Tuple)) else (node.this,)
+    results = [of for part, of in zip(parts, meanings, strict=True) if of is not None and part not in conditions]
+    return derived(next(iter(sorted(results, key=lambda of: of.part is not Part.LABEL)), None))

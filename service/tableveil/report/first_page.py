@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
 from tableveil.report.made_up import made_up_rows
 from tableveil.report.model import Blanks, Grid, Section, SideBySide, Terms, Words
+from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.standing import WITHIN, accepted, is_above, standings, told_by_several
 from tableveil.report.threats import Situation
 from tableveil.report.words import CONTEXTS, stated
@@ -18,7 +18,6 @@ from tableveil.v1.release_service_pb2 import (
     PUBLICATION_STATE_PUBLISHED,
     PUBLICATION_STATE_WAITING,
     RELEASE_STATE_PENDING,
-    JointClasses,
     Release,
 )
 
@@ -32,36 +31,22 @@ LITTLE_USE = 0.5
 """A column whose labels cover more than this share of their hierarchy, on average, is of little use."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseBeside:
-    """Another release of the same people, known by digests of them or else by its table."""
-
-    release: Release
-    by_digests: bool
-
-
-def first_page(
-    facts: PublicFacts,
-    release: Release,
-    situation: Situation,
-    *,
-    joint: JointClasses | None,
-    people: int | None,
-    others: Sequence[ReleaseBeside],
-    refusals: Sequence[str],
-) -> tuple[Section, ...]:
+def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation) -> tuple[Section, ...]:
     """The sections of the page, in the order in which they are read."""
+    release = evidence.release
     return (
-        Section("purpose", "The release: for whom, and why", (Terms(tuple(_purpose(facts, release, people))),)),
-        Section("risks", "Singling out, linkability, inference", (standings(situation, release, joint),)),
-        Section("decide", "To be decided", tuple(_decisions(release, refusals))),
+        Section(
+            "purpose", "The release: for whom, and why", (Terms(tuple(_purpose(facts, release, evidence.people))),)
+        ),
+        Section("risks", "Singling out, linkability, inference", (standings(situation, release, evidence.joint),)),
+        Section("decide", "To be decided", tuple(_decisions(release, evidence.refusals))),
         Section(
             "rows",
             "The rows that readers get",
             (
                 SideBySide(
                     (made_up_rows(facts, release.policy),),
-                    (Words(_left(release)), *_others(release, others)),
+                    (Words(_left(release)), *_others(release, evidence.others)),
                 ),
             ),
         ),

@@ -3,56 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tableveil import wording
 from tableveil.report import proof, public
 from tableveil.report.changes import changes
 from tableveil.report.evidence import columns, guarantees, suppressed, utility
 from tableveil.report.facts import PublicFacts
-from tableveil.report.first_page import ReleaseBeside, first_page
+from tableveil.report.first_page import first_page
 from tableveil.report.model import Grid, Part, Report, Section, Sentences, Terms, Words
+from tableveil.report.owner_evidence import OwnerEvidence
 from tableveil.report.policy import in_words, source_text
 from tableveil.report.reached import reached
 from tableveil.report.standing import counts_people
 from tableveil.report.threats import Situation
 from tableveil.report.words import stated
-from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tableveil.v1.policy_pb2 import CHOOSE_QUASI_IDENTIFIERS_ONLY
 from tableveil.v1.release_service_pb2 import (
     Guarantee,
-    JointClasses,
     Publication,
     PublicationState,
     Release,
     Risk,
 )
-from tableveil.v1.utility_service_pb2 import UtilityReport
 
 EDITION = "Owner's edition: it has the evidence, which describes the source. Do not give it to readers of the release."
-
-Sizes = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerEvidence:
-    """Everything that the owner's edition tells beyond the public facts.
-
-    `refusals` are the reasons why the release of a dry run would be refused. `measured` is False for readers who may
-    not see what was measured of the release.
-    """
-
-    release: Release
-    sizes_before: Sizes = ()
-    measured: bool = True
-    joint: JointClasses | None = None
-    utility: UtilityReport | None = None
-    classification: ClassificationReport | None = None
-    earlier: Release | None = None
-    refusals: tuple[str, ...] = ()
-    is_dry_run: bool = False
-    people: int | None = None
-    others: tuple[ReleaseBeside, ...] = ()
 
 
 def owner_report(facts: PublicFacts, evidence: OwnerEvidence, version: str) -> Report:
@@ -62,15 +36,7 @@ def owner_report(facts: PublicFacts, evidence: OwnerEvidence, version: str) -> R
     situation = Situation.of(
         facts, by_values=not blindly, repeating=counts_people(release), achieved=release.risk_after
     )
-    first = first_page(
-        facts,
-        release,
-        situation,
-        joint=evidence.joint,
-        people=evidence.people,
-        others=evidence.others,
-        refusals=evidence.refusals,
-    )
+    first = first_page(facts, evidence, situation)
     sections = (
         Section("limits", "Warnings and limits", (*_warnings(evidence), *public.limits(situation))),
         Section("columns", "Columns", tuple(columns(facts, release))),

@@ -1,7 +1,7 @@
 """How jobs run: submitted, queued, run by worker threads, watched, and remembered in the database."""
 
 from tableveil.runtime.loads import Loads
-from tableveil.runtime.manager import JobManager, JobSettings
+from tableveil.runtime.manager import JobManager
 from tableveil.runtime.matches import Matches
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.runtime.opening import open_jobs, settle
@@ -9,6 +9,7 @@ from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.removals import Removals
 from tableveil.runtime.retention import Retention
+from tableveil.runtime.settings import JobSettings
 from tableveil.runtime.upkeep import Upkeep
 from tableveil.runtime.worksheets import Worksheets
 

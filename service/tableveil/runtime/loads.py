@@ -109,6 +109,17 @@ class Stream(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """A load whose target may take it, and is `existing` or not. It `started` then, and its `digest` is recorded."""
+
+    request: LoadRequest
+    target: TableReference
+    existing: bool
+    digest: str
+    started: float
+
+
 class Loads:
     """Loads tables. May be used from any thread."""
 
@@ -171,7 +182,8 @@ class Loads:
                 check_place(session, target, existing)
                 self._jobs.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
-                    number, rejected = self._write(session, request, target, existing, source, digest, started)
+                    admitted = _Admitted(request, target, existing, digest, started)
+                    number, rejected = self._write(session, admitted, source)
                     # A job may have been submitted meanwhile; from here on, none is.
                     until_committed.enter_context(self._jobs.unread(target))
                     check_permitted(target)
@@ -180,16 +192,10 @@ class Loads:
         return Loaded(self._look(number), rejected)
 
     def _write(
-        self,
-        session: Session,
-        request: LoadRequest,
-        target: TableReference,
-        existing: bool,
-        source: Stream | None,
-        digest: str,
-        started: float,
+        self, session: Session, admitted: _Admitted, source: Stream | None
     ) -> tuple[int, tuple[RejectedLine, ...]]:
         """Loads and records the load, and returns the record's number; call it in a transaction."""
+        request, target, existing = admitted.request, admitted.target, admitted.existing
         with self._rows(session, request, source) as rows:
             removed = empty(session, target) if existing and request.mode is LoadMode.REPLACE else 0
             if existing:
@@ -212,7 +218,7 @@ class Loads:
         load = Load(
             number,
             request.request_id,
-            digest,
+            admitted.digest,
             target.schema,
             target.table,
             request.mode,
@@ -221,7 +227,7 @@ class Loads:
             count,
             len(rejected),
             tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
-            time.monotonic() - started,
+            time.monotonic() - admitted.started,
             session.visibility.principal,
             removed,
         )

@@ -61,7 +61,7 @@ class Publishing:
         observer: Observer | None = None,
     ) -> None:
         """`policy_of` reads the policies of the ledger, if there are targets. Nothing is done before `start`."""
-        self._database = database
+        self._database, self.targets = database, tuple(targets)
         self._couriers: dict[str, _Courier] = {}
         for name, target in targets.items():
             assert policy_of is not None, "targets are told the models of policies"

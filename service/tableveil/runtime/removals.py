@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InternalError
-from tableveil.lifecycle import erase
+from tableveil.lifecycle import Erased, erase
 from tableveil.loading import check_place, drop_table, empty, found_place
 from tableveil.policy import TableReference
 from tableveil.runtime.loads import check_permitted, found_target
@@ -75,8 +75,7 @@ class Removals:
             erased = erase(session, target, person_column, persons)
             worksheets.forget(session.ledger, target)
             dry_runs.forget_rows(session.ledger, target)
-            numbers = erased.persons, erased.holding, erased.untold
-            removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *numbers)
+            removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, erased)
         self._look(removal)
         with self._database.ledger() as ledger:
             seen = {number: RELEASES.find(ledger, number) for number in seen_among(ledger, erased.releases)}
@@ -119,11 +118,11 @@ def _recorded(
     kind: RemovalKind,
     target: TableReference,
     rows: int,
-    persons: int = 0,
-    holding: tuple[int, ...] = (),
-    untold: tuple[int, ...] = (),
+    erased: Erased | None = None,
 ) -> Removal:
     number, owner = REMOVALS.next_number(session.ledger), session.visibility.principal
-    removal = Removal(number, kind, target.schema, target.table, now(), rows, owner, persons, holding, untold)
+    removal = Removal(number, kind, target.schema, target.table, now(), rows, owner)
+    if erased is not None:
+        removal = replace(removal, persons=erased.persons, holding=erased.holding, untold=erased.untold)
     REMOVALS.insert(session.ledger, [removal])
     return removal

@@ -24,6 +24,7 @@ from tableveil.runtime.outcomes import failure_of, interrupted
 from tableveil.runtime.queue import JobQueue
 from tableveil.runtime.recorder import JobRecorder
 from tableveil.runtime.room import check_room
+from tableveil.runtime.settings import JobSettings
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState, Outcome
 from tableveil.state.kinds import JobKind
@@ -33,7 +34,7 @@ logger = logging.getLogger("tableveil.jobs")
 
 
 class Workers:
-    """So many threads, until the queue is closed. Releases into the schemas `approval` wait for it.
+    """The threads of the settings, until the queue is closed.
 
     `released` is called after each release. Hold the lock `recording` to delete a job: one that was shown as failed may
     be recorded only later.
@@ -43,20 +44,21 @@ class Workers:
         self,
         database: Database,
         queue: JobQueue,
-        number: int,
+        settings: JobSettings,
         observer: Observer,
-        approval: frozenset[str],
         released: Callable[[], None] = lambda: None,
         policy_of: PolicyOf | None = None,
     ) -> None:
         self._database = database
         self._queue = queue
         self._observer = observer
-        self._approval = approval
+        self._approval = frozenset(settings.approval)
         self._unrecorded: deque[tuple[Active, Failure | None]] = deque()
         self.recording = threading.Lock()
         self._released, self._policy_of = released, policy_of
-        self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
+        self._threads = [
+            threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(settings.concurrent_jobs)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -89,13 +91,16 @@ class Workers:
         number = active.job.number
         with at_hand(number):
             try:
-                self._record(active, failure)
+                released = self._record(active, failure)
             except TableveilError as error:
                 logger.error("jobs/%d ended, but that could not be recorded: %s", number, error.code)
                 self._queue.change(active, state=JobState.FAILED, failure=failure or Failure.of(error))
                 self._unrecorded.append((active, failure))
                 return
             self._queue.forget(number)
+            # Nobody waits for what follows a release.
+            if released:
+                self._released()
 
     def _work(self) -> None:
         while (active := self._queue.take()) is not None:
@@ -144,20 +149,20 @@ class Workers:
             self._queue.free(active)
         return None
 
-    def _record(self, active: Active, failure: Failure | None) -> None:
+    def _record(self, active: Active, failure: Failure | None) -> bool:
+        """Records how a job ended, unless its release has; returns whether there is one."""
         number, kind = active.job.number, active.work.kind
         with self._database.ledger() as ledger:
             rows = released_rows(ledger, number)
             if rows is not None:
                 logger.info("jobs/%d succeeded", number)
                 self._observer.job_ended(kind, JobState.SUCCEEDED, active.phases, rows)
-                if kind is JobKind.RELEASE:
-                    self._released()
-                return
+                return kind is JobKind.RELEASE
             outcome = self._outcome(failure)
             store.insert_outcome(ledger, number, outcome)
             logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
             self._observer.job_ended(kind, outcome.state, active.phases, 0)
+        return False
 
     def _outcome(self, failure: Failure | None) -> Outcome:
         if failure is None or (failure.kind is FailureKind.CANCELLED and self._queue.closed):

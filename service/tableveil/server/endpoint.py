@@ -14,26 +14,13 @@ from grpc_reflection.v1alpha import reflection
 
 from tableveil.runtime import JobManager
 from tableveil.server.access_control import AccessControl
-from tableveil.server.access_service import AccessService
-from tableveil.server.admin_service import AdminService
-from tableveil.server.audit_service import AuditService
-from tableveil.server.draft_service import DraftService
 from tableveil.server.handlers import Handlers
 from tableveil.server.health import Health
-from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
-from tableveil.server.job_service import JobService
-from tableveil.server.privacy_service import PrivacyService
-from tableveil.server.reader_service import ReaderService
-from tableveil.server.release_service import ReleaseService
-from tableveil.server.report_service import ReportService
-from tableveil.server.results import result_service, service_of
+from tableveil.server.services import DESCRIPTORS, NAMES, ServicerParts, add_services
 from tableveil.server.slots import Slots
-from tableveil.server.statement_service import StatementService
 from tableveil.server.stores import Stores
-from tableveil.server.table_service import TableService
-from tableveil.server.worksheet_service import WorksheetService
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import (
     CHECKS_AT_ONCE,
@@ -47,57 +34,8 @@ from tableveil.serving.settings import (
     STREAMS_PER_CONNECTION,
     UPLOADS_AT_ONCE,
 )
-from tableveil.state.kinds import JobKind
-from tableveil.v1 import (
-    access_service_pb2,
-    access_service_pb2_grpc,
-    admin_service_pb2,
-    admin_service_pb2_grpc,
-    audit_service_pb2,
-    audit_service_pb2_grpc,
-    draft_service_pb2,
-    draft_service_pb2_grpc,
-    hierarchy_service_pb2,
-    hierarchy_service_pb2_grpc,
-    job_service_pb2_grpc,
-    privacy_service_pb2,
-    privacy_service_pb2_grpc,
-    reader_service_pb2,
-    reader_service_pb2_grpc,
-    release_service_pb2,
-    release_service_pb2_grpc,
-    report_service_pb2,
-    report_service_pb2_grpc,
-    statement_service_pb2,
-    statement_service_pb2_grpc,
-    table_service_pb2,
-    table_service_pb2_grpc,
-    worksheet_service_pb2,
-    worksheet_service_pb2_grpc,
-)
 
 logger = logging.getLogger("tableveil.server")
-
-_MODULES = (
-    access_service_pb2,
-    admin_service_pb2,
-    audit_service_pb2,
-    release_service_pb2,
-    hierarchy_service_pb2,
-    table_service_pb2,
-    draft_service_pb2,
-    reader_service_pb2,
-    statement_service_pb2,
-    privacy_service_pb2,
-    report_service_pb2,
-    worksheet_service_pb2,
-)
-
-DESCRIPTORS = (
-    *(service for module in _MODULES for service in module.DESCRIPTOR.services_by_name.values()),
-    *(service_of(kind) for kind in JobKind),
-)
-SERVICES = tuple(service.full_name for service in DESCRIPTORS)
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
@@ -153,59 +91,32 @@ class ServerEndpoint:
             raise
         handlers = Handlers(server, DESCRIPTORS)
         server = cast(grpc.Server, handlers)
-        checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
-        job_service_pb2_grpc.add_JobServiceServicer_to_server(
-            JobService(jobs, stores.privacies, stores.widening, checks), server
+        parts = ServicerParts(
+            jobs,
+            stores,
+            access_control,
+            handlers,
+            checks=Slots(CHECKS_AT_ONCE, "running checks"),
+            uploads=Slots(UPLOADS_AT_ONCE, "running uploads"),
+            reports=Slots(REPORTS_AT_ONCE, "reports in the making"),
+            loads=Slots(LOADS_AT_ONCE, "running loads"),
         )
-        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(
-            ReleaseService(jobs, stores.releases, stores.publishing), server
-        )
-        report_service_pb2_grpc.add_ReportServiceServicer_to_server(
-            ReportService(
-                stores.releases,
-                stores.results[JobKind.DRY_RUN],
-                stores.reports,
-                Slots(REPORTS_AT_ONCE, "reports in the making"),
-            ),
-            server,
-        )
-        hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
-            HierarchyService(stores.hierarchies, uploads, checks), server
-        )
-        for kind, results in stores.results.items():
-            server.add_generic_rpc_handlers((result_service(kind, jobs, results, stores.privacies),))
-        draft_service_pb2_grpc.add_DraftServiceServicer_to_server(
-            DraftService(stores.drafts, stores.widening, stores.privacies, checks), server
-        )
-        audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit, checks), server)
-        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
-        table_service_pb2_grpc.add_TableServiceServicer_to_server(
-            TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server
-        )
-        access_service_pb2_grpc.add_AccessServiceServicer_to_server(
-            AccessService(stores.tokens, stores.access, stores.rules, stores.budgets), server
-        )
-        reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
-        privacy_service_pb2_grpc.add_PrivacyServiceServicer_to_server(PrivacyService(jobs, stores.privacies), server)
-        statement_service_pb2_grpc.add_StatementServiceServicer_to_server(
-            StatementService(handlers, access_control), server
-        )
-        worksheet_service_pb2_grpc.add_WorksheetServiceServicer_to_server(WorksheetService(stores.worksheets), server)
+        add_services(parts, server)
         self.ready = False
         self._health = Health()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        reflection.enable_server_reflection((*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     def start(self) -> None:
         """Begins to answer: alive (health without a service) and ready (health of every service)."""
-        self._health.set(SERVICES, health_pb2.HealthCheckResponse.SERVING)
+        self._health.set(NAMES, health_pb2.HealthCheckResponse.SERVING)
         self.ready = True
         self._server.start()
 
     def retire(self) -> None:
         """Reports that the server is not ready for more; it is alive, and calls are still answered."""
         self.ready = False
-        self._health.set(SERVICES, health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._health.set(NAMES, health_pb2.HealthCheckResponse.NOT_SERVING)
 
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, ends those that run after the grace, and returns whether their threads are done."""

@@ -62,7 +62,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     ) -> v1.Release:
         """The jobs know whether one uses the release."""
         number = release_number(request.name)
-        self._jobs.withdraw(number, request.reason, control_of(context))
+        self._jobs.releases.withdraw(number, request.reason, control_of(context))
         return release_to_proto(self._releases.get(number))
 
     def PromoteRelease(  # noqa: N802
@@ -71,7 +71,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """By the one who made it."""
         number = release_number(request.name)
         policy, document = given_reason(self._releases.get(number).policy, request.repeat_reason)
-        self._jobs.promote(number, policy, document, control_of(context))
+        self._jobs.releases.promote(number, policy, document, control_of(context))
         return release_to_proto(self._releases.get(number))
 
     def ApproveRelease(  # noqa: N802
@@ -119,7 +119,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
         number = release_number(name)
         decision = Decision(approved, caller().name, now(), note)
-        self._jobs.decide(number, decision, stored_policy, control_of(context))
+        self._jobs.releases.decide(number, decision, stored_policy, control_of(context))
         return release_to_proto(self._releases.get(number))
 
 

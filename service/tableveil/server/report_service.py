@@ -21,10 +21,10 @@ from tableveil.lookups import Releases, Reports, Results
 from tableveil.lookups.reports import BesideLedger
 from tableveil.pages import as_pdf
 from tableveil.report.facts import public_facts
-from tableveil.report.first_page import ReleaseBeside
 from tableveil.report.html import as_html
 from tableveil.report.model import Report
-from tableveil.report.owner import OwnerEvidence, owner_report
+from tableveil.report.owner import owner_report
+from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
 from tableveil.report.text import first_page_text
 from tableveil.server.caller import caller, control_of

@@ -43,7 +43,7 @@ from tableveil.runtime import (
 )
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.grants_file import read_grants
 from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
@@ -51,6 +51,7 @@ from tableveil.server.metered import Meter, watch_server
 from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.readers import ReaderAnswers
 from tableveil.server.recorded import RecordedCalls
+from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Stores
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
 from tableveil.serving.address import check_probed_address

@@ -15,9 +15,9 @@ from tableveil.errors import ConflictError, DeniedError, NotFoundError
 from tableveil.pipelines import anonymize
 from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
 from tableveil.server.readers import READING_ROLES
+from tableveil.server.services import DESCRIPTORS
 from tableveil.v1 import access_pb2, audit_service_pb2, job_service_pb2, policy_pb2, reader_service_pb2
 from tableveil.v1.reader_service_pb2_grpc import ReaderServiceStub
 from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table

@@ -141,7 +141,7 @@ def decided(database: Database, number: int, *, approved: bool, policy: Policy =
     """Decides about a release that waits for approval."""
     jobs = open_jobs(database, JobSettings(1))
     try:
-        jobs.decide(number, Decision(approved, "bob", now(), "a note"), lambda document: policy)
+        jobs.releases.decide(number, Decision(approved, "bob", now(), "a note"), lambda document: policy)
     finally:
         jobs.close(10)
 

@@ -73,7 +73,7 @@ def comments(session: Session, name: str = "released", schema: str = "main") -> 
 
 
 def decide(jobs: JobManager, number: int, decision: Decision, target: ReleaseTarget = REPLACED.release) -> None:
-    jobs.decide(number, decision, lambda _: replace(POLICY, release=target))
+    jobs.releases.decide(number, decision, lambda _: replace(POLICY, release=target))
 
 
 def refused(code: str, jobs: JobManager, number: int, decision: Decision = APPROVED) -> None:
@@ -131,7 +131,7 @@ def test_a_rejected_release_leaves_nothing_but_its_evidence(
     assert session.value("SELECT count(*) FROM tableveil.release_samples WHERE release = ?", [number]) == 0
     assert orphans(session) == []
     with pytest.raises(ConflictError, match="rejected"):
-        jobs.withdraw(number, "again")
+        jobs.releases.withdraw(number, "again")
 
 
 def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
@@ -143,7 +143,7 @@ def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
             refused("RELEASE_DECIDED", jobs, number, second)
         assert Releases(database).get(number).decision == first
     withdrawn = released(jobs)
-    jobs.withdraw(withdrawn, "a mistake")
+    jobs.releases.withdraw(withdrawn, "a mistake")
     assert state(database, withdrawn) is ReleaseState.WITHDRAWN
     refused("RELEASE_DECIDED", jobs, withdrawn)
 
@@ -165,7 +165,7 @@ def test_an_older_release_never_replaces_a_newer_one(jobs: JobManager, session: 
     decide(jobs, newer, APPROVED)
     shown = contents(session)
     refused("RELEASE_OVERTAKEN", jobs, older)
-    jobs.withdraw(newer, "a mistake")
+    jobs.releases.withdraw(newer, "a mistake")
     refused("RELEASE_OVERTAKEN", jobs, older)
     decide(jobs, older, REJECTED)
     assert shown

@@ -16,7 +16,7 @@ from tableveil.classification.model import Assessment
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.features.sampled import draw_sample, labels_of
-from tableveil.features.unpaired import paired_at_random
+from tableveil.features.unpaired import RowsBeside, paired_at_random
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
 from tableveil.pipelines.assessed_release import read_again, resolve_assessed, written_rows
@@ -369,7 +369,7 @@ def test_rows_of_a_local_recoding_beside_records(
         assert isinstance(read, Dictionaries)
         levels = {found.column.name: (found, range(found.levels.top + 1)) for found in read.generalized}
         rows = written_rows(session, subject)
-        [records] = paired_at_random(session, sample, rows, levels, ("age", "place"), classes, 0)
+        [records] = paired_at_random(session, sample, RowsBeside(rows, levels), ("age", "place"), classes, 0)
     age, place = (feature.released for feature in records.features)
     assert age.numbers is not None
 

@@ -316,7 +316,7 @@ def test_rows_that_nobody_verified_are_not_released(
         assert "released" not in tables(session)
         (number,) = open_swaps(ledger, "lake")
         jobs = open_jobs(database, JobSettings(1))
-        jobs.withdraw(number, "somebody meddled")
+        jobs.releases.withdraw(number, "somebody meddled")
         jobs.close(10)
         assert not open_swaps(ledger, "lake")
 
@@ -413,7 +413,7 @@ def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherD
     with pytest.raises(ConflictError, match="in the warehouse 'lake'"), Releases(database).read(number, "released"):
         pass
     jobs = open_jobs(database, JobSettings(1))
-    jobs.withdraw(number, "a mistake")
+    jobs.releases.withdraw(number, "a mistake")
     jobs.close(10)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}

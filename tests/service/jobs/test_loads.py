@@ -118,7 +118,7 @@ def test_a_released_table_stays(jobs: JobManager, loads: Loads, session: Session
     assert code(lambda: append(loads, table=TableReference("", "main", "Released"))) == "TABLE_RELEASED"
     assert count(session, "released") == before
     # Once it is withdrawn, the name is free for tables of one's own.
-    jobs.withdraw(release, "found a mistake")
+    jobs.releases.withdraw(release, "found a mistake")
     session.execute("CREATE TABLE released AS FROM patients")
     append(loads, table=TableReference("", "main", "Released"))
 

@@ -48,7 +48,7 @@ def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None
     assert same(there, second, "other")
     assert there.place.read(first, "other") is None
 
-    there.jobs.withdraw(second, "a mistake")
+    there.jobs.releases.withdraw(second, "a mistake")
     there.wait(second, "REMOVED")
     assert there.place.read(second, "other") is None
     assert there.place.names() == set()
@@ -89,11 +89,13 @@ def test_only_approved_releases_are_published(path: Path, place: Place) -> None:
         approved, rejected = there.release("approved"), there.release("rejected")
         there.publishing.look()
         assert there.publication(approved).state == "WAITING"
-        there.jobs.decide(rejected, Decision(False, "bob", now(), "too fine"), lambda _: POLICY)
+        there.jobs.releases.decide(rejected, Decision(False, "bob", now(), "too fine"), lambda _: POLICY)
         there.wait(rejected, "REMOVED")
         assert place.names() == set()
         target = replace(POLICY.release, name="approved")
-        there.jobs.decide(approved, Decision(True, "bob", now(), "agreed"), lambda _: replace(POLICY, release=target))
+        there.jobs.releases.decide(
+            approved, Decision(True, "bob", now(), "agreed"), lambda _: replace(POLICY, release=target)
+        )
         there.wait(approved, "PUBLISHED")
         assert same(there, approved, "approved")
 
@@ -190,7 +192,7 @@ def test_unknown_targets_are_refused(there: Published) -> None:
 @pytest.mark.parametrize("wrong", ["withdrawn", "replaced"])
 def test_what_is_gone_is_not_published(there: Published, wrong: str) -> None:
     if wrong == "withdrawn":
-        there.jobs.withdraw(1, "a mistake")
+        there.jobs.releases.withdraw(1, "a mistake")
     else:
         there.release(publish=False)
     with pytest.raises(TableveilError) as raised:

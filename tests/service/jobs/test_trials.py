@@ -72,7 +72,7 @@ def found(database: Database, number: int) -> Release:
 
 
 def promote(jobs: JobManager, number: int, policy: Policy = FIRST, **changes: Any) -> None:
-    jobs.promote(number, replace(policy, **changes), "{}")
+    jobs.releases.promote(number, replace(policy, **changes), "{}")
 
 
 def refused(code: str, jobs: JobManager, number: int, policy: Policy = FIRST, **changes: Any) -> TableveilError:
@@ -102,7 +102,7 @@ def test_a_trial_needs_no_reason_and_stays_private_until_it_is_promoted(
         pass
     assert raised.value.code == "RELEASE_IS_TRIAL"
     with pytest.raises(ConflictError, match="trial"):
-        jobs.decide(number, Decision(True, "bob", now(), "fine"), lambda _: FIRST)
+        jobs.releases.decide(number, Decision(True, "bob", now(), "fine"), lambda _: FIRST)
     shown = session.rows(f"FROM tableveil.pending_{number}")
 
     refused("REPEATED_RELEASE", jobs, number)
@@ -125,9 +125,9 @@ def test_nobody_but_its_maker_sees_a_trial(jobs: JobManager, database: Database,
     with seeing(lambda: OF_ANOTHER):
         assert [release.number for release in Releases(database).page(None, 9)] == [1]
         with pytest.raises(NotFoundError):
-            jobs.promote(number, FIRST, "{}")
+            jobs.releases.promote(number, FIRST, "{}")
         with pytest.raises(NotFoundError):
-            jobs.withdraw(number, "not mine")
+            jobs.releases.withdraw(number, "not mine")
         with pytest.raises(NotFoundError):
             Releases(database).get(number)
     with seeing(lambda: MINE):
@@ -197,7 +197,7 @@ def test_a_promoted_trial_waits_for_approval_where_its_schema_asks(
     promote(jobs, number, repeat_reason="a test")
     waits = found(database, number)
     assert (waits.state, waits.waits) == (ReleaseState.PENDING, True)
-    jobs.decide(number, Decision(True, "bob", now(), "fine"), lambda _: FIRST)
+    jobs.releases.decide(number, Decision(True, "bob", now(), "fine"), lambda _: FIRST)
     assert found(database, number).current
     assert session.value("SELECT count(*) FROM main.tried") > 0
 
@@ -270,7 +270,7 @@ def test_a_view_and_two_trials_at_once(jobs: JobManager, session: Session) -> No
     numbers = [ended(jobs, job.number).result for job in queued]
     promote(jobs, numbers[1] or 0, policy, repeat_reason="a test")
     assert session.value("SELECT count(*) FROM main.seen") > 0
-    jobs.withdraw(numbers[0] or 0, "the other one is better")
+    jobs.releases.withdraw(numbers[0] or 0, "the other one is better")
 
 
 def test_a_trial_in_a_warehouse(database: Database, session: Session, tmp_path: Path) -> None:

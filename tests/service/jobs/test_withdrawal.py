@@ -59,7 +59,7 @@ def test_objects_go_and_evidence_stays(
         number = released(jobs, ReleaseTarget("main", "released", kind, IfExists.REPLACE))
     before = Releases(database).get(number)
     assert names(session) > OBJECTS
-    jobs.withdraw(number, "a mistake")
+    jobs.releases.withdraw(number, "a mistake")
     assert names(session) == {"patients"}
     after = Releases(database).get(number)
     assert after.withdrawal is not None
@@ -72,16 +72,16 @@ def test_objects_go_and_evidence_stays(
 
 
 def test_withdrawing_twice_changes_nothing(jobs: JobManager, database: Database, session: Session) -> None:
-    jobs.withdraw(RELEASE, "first")
+    jobs.releases.withdraw(RELEASE, "first")
     noted = Releases(database).get(RELEASE)
     session.execute("CREATE TABLE released AS SELECT 1 AS mine")
-    jobs.withdraw(RELEASE, "second")
+    jobs.releases.withdraw(RELEASE, "second")
     assert Releases(database).get(RELEASE) == noted
     assert session.value("SELECT mine FROM released") == 1
 
 
 def test_the_ledger_still_counts_it(jobs: JobManager) -> None:
-    jobs.withdraw(RELEASE, "a mistake")
+    jobs.releases.withdraw(RELEASE, "a mistake")
     with pytest.raises(InvalidError) as raised:
         submit(jobs, replace(POLICY, repeat_reason=""))
     assert raised.value.code == "REPEATED_RELEASE"
@@ -105,7 +105,7 @@ def test_what_somebody_changed_is_kept(
 ) -> None:
     session.execute(change)
     there = names(session)
-    jobs.withdraw(RELEASE, "a mistake")
+    jobs.releases.withdraw(RELEASE, "a mistake")
     withdrawal = Releases(database).get(RELEASE).withdrawal
     assert withdrawal is not None
     assert withdrawal.kept_objects == kept
@@ -117,13 +117,13 @@ def test_views_of_others_are_not_broken(jobs: JobManager, session: Session) -> N
     session.execute('CREATE VIEW "their own".counts AS WITH r AS (FROM main.Released) SELECT count(*) AS n FROM r')
     session.execute("CREATE VIEW beside AS SELECT 'released' AS text FROM patients")
     with pytest.raises(ConflictError) as raised:
-        jobs.withdraw(RELEASE, "a mistake")
+        jobs.releases.withdraw(RELEASE, "a mistake")
     assert raised.value.code == "RELEASE_HAS_DEPENDANTS"
     (fault,) = raised.value.faults
     assert "'counts'" in fault.found
     assert session.value('SELECT n FROM "their own".counts') == 30
     session.execute('DROP VIEW "their own".counts')
-    jobs.withdraw(RELEASE, "a mistake")
+    jobs.releases.withdraw(RELEASE, "a mistake")
     assert names(session) == {"patients", "beside"}
 
 
@@ -136,7 +136,7 @@ def test_only_what_is_there_can_be_withdrawn(jobs: JobManager) -> None:
         (RELEASE, "\u200b", InvalidError, "REASON_MISSING"),
     ):
         with pytest.raises(error) as raised:
-            jobs.withdraw(number, reason)
+            jobs.releases.withdraw(number, reason)
         assert raised.value.code == code
 
 
@@ -154,12 +154,12 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     for use in users:
         user = use()
         with pytest.raises(ConflictError) as raised:
-            one.withdraw(RELEASE, "a mistake")
+            one.releases.withdraw(RELEASE, "a mistake")
         assert raised.value.code == "RELEASE_IN_USE"
         assert f"jobs/{user}" in raised.value.faults[0].found
         assert one.cancel(user).state is JobState.CANCELLED
     one.cancel(busy.number)
-    one.withdraw(RELEASE, "a mistake")
+    one.releases.withdraw(RELEASE, "a mistake")
 
 
 def test_a_query_that_reads_it_uses_it(open_manager: Open, gate: Gate) -> None:
@@ -168,8 +168,8 @@ def test_a_query_that_reads_it_uses_it(open_manager: Open, gate: Gate) -> None:
     reading = submit(one, replace(to("other"), source=TableReference("", "", ""), source_query=query))
     gate.wait_for(1)
     with pytest.raises(ConflictError) as raised:
-        one.withdraw(RELEASE, "a mistake")
+        one.releases.withdraw(RELEASE, "a mistake")
     assert f"jobs/{reading.number}" in raised.value.faults[0].found
     one.cancel(reading.number)
     assert ended(one, reading.number).state is JobState.CANCELLED
-    one.withdraw(RELEASE, "a mistake")
+    one.releases.withdraw(RELEASE, "a mistake")

@@ -15,8 +15,8 @@ from tableveil.document import read_policy
 from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.report import threats
 from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
-from tableveil.report.first_page import ReleaseBeside
-from tableveil.report.owner import OwnerEvidence, owner_report
+from tableveil.report.owner import owner_report
+from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
 from tableveil.report.standing import WITHIN
 from tableveil.report.text import first_page_text

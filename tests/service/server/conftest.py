@@ -29,9 +29,10 @@ from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.methods import declared
 from tableveil.server.readers import ReaderAnswers
+from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.serving.settings import STREAM_IDLE_SECONDS

@@ -26,8 +26,9 @@ from tableveil.server import access_control as access_control_module
 from tableveil.server import open_streams
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.methods import declared
+from tableveil.server.services import DESCRIPTORS
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc

@@ -13,8 +13,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from tableveil.server import ServeSettings
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.server import TableveilServer
+from tableveil.server.services import DESCRIPTORS
 from tests import authenticated
 
 SECONDS = 60

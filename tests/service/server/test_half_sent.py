@@ -18,9 +18,10 @@ from tableveil.identity import AuthenticatedBy, Credentials, Principal
 from tableveil.server import health_calls, job_service
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.endpoint import DESCRIPTORS, ServerEndpoint
+from tableveil.server.endpoint import ServerEndpoint
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
+from tableveil.server.services import DESCRIPTORS
 from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening

@@ -23,10 +23,10 @@ from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
+from tableveil.server.services import DESCRIPTORS
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.v1 import (
     access_pb2,

@@ -18,7 +18,8 @@ from grpc_status import rpc_status
 
 from tableveil.runtime import Job
 from tableveil.server.access_control import AccessControl
-from tableveil.server.endpoint import SERVICES, ServerEndpoint
+from tableveil.server.endpoint import ServerEndpoint
+from tableveil.server.services import NAMES
 from tableveil.server.stores import Stores
 from tableveil.serving.address import Listening
 from tableveil.v1 import job_service_pb2 as v1
@@ -174,12 +175,12 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, acc
     endpoint = ServerEndpoint(jobs, stores, access_control, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
     with authenticated.channel(endpoint.addresses[0]) as channel:
-        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
+        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=NAMES[0]), timeout=SECONDS_TO_TELL)
         assert next(watch).status == SERVING
-        assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
+        assert {check(channel, service) for service in ("", *NAMES)} == {SERVING}
         endpoint.retire()
         assert next(watch).status == NOT_SERVING
-        assert {check(channel, service) for service in SERVICES} == {NOT_SERVING}
+        assert {check(channel, service) for service in NAMES} == {NOT_SERVING}
         assert check(channel, "") == SERVING, "it lives until it is gone"
         endpoint.stop(0.1)
         with pytest.raises(grpc.RpcError) as raised:
@@ -205,5 +206,5 @@ def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     (response,) = stub.ServerReflectionInfo(iter([request]))
     names = {service.name for service in response.list_services_response.service}
-    assert names == {*SERVICES, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
+    assert names == {*NAMES, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
     assert "tableveil.v1.JobService" in names

@@ -1,0 +1,86 @@
+"""Jobs as they stand: from the queue while they are there, then from memory, or else from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from tableveil.backend import Database, Ledger, Visibility, present_visibility
+from tableveil.errors import NotFoundError
+from tableveil.runtime.history import EndedJobs
+from tableveil.runtime.model import Job
+from tableveil.runtime.observer import ServerLoad
+from tableveil.runtime.outcomes import from_store, told_jobs
+from tableveil.runtime.queue import JobQueue
+from tableveil.state import jobs as store
+from tableveil.state.jobs import JobState
+
+SECONDS_BETWEEN_LOOKS = 0.25
+"""How often a watcher checks the search's progress, and whether its client is still there.
+
+A search reports more often than that: waking every watcher each time would slow down all other calls.
+"""
+
+
+class JobViews:
+    """Shows jobs to those who may see them. May be used from any thread."""
+
+    def __init__(self, database: Database, queue: JobQueue) -> None:
+        self._database = database
+        self._queue = queue
+        self._ended = EndedJobs()
+
+    def get(self, number: int) -> Job:
+        """The job as it stands; `NotFoundError` if there is none that its caller may see."""
+        visibility = present_visibility()()
+        active = self._queue.views([number]).get(number)
+        is_seen = active is not None and (visibility.every_job or visibility.principal == active.request.owner)
+        if active is not None and is_seen and not active.state.ended:
+            return _seen(visibility, active)
+        with self._database.ledger() as ledger:
+            jobs = self._find(ledger, [number] if store.exists(ledger, number) else [])
+        if number not in jobs:
+            raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
+        return jobs[number]
+
+    def page(self, before: int | None, size: int, states: Collection[JobState] = ()) -> list[Job]:
+        """The next `size` jobs with numbers below `before` in one of these states, or in any; newest first."""
+        with self._database.ledger() as ledger:
+            numbers = store.page(ledger, before, size, states)
+            jobs = self._find(ledger, numbers)
+        # A job that is not found was deleted meanwhile.
+        return [jobs[number] for number in numbers if number in jobs]
+
+    def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
+        """The job as it is and after each change, until it has ended or `stopped` says so."""
+        last: Job | None = None
+        while not stopped():
+            job = self.get(number)
+            if job != last:
+                last = job
+                yield job
+            if job.state.ended:
+                return
+            self._queue.wait(job, SECONDS_BETWEEN_LOOKS)
+
+    def load(self) -> ServerLoad:
+        """How busy the server is."""
+        return self._queue.load()
+
+    def at_work(self) -> set[int]:
+        """Numbers of the queued and running jobs."""
+        return {active.job.number for active in self._queue.active()}
+
+    def _find(self, ledger: Ledger, numbers: Sequence[int]) -> dict[int, Job]:
+        """The present state of stored jobs: from the queue, from memory, or else from the store."""
+        jobs = self._ended.known(numbers) | self._queue.views(numbers)
+        others = [number for number in numbers if number not in jobs]
+        if others:
+            stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
+            self._ended.keep(stored.values())
+            jobs |= stored
+        return {job.number: _seen(ledger.visibility, job) for job in told_jobs(ledger, jobs.values())}
+
+
+def _seen(visibility: Visibility, job: Job) -> Job:
+    """The job as a principal sees it: only its state if it is another's, and its tables may be."""
+    return job if visibility.owned.everything or job.request.owner == visibility.principal else job.without_contents()
