@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import Database, Session, Settings, Warehouse, column, create_table, table
-from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
+from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.errors import Checked, InvalidError, TableveilError
 from tableveil.lookups import Releases
 from tableveil.pipelines.anonymize import release_work
@@ -20,6 +20,7 @@ from tableveil.pipelines.work import Work
 from tableveil.policy import Guard, IfExists, Policy, ReleaseGuards, ReleaseTarget
 from tableveil.runtime import Failure, Job, open_jobs
 from tableveil.state.releases import Release
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 TARGET = ReleaseTarget(
     "released",

@@ -9,12 +9,13 @@ from unittest.mock import patch
 from benchmarks.everyday.jobs import TABLE, EverydayJob
 from benchmarks.everyday.meter import Measured, Meter
 from benchmarks.service import LocalService
-from tableveil.convert import canonical_json, policy_to_proto
+from tableveil.convert import canonical_json
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.runtime.checksums import Checksums
 from tableveil.runtime.follow_up import FollowUp
 from tableveil.runtime.matches import Matches
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 MEMORY, THREADS = "2GiB", 2
 

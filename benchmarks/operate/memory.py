@@ -16,13 +16,14 @@ from benchmarks.discharges import CACHE, discharges, wide_policy
 from benchmarks.markdown import seconds, table
 from benchmarks.section import Section, verdict
 from tableveil.backend import Database, Settings
-from tableveil.convert import canonical_json, policy_to_proto
+from tableveil.convert import canonical_json
 from tableveil.counting.memory import memory_limit as memory_bytes
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.work import Work
 from tableveil.policy import ReleaseTarget
 from tableveil.runtime import Job, JobManager, JobSettings, QueueLimits, open_jobs
 from tableveil.state.jobs import JobState
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 TITLE = "Many jobs on a small memory limit"
 ROWS = 1_000_000

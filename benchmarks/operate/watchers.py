@@ -20,9 +20,9 @@ from benchmarks.operate.served import Served, served
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
 from tableveil.client.watching import ENDED
-from tableveil.convert import policy_to_proto
 from tableveil.policy import ReleaseTarget
 from tableveil.v1 import policy_pb2
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 TITLE = "Watchers beside a long job"
 ROWS = 3_000_000

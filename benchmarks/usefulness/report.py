@@ -16,10 +16,10 @@ from benchmarks.markdown import table
 from benchmarks.section import Section, verdict
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.client import Client
-from tableveil.convert import policy_to_proto
 from tableveil.demo import create_discharges
 from tableveil.v1 import policy_pb2
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest, UtilityRequest
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 MOST_SECONDS_OF_LAYOUT = 2.0
 MOST_TIMES, MOST_BYTES, COLUMNS, ROWS_OF_MANY_COLUMNS = 1.5, 2 * 10**6, 60, 20_000

@@ -309,7 +309,7 @@ class Policy:
 
     @property
     def parts(self) -> tuple[JobPart, ...]:
-        """The parts of a job for it, as far as its columns have their roles."""
+        """The parts of a job for it; `UNCHANGED` shows once its columns have their roles."""
         return parts_of(self)
 
     @property

@@ -107,7 +107,6 @@ def console(options: _Options) -> None:
         run_console(settings, lambda where: click.echo(f"The console of {options.service} is at {where}"))
 
 
-
 def _place(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:

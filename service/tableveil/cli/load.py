@@ -33,7 +33,7 @@ _MOST_LINES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class _Csv:
-    """How a CSV file is written, as far as it is stated."""
+    """The stated part of how a CSV file is written."""
 
     delimiter: Annotated[
         str, click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")

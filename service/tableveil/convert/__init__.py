@@ -2,7 +2,7 @@
 
 from tableveil.convert.admin import backup_to_proto, finding_to_proto
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
+from tableveil.convert.failures import failure_to_proto, fault_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.hierarchy_views import (
     comparison_to_proto,
@@ -28,7 +28,6 @@ from tableveil.convert.pages import (
     read_number_token,
 )
 from tableveil.convert.policy_from_proto import given_reason, policy_from_proto, stored_policy
-from tableveil.convert.policy_to_proto import policy_to_proto
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
 
@@ -37,9 +36,7 @@ __all__ = [
     "canonical_json",
     "comparison_to_proto",
     "example_limit",
-    "failure_from_proto",
     "failure_to_proto",
-    "fault_from_proto",
     "fault_to_proto",
     "finding_to_proto",
     "given_reason",
@@ -51,7 +48,6 @@ __all__ = [
     "page_size",
     "policy_from_json",
     "policy_from_proto",
-    "policy_to_proto",
     "preview_request_from_proto",
     "preview_to_proto",
     "privacy_in_words",

@@ -1,11 +1,11 @@
-"""The columns of a policy between proto and domain, both directions."""
+"""The columns of a policy, from the proto."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
-from tableveil.convert.hierarchies import hierarchy_from_proto, hierarchy_to_proto
-from tableveil.convert.microaggregation import aggregation_from_proto, aggregation_to_proto
+from tableveil.convert.hierarchies import hierarchy_from_proto
+from tableveil.convert.microaggregation import aggregation_from_proto
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, NullHandling, OrderBy, Role, ValueOrder
 from tableveil.v1 import policy_pb2
@@ -57,33 +57,4 @@ def attribute_from_proto(
         ),
         aggregation=aggregation,
         reason=message.reason,
-    )
-
-
-def attribute_to_proto(attribute: AttributePolicy) -> policy_pb2.Attribute:
-    """The message for an attribute."""
-    message = policy_pb2.Attribute(
-        column=attribute.column,
-        role=ROLES.to_proto(attribute.role),
-        hierarchy=None if attribute.hierarchy is None else hierarchy_to_proto(attribute.hierarchy),
-        maximum_level=attribute.maximum_level,
-        acknowledged=attribute.acknowledged,
-        order=None if attribute.order == ValueOrder() else _order(attribute.order),
-        aggregation=None if attribute.aggregation is None else aggregation_to_proto(attribute.aggregation),
-        reason=attribute.reason,
-    )
-    if attribute.minimum_level:
-        message.minimum_level = attribute.minimum_level
-    if attribute.weight != 1.0:
-        message.weight = attribute.weight
-    if attribute.nulls is not (NullHandling.VALUE if attribute.aggregation is None else NullHandling.ERROR):
-        message.nulls = NULL_HANDLING.to_proto(attribute.nulls)
-    return message
-
-
-def _order(order: ValueOrder) -> policy_pb2.ValueOrder:
-    return policy_pb2.ValueOrder(
-        by=ORDERS.to_proto(None if order.by is OrderBy.TYPE else order.by),
-        values=order.values,
-        nulls=NULL_POSITIONS.to_proto(order.nulls),
     )

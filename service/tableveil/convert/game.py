@@ -1,9 +1,9 @@
-"""The game between proto and domain, both directions."""
+"""The game, from the proto."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.fields import from_message, to_message
+from tableveil.convert.fields import from_message
 from tableveil.policy import Game
 from tableveil.v1 import policy_pb2
 
@@ -11,10 +11,3 @@ from tableveil.v1 import policy_pb2
 def game_from_proto(message: policy_pb2.Game, faults: Faults) -> Game:
     """The game in a policy's `game`; faults are added to `faults`."""
     return from_message(Game, message, "game", faults)
-
-
-def game_to_proto(game: Game) -> policy_pb2.Game:
-    """The message for a game."""
-    message = policy_pb2.Game()
-    to_message(game, message)
-    return message

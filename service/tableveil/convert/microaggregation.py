@@ -1,9 +1,8 @@
-"""The aggregations of columns between proto and domain, both directions."""
+"""The aggregations of columns, from the proto."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import AGGREGATE_FUNCTIONS, SCALES
 from tableveil.policy import (
     AggregateFunction,
@@ -29,16 +28,4 @@ def aggregation_from_proto(message: policy_pb2.Aggregation, path: str, faults: F
         grid=faults.decimal(message.grid, f"{path}.grid"),
         bottom_coding=message.bottom_coding,
         top_coding=message.top_coding,
-    )
-
-
-def aggregation_to_proto(aggregation: Aggregation) -> policy_pb2.Aggregation:
-    """The message for an aggregation."""
-    function, scale = aggregation.function, aggregation.scale
-    return policy_pb2.Aggregation(
-        function=AGGREGATE_FUNCTIONS.to_proto(None if function is USUAL[scale] else function),
-        scale=SCALES.to_proto(None if scale is Scale.NUMERIC else scale),
-        grid="" if aggregation.grid is None else decimal_to_text(aggregation.grid),
-        bottom_coding=aggregation.bottom_coding,
-        top_coding=aggregation.top_coding,
     )

@@ -1,9 +1,9 @@
-"""Privacy models between proto and domain, both directions."""
+"""Privacy models, from the proto."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.fields import from_message, to_message
+from tableveil.convert.fields import from_message
 from tableveil.policy import PRIVACY_FIELDS, PrivacyModel
 from tableveil.v1 import policy_pb2
 
@@ -21,13 +21,6 @@ def privacy_from_proto(message: policy_pb2.PrivacyModel, path: str, faults: Faul
         faults.add(path, "nothing", f"one of {kinds}", "For example: k_anonymity: {k: 5}.")
         return None
     return from_message(_MODELS[kind], getattr(message, kind), f"{path}.{kind}", faults)
-
-
-def privacy_to_proto(model: PrivacyModel) -> policy_pb2.PrivacyModel:
-    """The message for a model."""
-    message = policy_pb2.PrivacyModel()
-    to_message(model, getattr(message, PRIVACY_FIELDS[type(model)]))
-    return message
 
 
 def privacy_in_words(message: policy_pb2.PrivacyModel) -> str:

@@ -1,9 +1,9 @@
-"""Quality models between proto and domain, both directions."""
+"""Quality models, from the proto."""
 
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.fields import from_message, to_message
+from tableveil.convert.fields import from_message
 from tableveil.policy import LossModel, QualityModel
 from tableveil.policy.quality import FIELDS
 from tableveil.v1 import policy_pb2
@@ -17,10 +17,3 @@ def quality_from_proto(message: policy_pb2.QualityModel, faults: Faults) -> Qual
     if kind is None:
         return LossModel()
     return from_message(_MODELS[kind], getattr(message, kind), f"quality_model.{kind}", faults)
-
-
-def quality_to_proto(model: QualityModel) -> policy_pb2.QualityModel:
-    """The message for a model."""
-    message = policy_pb2.QualityModel()
-    to_message(model, getattr(message, FIELDS[type(model)]))
-    return message

@@ -208,10 +208,10 @@ def _proof(problem: Problem, search_outcome: SearchOutcome) -> Proof:
 
 def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     """The release by a transformation."""
-    base, classes = counted.base, problem.counter.classes(best.transformation)
+    columns, classes = counted.base.columns, problem.counter.classes(best.transformation)
     recoding = ByValue(best.transformation)
-    if base.columns.aggregates:
-        aggregates = ((of, aggregate(of.values, classes.values(i))) for i, of in base.columns.aggregates)
+    if columns.aggregates:
+        aggregates = ((of, aggregate(of.values, classes.values(i))) for i, of in columns.aggregates)
         recoding = by_value(best.transformation, tuple(aggregates))
     return ReleasePlan(
         policy=counted.policy,

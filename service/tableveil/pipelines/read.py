@@ -14,6 +14,7 @@ from tableveil.counting import (
 )
 from tableveil.dictionary import (
     Dictionary,
+    JointDictionary,
     build_aggregated,
     build_dictionary,
     build_pairs,

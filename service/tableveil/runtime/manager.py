@@ -50,13 +50,13 @@ class JobManager(Submissions):
             budget = MemoryBudget(settings.memory or memory_limit(ledger), settings.concurrent_jobs)
         publishing = publishing or Publishing(database)
         super().__init__(database, JobQueue(settings.limits, budget), publishing, policy_of)
-        if publishing.targets:
+        if publishing.has_targets:
             publishing.start()
         self._checksums = Checksums(database)
         self._checksums.start()
         self._expiry = Expiry(database, self.unused)
         self._expiry.start()
-        self._followers = [*([publishing.look] if publishing.targets else []), self._checksums.look]
+        self._followers = [*([publishing.look] if publishing.has_targets else []), self._checksums.look]
         self.releases = ReleaseLifecycle(
             database, self, publishing, settings.approval, policy_of, made=self._after_release
         )

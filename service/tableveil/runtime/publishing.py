@@ -61,11 +61,16 @@ class Publishing:
         observer: Observer | None = None,
     ) -> None:
         """`policy_of` reads the policies of the ledger, if there are targets. Nothing is done before `start`."""
-        self._database, self.targets = database, tuple(targets)
+        self._database = database
         self._couriers: dict[str, _Courier] = {}
         for name, target in targets.items():
             assert policy_of is not None, "targets are told the models of policies"
             self._couriers[name] = _Courier(database, name, target, policy_of, observer or Nobody())
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self._couriers)
 
     def start(self) -> None:
         """Begins with what an earlier process left undone; the state is up to date."""

@@ -12,7 +12,7 @@ class Setting:
     """The option of a field, which annotates its type.
 
     Attributes:
-        help: What it sets, in a sentence.
+        help: A sentence for the command line.
         name: Its name, if it is not the field's, as of one that may be repeated.
         metavar: A form of its value.
         is_directory: Whether a path is one.

@@ -73,7 +73,7 @@ def orphans(session: Session) -> list[str]:
 
 
 def _wrong(session: Session, written: _Written, kind: str | None) -> str:
-    """What is wrong with an object that is of that kind now; None if it is gone."""
+    """The fault of an object that is of that kind now, None if it is gone; empty if there is none."""
     if kind is None:
         return "is gone"
     if kind != written.kind:

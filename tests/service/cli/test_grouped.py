@@ -17,7 +17,7 @@ from tableveil.serving.settings import LogFormat, ServeSettings
 
 
 def stated(kind: type[Any], *arguments: str) -> Any:
-    """What a command gets of these arguments."""
+    """The instance that a command gets of these arguments."""
     made = []
 
     @click.command()

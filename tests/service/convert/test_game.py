@@ -7,9 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.convert import policy_from_proto, policy_to_proto
+from tableveil.convert import policy_from_proto
 from tableveil.policy import BreakEven, Game, NoAttack, Profitability, PublisherPayoutModel, RecordLevel, Success
 from tableveil.v1 import policy_pb2
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 STATED = {"publisher_benefit": "1200", "publisher_loss": "300.50", "adversary_gain": "300", "adversary_cost": "4"}
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tableveil.convert import (
     canonical_json,
     enums,
-    failure_from_proto,
     failure_to_proto,
     hierarchy_token,
     job_name,
@@ -32,6 +31,7 @@ from tableveil.convert import (
     release_to_proto,
     stored_hierarchy_to_proto,
 )
+from tableveil.convert.enums import FAILURE_KINDS
 from tableveil.convert.times import duration
 from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decide
 from tableveil.policy import ReleaseKind, TableReference
@@ -55,6 +55,24 @@ from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_servic
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def fault_from_proto(message: faults_pb2.Fault) -> Fault:
+    """The fault in a message."""
+    return Fault(message.field, message.found, message.expected, message.hint)
+
+
+def failure_from_proto(message: faults_pb2.Failure) -> Failure:
+    """The failure in a message; a kind that only newer servers know counts as internal."""
+    kind = FAILURE_KINDS.from_proto(message.kind) or FailureKind.INTERNAL
+    faults = tuple(map(fault_from_proto, message.faults))
+    relaxations = tuple(map(_relaxation_from_proto, message.relaxations))
+    return Failure(kind, message.code, message.message, faults, relaxations)
+
+
+def _relaxation_from_proto(message: faults_pb2.Relaxation) -> Relaxation:
+    """The relaxation in a message."""
+    return Relaxation(tuple(Change(change.field, change.value) for change in message.changes), message.nearest)
 
 
 @given(st.integers(1, 10**18 - 1))

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.convert import policy_from_proto, policy_to_proto
+from tableveil.convert import policy_from_proto
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -20,6 +20,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.microaggregation import FITTING
 from tableveil.v1 import policy_pb2
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 
 def message() -> policy_pb2.Policy:

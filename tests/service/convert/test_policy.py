@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings
 
-from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, policy_to_proto
+from tableveil.convert import canonical_json, policy_from_json, policy_from_proto
 from tableveil.hierarchy import (
     MaskFrom,
     Redaction,
@@ -38,6 +38,7 @@ from tableveil.policy import (
 )
 from tableveil.v1 import policy_pb2
 from tests.service.convert.policies import POLICIES
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 
 def minimal() -> policy_pb2.Policy:

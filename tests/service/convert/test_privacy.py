@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from tableveil.convert import policy_from_proto, policy_to_proto, privacy_in_words
+from tableveil.convert import policy_from_proto, privacy_in_words
 from tableveil.policy import (
     PRIVACY_FIELDS,
     AbsentValues,
@@ -34,6 +34,7 @@ from tableveil.policy import (
     ValueOrder,
 )
 from tableveil.v1 import policy_pb2
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 D = Decimal
 

@@ -13,7 +13,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.classification.model import Assessment
-from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.features.sampled import draw_sample, labels_of
 from tableveil.features.unpaired import RowsBeside, paired_at_random
@@ -47,6 +47,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""

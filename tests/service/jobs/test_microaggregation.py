@@ -18,7 +18,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Progress, Stopped
-from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, policy_from_proto, stored_policy
 from tableveil.convert.frontiers import frontier_from_proto
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto
 from tableveil.document import read_policy
@@ -49,6 +49,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.v1 import frontier_service_pb2, payout_service_pb2
+from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.service.jobs.aggregated_rows import (
     Row,
     check_aggregates,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Database, Session
 from tableveil.classification.model import FeatureValues
 from tableveil.control import Control
-from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, stored_policy
 from tableveil.features.paired import Paired, pair
 from tableveil.features.sampled import SAMPLE, draw_sample
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
@@ -36,6 +36,7 @@ from tableveil.release.clusters import Members, clusters_of
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
+from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.service.jobs.contexts import context
 
 K = 6

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import RiskAnalyses
@@ -33,6 +33,7 @@ from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session
-from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, stored_policy
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
@@ -48,6 +48,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 Run = Callable[..., Release]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Results
@@ -38,6 +38,7 @@ from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import ColumnUtility, UtilityReport
+from tests.service.convert.policy_to_proto import policy_to_proto
 
 SECONDS = 60.0
 
