@@ -26,7 +26,7 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
             parts += [Text(""), _indented(_neighbours(release))]
     else:
         parts.append(Text(f"  {words.explanation}"))
-        if words.own_levels:
+        if words.tells_costs:
             parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
             parts += [Text(""), Text("Also reached, in a short time", style="bold")]
             return Group(*parts, _indented(_alternatives(release)))

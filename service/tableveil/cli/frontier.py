@@ -87,8 +87,7 @@ def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
         for k in ks
     ]
     size = wording.large_count(frontier.lattice_size)
-    local = method_words(frontier.policy).own_levels
-    then = ", then classes of their own for every k and limit" if local else ""
+    then = method_words(frontier.policy).then
     about = [
         ("source", f"{wording.table_name(frontier.source)}, {wording.count(frontier.records)} records"),
         ("search", f"{wording.count(frontier.transformations_checked)} of {size} transformations checked{then}"),
@@ -121,9 +120,8 @@ def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]
     if any(point.optimal and not point.HasField("optimum") for point in frontier.points):
         lines.append("- no transformation meets the policy")
     if not all(point.optimal for point in frontier.points):
-        local = method_words(frontier.policy).own_levels
-        why = "Ranges:" if local else "Ranges: the time was over;"
-        lines.append(f"{why} the best score is proven to be at least the first, at most the second.")
+        why = method_words(frontier.policy).ranges
+        lines.append(f"Ranges: {why}the best score is proven to be at least the first, at most the second.")
     return lines
 
 

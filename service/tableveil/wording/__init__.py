@@ -56,13 +56,8 @@ def standing(release: release_service_pb2.Release) -> str:
 
 def price(release: release_service_pb2.Release) -> str:
     """Why the average risk of a method with classes as small as allowed is higher than that of another; or empty."""
-    if not method_words(release.policy).own_levels or not release.risk_after.average:
-        return ""
-    return (
-        f"Local recoding keeps more detail by making classes as small as the models allow: so the average risk "
-        f"({share(release.risk_after.average)}) comes near the highest ({share(release.risk_after.highest)}). "
-        "Full-domain generalization has larger classes, and a lower average."
-    )
+    risk, why = release.risk_after, method_words(release.policy).price
+    return why.format(average=share(risk.average), highest=share(risk.highest)) if risk.average else ""
 
 
 def ranked(texts: Sequence[str], ranks: Sequence[int]) -> Iterator[tuple[int, str, str]]:

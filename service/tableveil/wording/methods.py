@@ -18,7 +18,10 @@ class MethodWords:
         promise: The promise beside those of privacy models, with the options in braces, as in a report.
         score: The measure of loss, if no quality model of the policy is.
         explanation: The sentence for a release without neighbours of its transformation.
-        own_levels: Whether each of its classes has levels of its own, as small as the models allow.
+        tells_costs: Whether its explanation lists the labels that lose most, and what was reached with more.
+        price: The reason why its average risk is higher than that of others, with both risks in braces.
+        then: The second part of its search for a frontier.
+        ranges: The reason why a frontier has ranges of scores.
         verdict: The only thing to say of its proof, if it has none.
         optimal: The proof that nothing is better.
         unbounded: The sentence where no bound of others is known, if that can be.
@@ -31,7 +34,10 @@ class MethodWords:
     promise: str = ""
     score: str = ""
     explanation: str = "There is none: it is from before they were kept, or depends on releases you may not see."
-    own_levels: bool = False
+    tells_costs: bool = False
+    price: str = ""
+    then: str = ""
+    ranges: str = "the time was over; "
     verdict: str = ""
     optimal: str = "optimal: nothing that meets the policy scores better"
     unbounded: str = ""
@@ -64,7 +70,14 @@ _BY_FIELD: Mapping[str, MethodWords] = {
         name="local recoding",
         does="every class of records has levels of its own",
         explanation="There is none: every class has levels of its own.",
-        own_levels=True,
+        tells_costs=True,
+        price=(
+            "Local recoding keeps more detail by making classes as small as the models allow: so the average risk "
+            "({average}) comes near the highest ({highest}). Full-domain generalization has larger classes, and a "
+            "lower average."
+        ),
+        then=", then classes of their own for every k and limit",
+        ranges="",
         unbounded="not proven to be the best: no bound is known of how much less others could lose",
         unproven="not proven to be the best",
         others="no local recoding",
