@@ -353,6 +353,17 @@ def test_levels_and_links_beyond_all_reason() -> None:
     assert faults_of(message) == [("search.linked", "20,000 entries")]
 
 
+def test_lists_in_the_options_of_methods_beyond_all_reason() -> None:
+    message = minimal()
+    message.local_recoding.most_levels.update({str(i): 1 for i in range(20_000)})
+    assert faults_of(message) == [("local_recoding.most_levels", "20,000 entries")]
+    message = minimal()
+    message.differential_privacy.public_lists.extend(["age"] * 20_000)
+    message.differential_privacy.scheme.update({str(i): 1 for i in range(20_000)})
+    fields = ["differential_privacy.public_lists", "differential_privacy.scheme"]
+    assert sorted(name for name, _ in faults_of(message)) == fields
+
+
 def test_faults_beyond_all_reason_are_counted() -> None:
     message = minimal()
     units = [policy_pb2.DATE_UNIT_UNSPECIFIED] * 30_000
