@@ -86,7 +86,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
 
     token = CliRunner().invoke(cli, ["tokens", "create", "admin", "--database", str(restored)]).stdout
     server = serve(restored)
-    with Client(server.address) as client, pytest.raises(UnauthenticatedError):
+    with Client(server.address) as client, pytest.raises(UnauthenticatedError, match="After a restore"):
         client.get_job(running.name)
     with Client(server.address, token) as client:
         suspended = [found.name for found in client.list_tokens() if found.suspended]
