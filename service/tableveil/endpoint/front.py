@@ -192,7 +192,9 @@ def _listening(host: str, port: int) -> list[socket.socket]:
         for family, _, _, _, place in dict.fromkeys(
             socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         ):
-            listening = socket.socket(family, socket.SOCK_STREAM)
+            # With its protocol told, asyncio lets small answers leave at once: otherwise each waits some 40 ms for the
+            # client's word on the one before.
+            listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             opened.append(listening)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((place[0], port or opened[0].getsockname()[1], *place[2:]))

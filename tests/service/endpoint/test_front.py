@@ -131,3 +131,14 @@ def test_the_audit_names_the_client_s_own_address(endpoint: Endpoint) -> None:
     assert passages.peer("ipv4:127.0.0.1:0") == "ipv4:127.0.0.1:0"
     with pytest.raises(flight.FlightUnauthenticatedError):
         list(flight.connect(endpoint.uri).do_action(flight.Action("CloseSession", b"")))
+
+
+def test_small_answers_leave_at_once(endpoint: Endpoint) -> None:
+    """Without TCP_NODELAY each waits for the client's word on the one before: 40 ms a call, and 6 calls for a tree."""
+    with connected(endpoint) as ann:
+        assert rows(ann) == 60
+        sockets = [
+            writer.get_extra_info("socket") for passage in endpoint._front._passages.all() for writer in passage.writers
+        ]
+        assert len(sockets) >= 2
+        assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in sockets)
