@@ -11,6 +11,7 @@ import pytest
 
 from tests.adversary import samples
 from tests.adversary.publishing import PublishEach, Published, changed
+from tests.once import once
 
 SEEDS = (1, 2)
 
@@ -18,7 +19,7 @@ SEEDS = (1, 2)
 ROWS = 150_000
 
 
-@pytest.fixture(params=samples.FORMS, scope="module")
+@pytest.fixture(params=once(samples.FORMS), scope="module")
 def permutations(request: pytest.FixtureRequest, publish_each: PublishEach) -> list[Published]:
     """One table's records in two orders."""
     source = samples.patients(kept=300)
@@ -30,6 +31,7 @@ def test_permuting_the_source_changes_no_byte(permutations: list[Published]) -> 
     assert_same(permutations)
 
 
+@pytest.mark.long
 def test_a_large_table_is_as_orderly(publish_each: PublishEach) -> None:
     """More rows than DuckDB processes at once, by several threads, with many equal ones."""
     source = samples.patients(kept=300)

@@ -8,6 +8,7 @@ import pytest
 from tableveil.v1 import policy_pb2
 from tests.adversary import samples
 from tests.adversary.publishing import Publish, PublishEach, Published, changed
+from tests.once import once
 
 DROP = {"handling": "DROP"}
 
@@ -36,7 +37,7 @@ OUTLIERS = {
 }
 
 
-@pytest.mark.parametrize("form", samples.FORMS)
+@pytest.mark.parametrize("form", once(samples.FORMS))
 def test_who_was_suppressed_changes_no_byte(publish_each: PublishEach, form: str) -> None:
     document = changed(samples.policy(), **samples.FORMS[form])
     document["attributes"][4]["nulls"] = "SUPPRESS"

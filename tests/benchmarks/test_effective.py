@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.privacy import effective, many_columns
 
+pytestmark = pytest.mark.long
+
 
 def test_strictness_and_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"CACHE": tmp_path, "DRAWS": 1, "SIZES": (300,), "ROWS": 1_000, "REPEATS": 1}.items():

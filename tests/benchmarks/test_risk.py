@@ -9,6 +9,8 @@ import pytest
 from benchmarks import discharges
 from benchmarks.game import risk
 
+pytestmark = pytest.mark.long
+
 
 def test_a_risk_analysis_is_measured_by_phase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (discharges, risk):

@@ -9,6 +9,8 @@ import pytest
 from benchmarks.operate import same_people
 from benchmarks.people import together
 
+pytestmark = pytest.mark.long
+
 
 def test_the_same_are_known_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(same_people, "CACHE", tmp_path)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.campaign.unchanged import DERIVED, judge_unchanged
 
 
+@pytest.mark.long
 def test_formulas_are_found_and_independent_columns_pass() -> None:
     report = judge_unchanged(seed=5, seconds=600.0, tables=len(DERIVED))
     assert report.broken == []

@@ -12,6 +12,7 @@ import pytest
 from tableveil.client import Client
 from tests.campaign.served import Served, serving
 from tests.http2 import Connection
+from tests.once import once
 from tests.service.tls.authorities import Authority
 
 MEBIBYTES = 2**20
@@ -42,7 +43,7 @@ def flood(server: Served, token: str | None, tls: ssl.SSLContext | None, most: i
         return sum(stranger.open for stranger in strangers)
 
 
-@pytest.mark.parametrize("encrypted", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("encrypted", once([False, True]))
 def test_half_sent_messages_take_little_memory(tmp_path: Path, encrypted: bool) -> None:
     options: tuple[str, ...] = ()
     tls, root = None, None

@@ -60,6 +60,7 @@ def write_visits(path: Path) -> None:
             )
 
 
+@pytest.mark.long
 def test_from_a_messy_file_to_a_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_visits(tmp_path / "visits.csv")

@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -14,6 +15,7 @@ DECLARED = {"Submission": "InvalidError"}
 """Classes that keep a code for errors that others raise by it."""
 
 
+@cache
 def raised() -> Mapping[str, set[str]]:
     """By code, the names of the classes: raised directly, or by a function that takes the code."""
     sources = [path for layer in ("engine", "sql", "service") for path in sorted((ROOT / layer).rglob("*.py"))]

@@ -38,6 +38,7 @@ def test_the_draw_follows_the_enumerated_distribution(seed: int, attributes: int
     assert fit(probabilities(gains, lattice, Fraction(epsilon)), counts)[0] > LEAST
 
 
+@pytest.mark.long
 def test_the_draw_among_thousands_follows_the_distribution_and_a_wrong_constant_does_not() -> None:
     gains, lattice = random_table(1, LEVELS, ATTRIBUTES, drops(Fraction(1), Fraction(1, 100)))
     expected, rate = probabilities(gains, lattice, EPSILON), eta(EPSILON, gains.range)

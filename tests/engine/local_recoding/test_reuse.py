@@ -16,6 +16,7 @@ from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import sets_of
 from tests.engine.local_recoding.small_tables import MODELS, SmallTable
 from tests.engine.local_recoding.test_recode import FOUR, TWO, problem_of, random_problem
+from tests.once import once
 
 PAIRS = 16
 """Pairs of small tables per model."""
@@ -73,7 +74,7 @@ def allowed(problem: LocalProblem, classes: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", once(MODELS, 4))
 def test_records_of_another_month(name: str) -> None:
     used = 0
     for seed in range(PAIRS):

@@ -21,6 +21,7 @@ from tableveil.backend import file_name
 from tableveil.client import Client, ExportFormat, UnreachableError
 from tableveil.client.export import export_objects
 from tableveil.errors import ConflictError, InternalError, InvalidError
+from tests.once import once
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
 
@@ -263,7 +264,7 @@ main()
 
 
 @FORMATS
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", once([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
 def test_a_killed_process_leaves_nothing_that_looks_done(
     client: Client, service: FakeService, tmp_path: Path, export_format: ExportFormat, number: signal.Signals
 ) -> None:

@@ -25,6 +25,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.test_local_recoding import MODELS, POLICY, Row, create, drawn, fits, holds
 
 Run = Callable[..., Release]
@@ -61,7 +62,7 @@ def classes(session: Session, name: str) -> dict[Row, list[str]]:
 
 @pytest.mark.parametrize(
     "models",
-    [MODELS[0], MODELS[-1], *(pytest.param(models, marks=pytest.mark.long) for models in MODELS[2::2])],
+    once([MODELS[0], MODELS[-1], *MODELS[2::2]]),
     ids=lambda models: str(models[0]),
 )
 def test_the_next_month_has_the_labels_of_the_first(
@@ -104,7 +105,7 @@ def test_k_map_and_a_population(database: Database, session: Session, run: Run) 
         assert sum(fits(person, labels) for person in people + others) >= 6
 
 
-@pytest.mark.parametrize("handling", [SuppressedRecords.BLANK, SuppressedRecords.KEEP])
+@pytest.mark.parametrize("handling", once([SuppressedRecords.BLANK, SuppressedRecords.KEEP]))
 def test_suppressed_records_that_are_shown(
     database: Database, session: Session, run: Run, handling: SuppressedRecords
 ) -> None:

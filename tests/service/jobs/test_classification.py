@@ -47,6 +47,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
 
 SECONDS = 60.0
@@ -355,7 +356,7 @@ def test_local_recoding(run: Callable[..., Release], jobs: JobManager, database:
     assert failure.code == "RELEASE_CHANGED"
 
 
-@pytest.mark.parametrize("kind", ReleaseKind)
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_rows_of_a_local_recoding_beside_records(
     run: Callable[..., Release], database: Database, session: Session, kind: ReleaseKind
 ) -> None:

@@ -39,6 +39,7 @@ from tableveil.policy import (
 from tableveil.source import recurring
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
+from tests.once import once
 from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
@@ -340,7 +341,7 @@ AS_GENERALIZED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("tables", [2, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tables", once([2, 4]))
 @pytest.mark.parametrize("kind", AS_GENERALIZED)
 def test_the_verification_counts_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str, tables: int

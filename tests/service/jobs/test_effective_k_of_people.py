@@ -39,6 +39,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
+from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.unguarded import UNGUARDED
 
@@ -195,7 +196,7 @@ def test_random_tables(
     assert bool(pools) == ("shown" in kind)
 
 
-@pytest.mark.parametrize("seeds", [FEW, pytest.param(range(6), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", once([FEW, range(6)]))
 def test_clusters(database: Database, session: Session, run: Run, seeds: Sequence[int]) -> None:
     """All ages within half of a cluster's width stand for a person's own."""
     aggregation = Aggregation(function=AggregateFunction.MEAN, scale=Scale.NUMERIC)
@@ -246,7 +247,7 @@ def _left(visits: Sequence[Visit], members: Sequence[Visit], name: str) -> list[
 REGULAR = tuple(replace(a, acknowledged=a.role is Role.INSENSITIVE) for a in POLICY.attributes)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", once(KINDS))
 def test_people_of_one_record_each_are_their_records(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -30,6 +30,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.once import once
 
 Run = Callable[..., Release]
 
@@ -109,7 +110,7 @@ def stays(seed: int = 1, number: int = 6_000) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("local", once([False, True]))
 def test_the_difference_of_two_dates_is_known_to_who_knows_both(
     database: Database, session: Session, run: Run, local: bool
 ) -> None:

@@ -41,6 +41,7 @@ from tableveil.state.release_swaps import open_swaps
 from tableveil.state.releases import ReleaseState
 from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
+from tests.once import once
 from tests.service.jobs.elsewhere import (
     MADE,
     NUMBERED,
@@ -136,13 +137,7 @@ def test_a_sensitive_column_equals_a_release_in_the_database(database: Database,
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("local", "record-level"),
-        *(
-            pytest.param(name, marks=pytest.mark.long)
-            for name in sorted({*OF_COMBINATIONS} - {"local", "record-level"})
-        ),
-    ],
+    once(["local", *sorted({*OF_COMBINATIONS} - {"local"})]),
 )
 def test_combinations_with_levels_of_their_own_equal_those_in_the_database(
     database: Database, lake: AnotherDuckDB, name: str

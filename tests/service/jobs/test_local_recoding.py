@@ -48,6 +48,7 @@ from tableveil.release import by_combination
 from tableveil.search.infeasible import Infeasible
 from tableveil.search.relaxing import Relaxed
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
@@ -163,7 +164,7 @@ MODELS: list[tuple[PrivacyModel, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("models", MODELS, ids=lambda models: str(models[0]))
+@pytest.mark.parametrize("models", once(MODELS), ids=lambda models: str(models[0]))
 def test_every_class_meets_every_model_and_every_label_is_its_records(
     database: Database, session: Session, run: Run, models: tuple[PrivacyModel, ...]
 ) -> None:
@@ -187,7 +188,7 @@ def test_every_class_meets_every_model_and_every_label_is_its_records(
     assert release.proof.searched is None
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", once(range(3)))
 def test_never_worse_than_full_domain(database: Database, session: Session, run: Run, seed: int) -> None:
     create(session, drawn(seed, 80))
     local = run(database, replace(POLICY, release=ReleaseTarget("main", "out")))

@@ -18,13 +18,14 @@ from tableveil.policy import (
     ReleaseTarget,
     SuppressedRecords,
 )
+from tests.once import once
 from tests.service.jobs import test_local_recoding
 from tests.service.jobs.test_local_recoding import POLICY, Row, Run, create, drawn, holds, released
 
 database, clean = test_local_recoding.database, test_local_recoding.clean
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", once(range(4)))
 def test_suppressed_rows_are_shown_as_one_class_that_holds(
     database: Database, session: Session, run: Run, seed: int
 ) -> None:
@@ -82,7 +83,7 @@ def test_classes_that_tell_more_than_the_best_transformation(database: Database,
 
 
 @pytest.mark.parametrize(("features", "at"), [((), (0, 1)), (("age",), (1,))])
-@pytest.mark.parametrize("held", [LocalRecoding(), LocalRecoding((("age", 1),))])
+@pytest.mark.parametrize("held", once([LocalRecoding(), LocalRecoding((("age", 1),))]))
 def test_the_score_of_classification_is_counted_from_the_rows(
     database: Database,
     session: Session,

@@ -51,6 +51,7 @@ from tableveil.privacy.people import DominanceRule, KPeopleRule
 from tableveil.release import clusters
 from tableveil.state import jobs
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs import test_people
 from tests.service.jobs.contexts import context
 
@@ -119,7 +120,7 @@ def people_of(part: Sequence[Row]) -> Counter[str]:
 # --- promises -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("clustering", [Clustering.AUTO, Clustering.V_MDAV, Clustering.PARTITION])
+@pytest.mark.parametrize("clustering", once([Clustering.AUTO, Clustering.V_MDAV, Clustering.PARTITION]))
 def test_every_class_has_k_people(database: Database, session: Session, run: Run, clustering: Clustering) -> None:
     rows = visits(1)
     create(session, rows)
@@ -158,7 +159,7 @@ def test_nobody_dominates_a_class(database: Database, session: Session, run: Run
 @pytest.mark.parametrize(
     "model", [DistinctLDiversity("illness", 3), ProbabilisticLDiversity("illness", Decimal("1.4"))], ids=str
 )
-@pytest.mark.parametrize("days", [1, 20])
+@pytest.mark.parametrize("days", once([1, 20]))
 def test_few_people_of_a_class_have_a_value(
     database: Database, session: Session, run: Run, model: PrivacyModel, days: int
 ) -> None:
@@ -213,7 +214,7 @@ def test_models_of_records_hold_of_records(database: Database, session: Session,
 
 
 @pytest.mark.parametrize(
-    "names", [("class", "value", "w"), ("place", "Class", "k0"), ("q0", "v0", "CLASS")], ids=" ".join
+    "names", once([("class", "value", "w"), ("place", "Class", "k0"), ("q0", "v0", "CLASS")]), ids=" ".join
 )
 def test_columns_that_are_called_as_the_verification_calls_its_own(
     database: Database, session: Session, run: Run, names: tuple[str, str, str]

@@ -40,6 +40,7 @@ from tableveil.state import persons
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.releases import Release
 from tableveil.state.seen import Audience
+from tests.once import once
 from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
@@ -109,7 +110,7 @@ LOCAL = replace(POLICY, local_recoding=LocalRecoding())
 
 
 @pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", once([1, 2]))
 def test_every_class_has_k_people(database: Database, session: Session, run: Run, policy: Policy, seed: int) -> None:
     rows = visits(seed)
     create(session, rows)
@@ -162,7 +163,7 @@ def test_a_wrong_risk_does_not_pass_the_verification(
         run(database, POLICY)
 
 
-@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("policy", once([POLICY, LOCAL]), ids=["full-domain", "local recoding"])
 def test_nobody_dominates_a_class(database: Database, session: Session, run: Run, policy: Policy) -> None:
     rows = visits(3)
     create(session, rows)
@@ -172,7 +173,7 @@ def test_nobody_dominates_a_class(database: Database, session: Session, run: Run
     assert min(map(len, found)) >= 4
 
 
-@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("policy", once([POLICY, LOCAL]), ids=["full-domain", "local recoding"])
 def test_shown_suppressed_records_are_of_k_people(
     database: Database, session: Session, run: Run, policy: Policy
 ) -> None:
@@ -199,7 +200,7 @@ def test_a_search_that_counts_records_does_not_pass_the_verification(
 # --- what the owner is told -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("policy", once([POLICY, LOCAL]), ids=["full-domain", "local recoding"])
 def test_the_owner_is_told_of_people(database: Database, session: Session, run: Run, policy: Policy) -> None:
     rows = visits(1)
     create(session, rows)
@@ -229,7 +230,7 @@ def test_the_owner_is_told_of_people(database: Database, session: Session, run: 
 # --- as many people as records --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("policy", once([POLICY, LOCAL]), ids=["full-domain", "local recoding"])
 def test_one_record_each_is_the_release_of_rows_that_are_people(
     database: Database, session: Session, run: Run, policy: Policy
 ) -> None:

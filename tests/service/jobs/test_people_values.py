@@ -27,6 +27,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy.diversity_of_people import DistinctOfPeopleRule, ProbabilisticOfPeopleRule
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs import test_people
 
 Run = Callable[..., Release]
@@ -85,7 +86,7 @@ def test_few_people_of_a_class_have_a_value(database: Database, session: Session
     assert worst <= 1 / 1.5
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", once(METHODS))
 def test_every_value_is_missing_for_some_people(database: Database, session: Session, run: Run, method: str) -> None:
     rows = visits(3)
     create(session, rows)
@@ -117,7 +118,7 @@ def test_a_search_that_looks_at_records_does_not_pass_the_verification(
         run(database, asked)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", once(METHODS))
 def test_shown_suppressed_records_are_of_people_with_several_values(
     database: Database, session: Session, run: Run, method: str
 ) -> None:

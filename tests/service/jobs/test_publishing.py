@@ -13,11 +13,12 @@ from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, Policy, ReleaseKind, Role
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
+from tests.once import once
 from tests.service.jobs.managed import POLICY, submit
 from tests.service.jobs.published import Lake, Place, Published, Shelf, Warehouse, publishing, same
 
 
-@pytest.fixture(params=[Shelf, *(pytest.param(kind, marks=pytest.mark.long) for kind in (Lake, Warehouse))])
+@pytest.fixture(params=once([Shelf, Lake, Warehouse]))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param is Warehouse:
         return Warehouse(request.getfixturevalue("postgresql").new_database())
@@ -54,7 +55,7 @@ def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None
     assert there.place.names() == set()
 
 
-@pytest.mark.parametrize("kind", ReleaseKind)
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_both_kinds_of_release_are_published(there: Published, kind: ReleaseKind) -> None:
     number = there.release("other", kind=kind)
     there.wait(number, "PUBLISHED")

@@ -32,6 +32,7 @@ from tableveil.state.decisions import Decision
 from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.jobs import now
 from tableveil.state.releases import Release, ReleaseState
+from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE
 
@@ -94,7 +95,7 @@ def figures(release: Release) -> list[tuple[str, float | None]]:
     return [(one.column, one.after) for one in release.guarantees if one.model.startswith("joint_k")]
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
+@pytest.mark.parametrize("seed", once([1, 2, 3]))
 def test_a_full_domain_and_a_local_release(database: Database, session: Session, run: Run, seed: int) -> None:
     """Both methods of the same people, public together by a reason."""
     register(session, seed)
@@ -285,7 +286,7 @@ def of_visits(name: str, record_column: str, **changes: Any) -> Policy:
     return replace(found, attributes=(AttributePolicy("visit", Role.IDENTIFYING), *found.attributes))
 
 
-@pytest.mark.parametrize("tables", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tables", once([1, 3]))
 def test_local_recoding_of_people_with_several_records(
     database: Database, session: Session, run: Run, tables: int
 ) -> None:

@@ -40,6 +40,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import RELEASES, Release
+from tests.once import once
 from tests.searched import searched as search_of
 from tests.service.jobs.contexts import context
 from tests.service.jobs.unguarded import UNGUARDED
@@ -132,7 +133,7 @@ def faults(run: Run, database: Database, policy: Policy) -> list[tuple[str, str]
 # --- quality models -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", QUALITY_MODELS, ids=str)
+@pytest.mark.parametrize("model", once(QUALITY_MODELS, 2), ids=str)
 def test_every_quality_model_makes_a_release(
     database: Database, run: Run, at_levels: AtLevels, model: QualityModel
 ) -> None:
