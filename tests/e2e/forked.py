@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Mapping
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
@@ -19,6 +21,8 @@ SECONDS_TO_END = 60
 _CONTEXT = multiprocessing.get_context("forkserver")
 # DuckDB looks for pandas, which takes a second to import, when it first gives out arrays.
 _CONTEXT.set_forkserver_preload(["tableveil.cli.serve", "tableveil.server", "pandas"])
+# Waits for it, so that its processes count among those of the tests: see `tests/conftest.py`.
+atexit.register(lambda: vars(forkserver)["_forkserver"]._stop())
 
 
 class Command:

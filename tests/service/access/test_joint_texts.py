@@ -225,6 +225,7 @@ def asked_of_one_side() -> Iterator[Asked]:
         yield Asked(who, "ReleaseService/GetJointClasses", {"releases": ["releases/1", "releases/2"]})
 
 
+@pytest.mark.long
 def test_readers_of_one_side_are_answered_alike_whatever_the_other_side_holds(tmp_path: Path) -> None:
     """There are people with equal values, with other values, and with other numbers."""
     answers: list[list[tuple[str, str]]] = []

@@ -19,6 +19,7 @@ from tableveil.publishing.parquet import ParquetTarget
 from tableveil.publishing.postgresql import PostgresqlTarget
 from tableveil.state.releases import Release
 from tests.migrated import opened
+from tests.once import once
 from tests.postgresql import rows
 from tests.service.endpoint.published import KnownReaders, connected, serving
 from tests.service.jobs.test_labels import POLICY, create
@@ -115,7 +116,7 @@ def test_the_guide_has_ten_questions() -> None:
     assert len(QUESTIONS) == 10
 
 
-@pytest.mark.parametrize("place", ["endpoint", "parquet", "warehouse"])
+@pytest.mark.parametrize("place", once(["endpoint", "parquet", "warehouse"]))
 @pytest.mark.parametrize("number", range(1, 11))
 def test_questions_have_the_same_answers_everywhere(
     file: Ask, request: pytest.FixtureRequest, place: str, number: int

@@ -18,6 +18,7 @@ from tableveil.policy import KAnonymity, ReleaseKind
 from tableveil.release.clusters import Clusters
 from tableveil.release.write import write_rows
 from tableveil.verification import verify
+from tests.once import once
 from tests.sql.verification.aggregated_cases import SPECS, Case, drop, quoted, written_case
 
 
@@ -71,7 +72,7 @@ OTHER = {
 """Per released type, what is wrong in place of an aggregate; of timestamps two seconds more."""
 
 
-@pytest.mark.parametrize("clusters", [True, False], ids=["clusters", "classes"])
+@pytest.mark.parametrize("clusters", once([True, False]), ids=["clusters", "classes"])
 @pytest.mark.parametrize("names", GROUPS, ids="+".join)
 def test_rows_have_the_aggregates_of_their_classes(session: Session, names: list[str], clusters: bool) -> None:
     case = written_case(session, GROUPS.index(names), clusters, names, records=50)
