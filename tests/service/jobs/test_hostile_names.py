@@ -122,7 +122,7 @@ CASES = {
 }
 
 WORST = ("statements", "unicode", "10,000 characters", "own names 1", "own names 10")
-"""Those that show most of what names can break."""
+"""These show most of what names can break."""
 
 # (age, ward): 4 young in the north, 3 old in the south, one old in the north who is alone, one without a ward.
 PEOPLE = [("1", "n"), ("1", "n"), ("2", "n"), ("2", "n"), ("8", "s"), ("9", "s"), ("9", "s"), ("9", "n"), ("1", None)]
