@@ -26,12 +26,14 @@ OWN, VALUES = (80, 2, 12, 6, 40, 9, 5, 16, 30, 24), (2, 5, 12, 8, 8, 10, 6, 2, 7
 """The different values of 10 quasi-identifiers, and of 14 insensitive columns."""
 
 MOST = 1.0
-"""The goal: so many CPU seconds of the check before the release is written, and of its verification."""
+"""The goal: so many CPU seconds of all checks, those before the release is written and the verification."""
 
 PARTS = {
+    "columns that determine labels": ("tableveil.pipelines.anonymize", "check_disclosure"),
     "check before writing": ("tableveil.lifecycle.publish", "check_effective_k"),
     "verification of it": ("tableveil.verification.methods", "check_unchanged"),
 }
+ALL, WHOLE = "all checks", "whole job"
 
 
 def many_columns() -> Section:
@@ -48,19 +50,20 @@ def many_columns() -> Section:
             session.execute(f"CREATE TABLE main.people AS SELECT {', '.join(columns)} FROM range({ROWS}) r(i)")
         for _ in range(REPEATS):
             seconds, statements = Counter[str](), Counter[str]()
-            with _measured(seconds, statements), _part("whole job", seconds, statements):
+            with _measured(seconds, statements), _part(WHOLE, seconds, statements):
                 run = service.run(_policy())
             assert run.release is not None, run.failure
             runs.append((seconds, statements))
     rows = []
-    for part in (*PARTS, "whole job"):
-        least, number = min(run[0][part] for run in runs), runs[-1][1][part]
-        rows.append((part, f"{number:,}", f"{least:.2f}", verdict(least <= MOST) if part in PARTS else ""))
+    for name, parts in {**{part: (part,) for part in PARTS}, ALL: tuple(PARTS), WHOLE: (WHOLE,)}.items():
+        least = min(sum(run[0][part] for part in parts) for run in runs)
+        number = sum(runs[-1][1][part] for part in parts)
+        rows.append((name, f"{number:,}", f"{least:.2f}", verdict(least <= MOST) if name == ALL else ""))
     return Section(
         "Many columns that are released unchanged",
         (
             f"{ROWS:,} records, {len(OWN)} quasi-identifiers, {len(VALUES)} insensitive columns, k = 5; the least of "
-            f"{REPEATS} runs. Goal: at most {MOST} CPU s of each check, pairs included.",
+            f"{REPEATS} runs. Goal: at most {MOST} CPU s of all checks, pairs included.",
             table(("part", "statements", "CPU s", "goal"), rows),
         ),
     )

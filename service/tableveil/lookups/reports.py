@@ -62,7 +62,7 @@ class BesideLedger:
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
     The rest is evidence: `people` of the source, if the ledger has digests of them, and `others`, the releases
-    of the same people, or of the same table, that the caller sees. `measured` is False for callers who may not see what
+    of the same people, or of the same table, whose evidence the caller sees, too. `measured` is False for callers who may not see what
     was measured of the release. Whether the source is gone or changed is looked up for owners if nobody measured
     utility, and if it is no query.
     """
@@ -165,14 +165,17 @@ def _joint(session: Session, release: Release) -> JointFigures | None:
 
 
 def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
-    """The newest other releases that share people with this one, by digests or else by the table that was read."""
+    """The newest other releases that share people with this one, by digests or else by the table that was read.
+
+    Who reads only what is public of a release is not told: a table of one person would tell who is in its source.
+    """
     number, read = release.number, release.source_tables or (release.source,)
     digests = persons.with_others(ledger, number)
     same_table = earlier_releases(ledger, read, release.source_fingerprint)
-    among = sorted({*digests, *same_table} - {number})
-    order = f"ORDER BY number DESC LIMIT {MOST_OTHERS}"
-    for other in RELEASES.seen_where(ledger, "list_contains(?::BIGINT[], number)", [among], order) if among else ():
-        yield OtherRelease(other, other.number in digests)
+    among = seen_among(ledger, {*digests, *same_table} - {number})
+    newest = sorted(among, reverse=True)[:MOST_OTHERS]
+    for other, found in sorted(RELEASES.found(ledger, newest).items(), reverse=True):
+        yield OtherRelease(found, other in digests)
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:

@@ -19,7 +19,7 @@ from tableveil.source.tables import columns_of, described_table, without_values
 from tableveil.state import persons as digests
 from tableveil.state import sketches, trials
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import RELEASES, earlier_releases
+from tableveil.state.releases import RELEASES, earlier_releases, seen_among
 
 _PERSONS, _ROWS = table("erased_persons", "", "temp"), table("erased_rows", "", "temp")
 
@@ -58,7 +58,11 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         [releases],
     )
     types = dict(described_table(session, target))
-    person_columns = {name for _, name, of_table in policies if of_table and name is not None}
+    # A release that its principal may not see offers no column.
+    told = seen_among(session.ledger, releases)
+    person_columns = {
+        name for number, name, of_table in policies if of_table and name is not None and number in told
+    }
     person = _found_column(person_column, sorted(person_columns), list(types))
     _stage_persons(session, persons, types[person])
     of_people = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())

@@ -18,7 +18,7 @@ from tableveil.lifecycle.target import check_target
 from tableveil.loading import check_bound
 from tableveil.policy import Policy
 from tableveil.source import Fingerprint, Source, fingerprint, population_fingerprint, resolve_source
-from tableveil.state import persons, sketches
+from tableveil.state import persons, rights, sketches
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.migrate import fingerprint_key
@@ -86,8 +86,8 @@ def promote(
                 if not admission.release.needs_approval:
                     move_elsewhere(database, session, trial, asked.policy.release, steps, unused)
                     return
-            rights = changing_rights(database.path, session.ledger)
-            with ExitStack() as until_committed, writing(database, session), rights:
+            changing = changing_rights(database.path, session.ledger)
+            with ExitStack() as until_committed, writing(database, session), changing:
                 admission.admit()
                 if not admission.release.needs_approval:
                     move_in(session.embedded, trial, asked.policy.release)
@@ -167,6 +167,9 @@ def _changed(found: str) -> ConflictError:
 
 def _enter(ledger: Ledger, release: Release, principal: str, policy: Policy) -> None:
     RELEASES.promote(ledger, release)
+    # A trial is compared with nothing: the rights by which it was made say nothing of what was left out.
+    rights.forget(ledger, release.job)
+    rights.insert(ledger, release.job, ledger.visibility.compared)
     target = policy.release
     asked = [Publication(name, principal, now(), target.publish_repeat_reason) for name in target.publish]
     PUBLICATIONS.insert(ledger, asked, release.number)

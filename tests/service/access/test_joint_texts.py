@@ -191,6 +191,23 @@ def test_admins_and_auditors_of_the_server_are_told_of_matches(tmp_path: Path) -
             house.access.remove(ADMIN, given.number)
 
 
+def test_a_trial_that_is_promoted_with_fewer_rights_is_compared_with_what_its_maker_lost(tmp_path: Path) -> None:
+    """The trial was compared with nothing, and its promotion with what was seen then: the rest is looked for after."""
+    prepare(tmp_path)
+    with duckdb.connect(tmp_path / "clinic.duckdb") as connection:
+        for schema in ("ward_a", "ward_b"):
+            connection.execute(f"CREATE TABLE {schema}.people AS {_PEOPLE.format(0)}")
+    with served(tmp_path) as house:
+        submitted(house, "bob", "JobService/SubmitJob", policy=of_people("ward_b", "people"))
+        given = house.access.add(ADMIN, WantedGrant("ann", False, AccessRole.STEWARD, Scope("ward_b")))
+        tried = submitted(house, "ann", "JobService/SubmitJob", policy=of_people("ward_a", "people"), trial=True)
+        house.access.remove(ADMIN, given.number)
+        house.clients["ann"].promote_release(tried.result)
+        settle(house)
+        assert [match.other for match in house.clients["admin"].get_release(tried.result).matches] == [OTHERS]
+        assert not house.clients["ann"].get_release(tried.result).matches
+
+
 @pytest.mark.parametrize("name", ["waiting", ""])
 def test_the_rule_of_a_schema_is_told_to_who_may_write_there(house: House, name: str) -> None:
     """A dry run into the schema of another ward answers alike with a rule and without one."""

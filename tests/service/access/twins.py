@@ -21,16 +21,31 @@ from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.state import matches
 from tableveil.v1 import job_service_pb2
 from tests.service.access import test_hidden
-from tests.service.access.house import Fields, House, message, policy, prepare, proposal, served, submitted, table
+from tests.service.access.house import (
+    ADMIN,
+    Fields,
+    House,
+    message,
+    policy,
+    prepare,
+    proposal,
+    served,
+    submitted,
+    table,
+)
 
 GUESSED = range(3, 7)
 """How many known people are beside a guess in the tables of the steward: the ledger knows four and one again."""
 
 TARGET = 100
 """The `id` of the person who is in the ward of one server alone."""
+
+READER, READ = "pat", Scope("ward_b", "released")
+"""Another steward of ward_a, and what the steward reads of ward_b: its rows are equal on both servers."""
 
 _PEOPLE = (
     "SELECT 100 + 7 * i AS id, 20 + i % 5 AS age, i % 3 AS ward, 'illness ' || i % 7 AS illness FROM range(60) r(i)"
@@ -40,7 +55,9 @@ _TABLES = (
     "CREATE TABLE ward_a.people AS FROM ward_b.people",
     "CREATE TABLE ward_a.half AS FROM ward_b.people WHERE id < 300",
     *(f"CREATE TABLE ward_a.guess_{n} AS FROM ward_b.people ORDER BY id LIMIT {n + 1}" for n in GUESSED),
+    f"CREATE TABLE ward_a.alone AS SELECT * REPLACE (if(id = {TARGET}, id, -id) AS id) FROM ward_b.people LIMIT 30",
 )
+"""Of those who are `alone`, one may be in the ward; the others are strangers."""
 
 _OTHER = f"UPDATE ward_b.people SET id = 5000 WHERE id = {TARGET}"
 
@@ -78,6 +95,8 @@ def twins(place: Path, *, differ: bool) -> Iterator[tuple[House, House]]:
         for one in (first, second):
             (one / SHELF).mkdir()
             houses.append(stack.enter_context(served(one, publish=(f"{SHELF}=directory:{one / SHELF}",))))
+            for role, scope in ((AccessRole.STEWARD, Scope("ward_a")), (AccessRole.ANALYST, READ)):
+                houses[-1].access.add(ADMIN, WantedGrant(READER, False, role, scope))
             _fill(houses[-1])
         yield houses[0], houses[1]
 
@@ -144,7 +163,23 @@ def first_calls() -> Iterator[Asked]:
     ):
         for who in ("ann", "eve"):
             yield Asked(who, f"{service}/{name}", {})
+    yield from _reads()
     yield _erased("people")
+
+
+def _reads() -> Iterator[Asked]:
+    """The calls of a steward who is also a reader: what is public of a release tells nothing of its source."""
+    for source in ("alone", *(f"guess_{n}" for n in GUESSED)):
+        yield Asked(READER, "JobService/CheckPolicy", {"policy": of_people("ward_a", source)})
+    yield Asked(
+        READER, "JobService/SubmitJob", {"policy": of_people("ward_a", "alone", "of_some", repeat_reason="a test")}
+    )
+    for number in (1, OWN, OWN + 1):
+        for method in ("ReleaseService/GetRelease", "ReportService/GetReport"):
+            yield Asked(READER, method, {"name": f"releases/{number}"})
+        together = {"releases": [f"releases/{OWN + 1}", f"releases/{number}"]}
+        yield Asked(READER, "ReleaseService/GetJointClasses", together)
+    yield Asked(READER, "ReleaseService/ListReleases", {})
 
 
 def _erased(name: str) -> Asked:
@@ -161,7 +196,7 @@ def more_calls() -> Iterator[Asked]:
             yield Asked("ann", "JobService/SubmitJob", {"policy": guess})
     for method, fields in (*test_hidden.asked(test_hidden.REAL).values(), *test_hidden.by_number(1).values()):
         yield Asked("ann", method, fields)
-    for number in range(OWN + 1, OWN + 1 + len(GUESSED)):
+    for number in range(OWN + 2, OWN + 2 + len(GUESSED)):
         yield Asked("ann", "ReleaseService/GetRelease", {"name": f"releases/{number}"})
     for statement in ("SHOW RELEASES", "SHOW JOBS", "SHOW TABLES", "DESCRIBE TABLE ward_b.people", "SHOW RELEASE 1"):
         yield Asked("ann", "StatementService/ExecuteStatement", {"statement": statement})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Scopes, Session, Visibility, seeing
 from tableveil.control import Control
 from tableveil.policy import AttributePolicy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import JobManager, Removals
@@ -99,6 +99,16 @@ def test_which_releases_hold_them(database: Database, removals: Removals, run: R
     assert numbers(erase(removals, "59", "60")) == ([early, late], [declined, without])
     # An id may stand for somebody else in another table.
     assert session.value("SELECT count(*) FROM others") == 61
+
+
+def test_a_release_that_is_not_seen_offers_no_column(database: Database, removals: Removals, run: Run) -> None:
+    """Its policy is none of the caller's business; that there is such a release has to be told."""
+    released(database, run, "hidden")
+    owner = Visibility(principal="ann", owned=Scopes(tables=frozenset({("main", "visits")})))
+    with seeing(lambda: owner):
+        assert code(lambda: erase(removals, "3")) == "PERSON_COLUMN_UNKNOWN"
+        done = erase(removals, "3", column="id")
+    assert (numbers(done), done.hidden) == (([], []), True)
 
 
 def test_people_with_several_rows(database: Database, removals: Removals, run: Run, session: Session) -> None:
