@@ -62,9 +62,9 @@ class BesideLedger:
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
     The rest is evidence: `people` of the source, if the ledger has digests of them, and `others`, the releases
-    of the same people, or of the same table, whose evidence the caller sees, too. `measured` is False for callers who may not see what
-    was measured of the release. Whether the source is gone or changed is looked up for owners if nobody measured
-    utility, and if it is no query.
+    of the same people, or of the same table, whose evidence the caller sees, too. `measured` is False for callers who
+    may not see what was measured of the release. Whether the source is gone or changed is looked up for owners if
+    nobody measured utility, and if it is no query.
     """
 
     columns: tuple[ToldColumn, ...]

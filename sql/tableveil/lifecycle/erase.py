@@ -60,9 +60,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     types = dict(described_table(session, target))
     # A release that its principal may not see offers no column.
     told = seen_among(session.ledger, releases)
-    person_columns = {
-        name for number, name, of_table in policies if of_table and name is not None and number in told
-    }
+    person_columns = {name for number, name, of_table in policies if of_table and name is not None and number in told}
     person = _found_column(person_column, sorted(person_columns), list(types))
     _stage_persons(session, persons, types[person])
     of_people = exp.In(this=column(person), query=exp.select(column("person")).from_(_PERSONS).subquery())
