@@ -141,6 +141,10 @@ def _clear_values(message: release_service_pb2.Release) -> None:
     for attribute in message.policy.attributes:
         attribute.ClearField("hierarchy")
         attribute.ClearField("order")
+    for result in message.attributes:
+        # The ends of a rule are often the least and the greatest value; the name of a stored one ends with a version.
+        if not result.hierarchy.rpartition("@")[2].isdigit():
+            result.hierarchy = result.hierarchy.partition(" in ")[0]
 
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:

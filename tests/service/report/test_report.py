@@ -102,6 +102,19 @@ def test_reviewers_see_no_values_of_the_source(house: House) -> None:
         assert "hierarchy" not in text(found).partition("policy.yaml")[2]
 
 
+def test_reviewers_are_not_told_the_ends_of_rules(house: House) -> None:
+    """They are often the least and the greatest value, which may be those of somebody who was suppressed."""
+    ends = policy("ward_b", "ends")
+    ends["attributes"][0]["hierarchy"] = {"intervals": {"minimum": "0", "maximum": "9731", "widths": ["5"]}}
+    name = submitted(house, "bob", "JobService/SubmitJob", policy=ends).result
+    for who, told in (("bob", True), ("app", False), ("aud", False)):
+        client = house.clients[who]
+        report = text(client.get_report(name))
+        assert "intervals of 5" in report
+        for shown in (report, str(client.get_release(name)), str(list(client.list_releases()))):
+            assert ("9731" in shown) is told, who
+
+
 def test_auditors_see_nothing_that_was_measured(house: House) -> None:
     """The methods that get it are for stewards and approvers."""
     for who, seen in (("bob", True), ("app", True), ("aud", False)):
