@@ -689,7 +689,8 @@ class Release(_message.Message):
     @_builtins.property
     def risk_before(self) -> Global___Risk:
         """The risks of the source's and of the released records. Where people have several, a record's risk is the largest share
-        that one person has of its class. Callers who may not see the evidence get `risk_by_size` as `risk_after`.
+        that one person has of its class. Suppressed records that are shown are a class. Callers who may not see the evidence
+        get `risk_by_size` as `risk_after`.
         """
 
     @_builtins.property

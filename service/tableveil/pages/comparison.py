@@ -96,7 +96,7 @@ def _overview(first: Release, second: Release) -> Iterator[tuple[str, ...]]:
     yield _texts("released as", first, second, lambda release: wording.target_name(release.target))
     yield _texts("made", first, second, lambda release: wording.moment(release.create_time))
     yield _texts("public", first, second, wording.standing)
-    yield _counts("released records", first.risk_after.records, second.risk_after.records)
+    yield _counts("released records", first.risk_by_size.records, second.risk_by_size.records)
     yield _counts("suppressed records", first.suppressed_records, second.suppressed_records)
     yield _counts("classes", first.classes, second.classes)
 

@@ -12,7 +12,7 @@ from tableveil.errors import InfeasibleError, by_rank
 from tableveil.lifecycle import Solution
 from tableveil.pipelines import together
 from tableveil.pipelines.advice import Advice, checks_for, erased_columns, says_nothing
-from tableveil.pipelines.guarantees import classes_before, guarantees_of
+from tableveil.pipelines.guarantees import classes_before, guarantees_of, shown_pool
 from tableveil.pipelines.infeasible import Asked, nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.kept import kept_locally
@@ -58,9 +58,9 @@ class FullDomainMethod(Method[Counted]):
         facts, released = facts_for(plan.policy, counts.base, problem.counter), plan.classes.selected(plan.kept)
         before = classes_before(counts.base, problem.counter)
         reached = guarantees_of(counts.policy, counts.base, problem.counter, before, plan)
-        risk_before, risk_after, parts = None, None, plan.policy.parts
-        if JobPart.PEOPLE in parts:
-            risk_before, risk_after = people_risks(plan.policy, facts, before, released, joint=plan.earlier is not None)
+        parts, pool = plan.policy.parts, shown_pool(plan.policy, problem.counter, plan)
+        joint = plan.earlier is not None
+        risk_before, risk_after = people_risks(plan.policy, facts, before, released, pool, joint=joint)
         return Solution(
             plan=plan,
             score=best.score,
@@ -77,7 +77,7 @@ class FullDomainMethod(Method[Counted]):
                     *_warnings(
                         plan, outcome, "A request to keep the best" if job.control.keeps_best else "The time limit"
                     ),
-                    *(people_warnings(plan.policy, facts, released, reached) if JobPart.PEOPLE in parts else ()),
+                    *(people_warnings(plan.policy, facts, released, reached, pool) if JobPart.PEOPLE in parts else ()),
                     *advised,
                     *(together.account(job, counts, problem, best, plan) if JobPart.TOGETHER in parts else ()),
                 )

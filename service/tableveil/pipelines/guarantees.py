@@ -23,10 +23,14 @@ def guarantees_of(
 ) -> tuple[Guarantee, ...]:
     """The guarantees of the source's own classes, if they are given, and of the released classes and pool."""
     facts = facts_for(policy, base, counter)
-    after = plan.classes.selected(plan.kept)
-    if policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records:
-        after = with_pool(after, suppressed_pool(counter, plan.classes, plan.kept))
-    return guarantees(facts, policy.privacy_models, before, after)
+    after, pool = plan.classes.selected(plan.kept), shown_pool(policy, counter, plan)
+    return guarantees(facts, policy.privacy_models, before, after if pool is None else with_pool(after, pool))
+
+
+def shown_pool(policy: Policy, counter: ClassCounter, plan: ReleasePlan) -> EquivalenceClasses | None:
+    """The suppressed records as a class, if there are any and they are shown."""
+    shown = policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records
+    return suppressed_pool(counter, plan.classes, plan.kept) if shown else None
 
 
 def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceClasses | None:

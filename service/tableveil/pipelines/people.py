@@ -8,7 +8,7 @@ from fractions import Fraction
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import must_decide, note, shortened
 from tableveil.policy import DistinctLDiversity, Dominance, Policy, ProbabilisticLDiversity, SensitiveModel
-from tableveil.privacy import Facts
+from tableveil.privacy import Facts, with_pool
 from tableveil.privacy.guarantees import SEVERAL_RECORDS, Guarantee
 from tableveil.privacy.people import achieved_risk
 from tableveil.privacy.repeating import repeating
@@ -20,31 +20,39 @@ def people_risks(
     facts: Facts,
     before: EquivalenceClasses | None,
     released: EquivalenceClasses,
+    pool: EquivalenceClasses | None = None,
     *,
     joint: bool = False,
 ) -> tuple[ProsecutorRisk | None, ProsecutorRisk | None]:
-    """The risks of the source's and of the released records; None where sizes of classes are all that is known.
+    """The risks of the source's and of the shown records; None where sizes of classes are all that is known.
 
-    The released classes may be `joint` ones.
+    The released classes may be `joint` ones. Suppressed records that are shown are the class `pool`: who knows that no
+    class has a person's labels looks for the person there.
     """
-    if facts.people is None:
-        return None, None
     thresholds = policy.risk_thresholds
+    shown = released if pool is None else with_pool(released, pool)
+    if facts.people is None:
+        return None, None if pool is None else achieved_risk(shown, facts, thresholds)
     return (
         achieved_risk(before, facts, thresholds) if before is not None else None,
-        achieved_risk(released, facts, thresholds, joint=joint),
+        achieved_risk(shown, facts, thresholds, joint=joint),
     )
 
 
 def people_warnings(
-    policy: Policy, facts: Facts, released: EquivalenceClasses, reached: Sequence[Guarantee]
+    policy: Policy,
+    facts: Facts,
+    released: EquivalenceClasses,
+    reached: Sequence[Guarantee],
+    pool: EquivalenceClasses | None = None,
 ) -> Iterator[str]:
-    """Warnings about the released classes, with what they reach; none if every record is another person."""
+    """Warnings about the released classes and the pool, with what they reach; none if all records are other people."""
     if facts.people is None or not len(released.counts):
         return
     position, people = facts.people
     asked = Fraction(1, policy.k or 2)
-    repeated = repeating(released, position, people, asked)
+    shown = released if pool is None else with_pool(released, pool)
+    repeated, lost = (repeating(classes, position, people, asked) for classes in (shown, released))
     bounded = min((Fraction(m.share) for m in policy.privacy_models if isinstance(m, Dominance)), default=Fraction(1))
     if bounded > asked:
         yield must_decide(
@@ -56,10 +64,10 @@ def people_warnings(
         "Class sizes and risks in the public tables count records, since rows do not say whose they are: the people in "
         "classes and their shares are among the guarantees."
     )
-    if repeated.lost_all or repeated.lost_some:
+    if lost.lost_all or lost.lost_some:
         yield note(
-            f"Suppression takes all records of {repeated.lost_all:,} of {_people(repeated.people)}, and some records "
-            f"of {repeated.lost_some:,}."
+            f"Suppression takes all records of {lost.lost_all:,} of {_people(lost.people)}, and some records "
+            f"of {lost.lost_some:,}."
         )
     of_records = [
         str(model)

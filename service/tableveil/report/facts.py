@@ -31,7 +31,10 @@ class PublicColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """The closed list; `records` are the released ones, whose `risk` is that of rows as if everybody had one."""
+    """The closed list; `records` are the released ones, whose `risk` is that of rows as if everybody had one.
+
+    So many suppressed records are `shown`, without labels.
+    """
 
     name: str
     target: str
@@ -50,6 +53,12 @@ class PublicFacts:
     versions: tuple[tuple[str, str], ...]
     checksum: str
     promised: str = ""
+    shown: int = 0
+
+    @property
+    def highest_risk(self) -> float:
+        """The highest risk as if everybody had one record: who knows that somebody was suppressed looks among those."""
+        return max(self.risk.highest, 1 / self.shown if self.shown else 0.0)
 
 
 def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, state: str) -> PublicFacts:
@@ -76,6 +85,9 @@ def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, st
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
         checksum=beside_ledger.checksum,
         promised=method_promise(policy),
+        shown=release.suppressed_records
+        if policy.suppressed_records.handling == policy_pb2.SUPPRESSED_RECORDS_HANDLING_KEEP
+        else 0,
     )
 
 

@@ -93,7 +93,7 @@ def chance(facts: PublicFacts) -> str:
         return f"Each is a given person's with a chance of at most {wording.share(min(shares))}, by dominance."
     return (
         "If everybody has one record, a person who knows them picks the right one with a chance of at most "
-        f"{wording.share(facts.risk.highest)}. The rows do not say whose they are."
+        f"{wording.share(facts.highest_risk)}. The rows do not say whose they are."
     )
 
 
@@ -129,7 +129,7 @@ def _singling_out(situation: Situation) -> Iterator[str]:
     facts, achieved = situation.facts, situation.achieved
     yield f"Smallest class: {wording.count(smallest(facts))} records."
     if achieved is None:
-        yield f"Highest risk, if everybody has one record: {wording.share(facts.risk.highest)}."
+        yield f"Highest risk, if everybody has one record: {wording.share(facts.highest_risk)}."
     else:
         yield f"Highest risk: {wording.share(achieved.highest)}."
     yield f"Unique records: {wording.count(facts.risk.unique_records)}."

@@ -34,13 +34,13 @@ def count_owners(session: Session, policy: Policy, written: Written, *, own_leve
 
 
 def check_largest_share(session: Session, written: Written) -> list[str]:
-    """Whether the highest risk that the owner reads is the largest share that one person has of a released class."""
+    """Whether the highest risk that the owner reads is the largest share that one person has of a class.
+
+    Suppressed records that are shown are one.
+    """
     if written.largest_share is None:
         return []
-    largest = session.value(
-        f"SELECT coalesce(max(o.most / o.size), 0) FROM {written.owned_classes} AS o "
-        "JOIN judged_classes AS c USING (class) WHERE NOT c.pool"
-    )
+    largest = session.value(f"SELECT coalesce(max(most / size), 0) FROM {written.owned_classes}")
     return [] if largest == written.largest_share else ["the highest risk is not the largest share of one person"]
 
 

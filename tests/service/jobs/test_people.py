@@ -18,6 +18,7 @@ from tableveil.control import Control
 from tableveil.convert.releases import release_to_proto
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.lookups.reports import BesideLedger
 from tableveil.pipelines.frontier import run_frontier
 from tableveil.policy import (
     Aggregate,
@@ -33,6 +34,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.privacy.people import DominanceRule, KPeopleRule
+from tableveil.report.facts import public_facts
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.risk import ClassSizes, prosecutor_risk
 from tableveil.state import jobs as store
@@ -157,7 +159,10 @@ def test_a_wrong_risk_does_not_pass_the_verification(
     create(session, visits(1))
     monkeypatch.setattr(
         "tableveil.pipelines.full_domain.people_risks",
-        lambda policy, facts, before, released, joint: (None, prosecutor_risk(ClassSizes.of(released.counts), ())),
+        lambda policy, facts, before, released, pool, joint: (
+            None,
+            prosecutor_risk(ClassSizes.of(released.counts), ()),
+        ),
     )
     with pytest.raises(InternalError):
         run(database, POLICY)
@@ -180,8 +185,34 @@ def test_shown_suppressed_records_are_of_k_people(
     rows = [*visits(4), *(("i", 39, 1000 + i, 1000 + i) for i in range(5))]
     create(session, rows)
     kept = replace(policy, suppressed_records=SuppressedRecords.KEEP, marker_column="gone")
-    run(database, replace(kept, suppression_limit=Decimal("0.5")))
-    assert all(len(people) >= 4 for people in classes(session, rows))
+    release = run(database, replace(kept, suppression_limit=Decimal("0.5")))
+    found = classes(session, rows)
+    assert all(len(people) >= 4 for people in found)
+    assert release.risk_after.highest == max(max(people.values()) / people.total() for people in found)
+
+
+@pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])
+@pytest.mark.parametrize("person", ["person", None])
+def test_who_knows_that_somebody_was_suppressed_looks_among_the_suppressed(
+    database: Database, session: Session, run: Run, policy: Policy, person: str | None
+) -> None:
+    """All others are in large classes: the highest risk is that of the suppressed records, which are shown."""
+    many = [("a", i % 2, i, i) for i in range(40)]
+    few = [(letter, 39, 40 + i, 40 + i // 3 * i) for i, letter in enumerate("bcdefghi")]
+    rows = [(*row[:3], row[2] if person is None else row[3]) for row in (*many, *few)]
+    create(session, rows)
+    attributes = tuple(
+        replace(one, minimum_level=0, maximum_level=0) if one.column == "letter" else one for one in policy.attributes
+    )
+    kept = replace(policy, suppressed_records=SuppressedRecords.KEEP, marker_column="gone", attributes=attributes)
+    document = '{"suppressed_records": {"handling": "SUPPRESSED_RECORDS_HANDLING_KEEP"}}'
+    release = run(database, replace(kept, person_column=person), document=document)
+    found = classes(session, rows)
+    assert release.suppressed_records == len(few)
+    assert release.risk_after.highest == max(max(people.values()) / people.total() for people in found)
+    assert release.risk_after.highest > release.risk_by_size.highest
+    facts = public_facts(release_to_proto(release), BesideLedger((), "", ()), name="", state="")
+    assert facts.highest_risk == 1 / len(few)
 
 
 @pytest.mark.parametrize("policy", [POLICY, LOCAL], ids=["full-domain", "local recoding"])

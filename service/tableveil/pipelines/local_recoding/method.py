@@ -81,12 +81,12 @@ class LocalRecodingMethod(Method[Counted]):
             partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, partition)
-        before = classes_before(counts.base, counter)
-        risk_before, risk_after = people_risks(counts.policy, facts, before, released)
-        ended = _ended(job, counts.policy, partition)
         pool = None
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
+        before = classes_before(counts.base, counter)
+        risk_before, risk_after = people_risks(counts.policy, facts, before, released, pool)
+        ended = _ended(job, counts.policy, partition)
         _check_judged(job, counts, whole, partition, released, pool)
         shown = released if pool is None else with_pool(released, pool)
         reached = guarantees(facts, counts.policy.privacy_models, before, shown)
@@ -114,7 +114,7 @@ class LocalRecodingMethod(Method[Counted]):
             warnings=by_rank(
                 (
                     *_warnings(plan, own, problem, partition, ended),
-                    *people_warnings(counts.policy, facts, released, reached),
+                    *people_warnings(counts.policy, facts, released, reached, pool),
                 )
             ),
             risk_before=risk_before,
