@@ -54,8 +54,8 @@ def check_people(
     problems = []
     if JobPart.PEOPLE in policy.parts:
         problems += count_owners(session.embedded, policy, written, own_levels=own_levels)
-        problems += check_largest_share(session.embedded, written)
         problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
+    problems += check_largest_share(session.embedded, written)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     problems += check_game(session, policy, source_records, written) if JobPart.GAME in policy.parts else []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tableveil.access import AccessRole
-from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
+from tableveil.server.services import DESCRIPTORS
 from tableveil.v1 import job_service_pb2, policy_pb2, worksheet_service_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun
 from tests.service.access.house import Fields, House, opened, policy, proposal, submitted, table
