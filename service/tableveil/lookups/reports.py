@@ -167,7 +167,7 @@ def _joint(session: Session, release: Release) -> JointFigures | None:
 def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
     """The newest other releases that share people with this one, by digests or else by the table that was read.
 
-    Who reads only what is public of a release is not told: a table of one person would tell who is in its source.
+    A reader of what is public of a release is not told: a table of one person would tell who is in its source.
     """
     number, read = release.number, release.source_tables or (release.source,)
     digests = persons.with_others(ledger, number)

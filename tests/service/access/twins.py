@@ -57,7 +57,7 @@ _TABLES = (
     *(f"CREATE TABLE ward_a.guess_{n} AS FROM ward_b.people ORDER BY id LIMIT {n + 1}" for n in GUESSED),
     f"CREATE TABLE ward_a.alone AS SELECT * REPLACE (if(id = {TARGET}, id, -id) AS id) FROM ward_b.people LIMIT 30",
 )
-"""Of those who are `alone`, one may be in the ward; the others are strangers."""
+"""One of those who are `alone` may be in the ward; the others are strangers."""
 
 _OTHER = f"UPDATE ward_b.people SET id = 5000 WHERE id = {TARGET}"
 
