@@ -84,7 +84,7 @@ def people_warnings(
             yield (
                 f"A reader who knows all quasi-identifiers of a person with several records can tell a value of "
                 f"{shortened(one.column)} that one of them has, with a chance of up to {one.after:.1%}: the "
-                "models bound the chance of one record."
+                "models bound the chance of one record. A source_query with one row per person prevents it."
             )
 
 

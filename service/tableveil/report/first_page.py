@@ -119,7 +119,7 @@ def _must_decide(release: Release, refusals: Sequence[str]) -> Iterator[str]:
         yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
     several = told_by_several(release)
     if several is not None and several.standing != WITHIN:
-        yield f"Whether this is acceptable. {several.text}"
+        yield f"Whether what all records of one person tell of {several.column} is acceptable (Inference, above)."
     for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
         if word == "must be decided":
             yield text

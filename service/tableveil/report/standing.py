@@ -147,30 +147,38 @@ def _inference(situation: Situation, release: Release) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class ToldBySeveral:
-    """How the likeliest value of somebody with several records stands, and a sentence with its chance."""
+    """How the likeliest value of somebody with several records stands, its column, and a sentence with its chance."""
 
+    column: str
     standing: str
     text: str
 
 
 def told_by_several(release: Release) -> ToldBySeveral | None:
-    """The likeliest value that all records of a person tell together; None if they tell no more than one does.
+    """The worst that all records of a person tell together; None if they tell no more than one does.
 
     Models bound the chance of one record. It is above their threshold if they would not grant it one record; a model
     without a bound of a chance has none for several.
     """
     figures = [one for one in release.guarantees if one.model == SEVERAL_RECORDS and one.HasField("after")]
-    worst = max(figures, key=lambda one: one.after, default=None)
+    worst = max(figures, key=lambda one: (_severity(release, one), one.after), default=None)
     if worst is None:
         return None
-    likeliest = min((1 / ways for ways in _values_asked(release, worst.column)), default=None)
     text = (
         f"Somebody who knows all quasi-identifiers of a person with several records can tell a value of {worst.column} "
         f"with a chance of up to {wording.share(worst.after)}: the models bound that of one record."
     )
-    if likeliest is None:
-        return ToldBySeveral(f"{WITHIN} for one record, and {UNMEASURED} against one for several", text)
-    return ToldBySeveral(ABOVE if worst.after > likeliest else WITHIN, text)
+    return ToldBySeveral(worst.column, _OF_SEVERAL[_severity(release, worst)], text)
+
+
+_OF_SEVERAL = (WITHIN, f"{WITHIN} for one record, and {UNMEASURED} against one for several", ABOVE)
+"""How what several records tell may stand, the worst last."""
+
+
+def _severity(release: Release, several: Guarantee) -> int:
+    """The place in `_OF_SEVERAL`."""
+    likeliest = min((1 / ways for ways in _values_asked(release, several.column)), default=None)
+    return 1 if likeliest is None else 2 * (several.after > likeliest)
 
 
 def _values_asked(release: Release, column: str) -> Iterator[float]:

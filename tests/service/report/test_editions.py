@@ -18,7 +18,7 @@ from tableveil.report.facts import PUBLIC_STATEMENTS, public_facts
 from tableveil.report.owner import owner_report
 from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
-from tableveil.report.standing import WITHIN
+from tableveil.report.standing import ABOVE, WITHIN, told_by_several
 from tableveil.report.text import first_page_text
 from tableveil.report.words import AGAINST, PROMISES
 from tableveil.v1 import policy_pb2
@@ -265,7 +265,19 @@ def test_the_first_page_decides_by_all_records_of_a_person(model: dict[str, Any]
     page = first(found)
     assert f"'Inference', {stands!r}" in page
     assert "can tell a value of diagnosis with a chance of up to 96.8 %" in page
-    assert ("Whether this is acceptable." in page) is (stands != "within the policy's threshold")
+    assert ("Whether what all records of one person tell of diagnosis is" in page) is (stands != WITHIN)
+
+
+def test_the_worst_column_decides_and_not_the_likeliest_value() -> None:
+    found = released()
+    del found.policy.privacy_models[:]
+    for model in ({"t_closeness": {"column": "ward", "t": "0.2"}}, {"distinct_l_diversity": {"column": "x", "l": 3}}):
+        found.policy.privacy_models.append(ParseDict(model, policy_pb2.PrivacyModel()))
+    for column, after in (("ward", 0.9), ("x", 0.5)):
+        found.guarantees.add(model="several_records", column=column, parameter="chance", after=after)
+    told = told_by_several(found)
+    assert told is not None
+    assert (told.column, told.standing) == ("x", ABOVE)
 
 
 def parameters(field: Any) -> list[str]:
