@@ -11,7 +11,7 @@ import numpy as np
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
-from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role, SensitiveModel
+from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.search import Candidate, Infeasible, Problem
@@ -65,7 +65,7 @@ def nothing_valid(
     faults = _faults(relaxed, partial(_found, asked, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
     faults += _not_asked(asked) if relaxed.relaxations else ()
-    faults += [*_stay_together(policy), *others]
+    faults += others
     message = (
         f"no transformation {actual}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
         f"and {why.allowed:,} may be"
@@ -115,18 +115,6 @@ def _found_too_late(asked: Asked, levels: Sequence[int]) -> InfeasibleError:
         "".join(["Give more", *(f", or these levels: {relaxation}" for relaxation in relaxations), "."]),
     )
     return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(asked)], relaxations)
-
-
-def _stay_together(policy: Policy) -> Iterator[Fault]:
-    """Some records of a combination could be a class or be suppressed without the others: nobody looked for that."""
-    if policy.has_own_levels and any(isinstance(model, SensitiveModel) for model in policy.privacy_models):
-        yield Fault(
-            "local_recoding",
-            "records with equal values, which are in one class or all suppressed",
-            "classes and suppressed records that meet the policy",
-            "Some of them might be released without the others. Local recoding does not look for that: remove records "
-            "of rare or frequent sensitive values by a source_query, and try again.",
-        )
 
 
 def _not_asked(asked: Asked) -> Iterator[Fault]:

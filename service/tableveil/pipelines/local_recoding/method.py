@@ -8,7 +8,7 @@ from dataclasses import replace
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.control import Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows, open_counter
-from tableveil.errors import InfeasibleError, by_rank, note
+from tableveil.errors import Fault, InfeasibleError, by_rank, note
 from tableveil.lifecycle import Solution
 from tableveil.local_recoding import (
     LocalPartition,
@@ -49,6 +49,7 @@ from tableveil.policy import (
     ClassificationModel,
     Policy,
     PrivacyModel,
+    SensitiveModel,
     policy_warnings,
 )
 from tableveil.privacy import ReleaseRule, suppressed_pool, with_pool
@@ -193,7 +194,20 @@ def _infeasible(job: JobContext, counts: Counted, whole: Problem, *, proven: boo
     job.control.limit(None)
     policy, withheld = counts.policy, whole.counter.withheld
     less = relaxed(job, policy, whole, counts.base, proven=proven)
-    return nothing_valid(Asked(policy, choosing_models(policy)), why_infeasible(whole), withheld, less)
+    asked, together = Asked(policy, choosing_models(policy)), tuple(_stay_together(policy))
+    return nothing_valid(asked, why_infeasible(whole), withheld, less, together)
+
+
+def _stay_together(policy: Policy) -> Iterator[Fault]:
+    """Some records of a combination could be a class or be suppressed without the others: nobody looked for that."""
+    if any(isinstance(model, SensitiveModel) for model in policy.privacy_models):
+        yield Fault(
+            "local_recoding",
+            "records with equal values, which are in one class or all suppressed",
+            "classes and suppressed records that meet the policy",
+            "Some of them might be released without the others. Local recoding does not look for that: remove records "
+            "of rare or frequent sensitive values by a source_query, and try again.",
+        )
 
 
 def _full_domain(job: JobContext, policy: Policy, whole: Problem) -> SearchOutcome:
