@@ -15,8 +15,8 @@ demo: $(VENV)/.run
 # The client in Node.js is tested where there is Node.js.
 test: $(VENV)/.dev
 	if command -v npm >/dev/null; then timeout 60 npm ci --silent --prefix examples/node || true; fi
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not long"
-	@echo "Left out: the long tests and those in other environments; make test-all runs them too."
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -rfEs -m "not long"
+	@echo "Left out: what was skipped above, the long tests and those in other environments; make test-all runs the latter."
 
 # PySpark with its server is 450 MB: where it cannot be installed the tests of Spark are skipped, as they are without Java.
 test-all: test test-long test-dagster test-dbt

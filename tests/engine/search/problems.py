@@ -71,6 +71,10 @@ class Watched(DelegatingCounter):
         self._asked = 0
         self.counted: list[Transformation] = []
 
+    @property
+    def unwatched(self) -> ClassCounter:
+        return self._counter
+
     def clock(self) -> float:
         return float(self._asked)
 

@@ -40,7 +40,7 @@ from tableveil.search.relaxing.requirements import requirements_of
 from tests.engine.quality.models import GAMES
 from tests.engine.search.changes import stricter, with_changes
 from tests.engine.search.private_problems import EACH_MODEL, POPULATION_SIZE, private_problems
-from tests.engine.search.problems import watched
+from tests.engine.search.problems import Watched, watched
 
 LONG = 1e9
 
@@ -66,7 +66,9 @@ class Asked:
         lattice = lattice_of(policy, self.tops)
         if lattice is None:
             return None
-        privacy = privacy_of(policy.privacy_models, counter, POPULATION_SIZE, policy.game)
+        # A rule may count more, such as the supersets of (n,t)-closeness: all of it is one check of one transformation.
+        judging = counter.unwatched if isinstance(counter, Watched) else counter
+        privacy = privacy_of(policy.privacy_models, judging, POPULATION_SIZE, policy.game)
         suppressible = policy.suppressible(counter.records)
         keeps = policy.suppressed_records is SuppressedRecords.KEEP
         return replace(
