@@ -24,7 +24,7 @@ from tableveil.endpoint.calls import Calls, EndpointCall, UnsupportedError
 from tableveil.endpoint.catalog import COMMANDS
 from tableveil.endpoint.pipes import Ended
 from tableveil.endpoint.places import ConnectionPlaces
-from tableveil.endpoint.published import Listing, Published
+from tableveil.endpoint.published import ListedTables, Published
 from tableveil.endpoint.query_process import parts
 from tableveil.endpoint.query_processes import QueryProcess, QueryProcesses, encoded, schema_from
 from tableveil.endpoint.readers import Reader
@@ -296,7 +296,9 @@ class FlightSql(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has n
             finally:
                 self._processes.release(process)
 
-    def _request(self, statement: BoundStatement, tables: Listing, reader: Reader, *, rows: bool) -> dict[str, Any]:
+    def _request(
+        self, statement: BoundStatement, tables: ListedTables, reader: Reader, *, rows: bool
+    ) -> dict[str, Any]:
         return {
             "statement": statement.query,
             "parameters": statement.parameters,

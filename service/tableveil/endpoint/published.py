@@ -66,7 +66,7 @@ class PublishedTable:
         return bytes(pa.schema(columns, comment).serialize())
 
 
-class Listing(Sequence[PublishedTable]):
+class ListedTables(Sequence[PublishedTable]):
     """The tables of some releases, by schema and name, and what the calls need of all of them. It does not change.
 
     With hundreds of releases, putting it together takes longer than most queries: so it is made once.
@@ -125,7 +125,7 @@ class Published:
         self._processes = processes
         self._lock = threading.Lock()
         self._known: dict[int, tuple[object, tuple[PublishedTable, ...]]] = {}
-        self._listings: OrderedDict[str, Listing] = OrderedDict()
+        self._listings: OrderedDict[str, ListedTables] = OrderedDict()
 
     def stamp(self) -> object:
         """Changes whenever a file is published or removed."""
@@ -138,7 +138,7 @@ class Published:
         """The file of a release, which may not be there."""
         return Path(file_of(self.directory, release))
 
-    def tables(self, releases: Collection[int]) -> Listing:
+    def tables(self, releases: Collection[int]) -> ListedTables:
         """The tables of those releases whose files are there, by schema and name."""
         read = {release: self._tables_of(release) for release in sorted(self._there().intersection(releases))}
         stamps = repr([(release, stamp) for release, (stamp, _) in read.items()])
@@ -152,7 +152,7 @@ class Published:
             for table in of_release:
                 # A later release with a table of that name has replaced the earlier one.
                 tables[table.folded_name] = table
-        listing = Listing([tables[name] for name in sorted(tables)], key, self._processes.directory)
+        listing = ListedTables([tables[name] for name in sorted(tables)], key, self._processes.directory)
         with self._lock:
             self._listings[key] = listing
             if len(self._listings) > _MOST_LISTINGS:
