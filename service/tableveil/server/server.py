@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from typing import Any
 
 from tableveil import backend
-from tableveil.access import Access, AccessRole, PrivacyBudgets, SchemaRules
+from tableveil.access import Access, AccessRole
 from tableveil.audit import Audit, audit_file
 from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
@@ -15,30 +14,15 @@ from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.first_token import PRINCIPAL, make_first_token
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
-from tableveil.lookups import (
-    Hierarchies,
-    Privacies,
-    Releases,
-    Reports,
-    Results,
-    RiskAnalyses,
-    Tables,
-)
 from tableveil.metrics import Metrics
 from tableveil.operate import Finding
-from tableveil.pipelines.draft import Drafts
-from tableveil.pipelines.widen import Widening
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import (
     JobSettings,
-    Loads,
     Matches,
     Publishing,
     QueueLimits,
-    Removals,
     Retention,
-    Upkeep,
-    Worksheets,
     open_jobs,
 )
 from tableveil.server.access_control import AccessControl
@@ -49,16 +33,14 @@ from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, watch_server
 from tableveil.server.methods import UNDECLARED, declared
-from tableveil.server.readers import ReaderAnswers
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.services import DESCRIPTORS
-from tableveil.server.stores import Stores
+from tableveil.server.stores import Running, stores_of
 from tableveil.server.warehouses import close_warehouses, examine_warehouses, open_warehouses
 from tableveil.serving.address import check_probed_address
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.settings import CALL_GRACE_SECONDS, STOP_SECONDS, ServeSettings
 from tableveil.serving.version import installed_version
-from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
@@ -120,39 +102,14 @@ class TableveilServer:
                 logger.warning("%d tokens are suspended, since this is a restored database: see doctor", suspended)
             self.access = access = Access(database)
             access.follow(read_grants(settings.grants) if settings.grants else [], str(settings.grants))
-            results: dict[JobKind, Results[Any]] = {
-                kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
-            }
-            results[JobKind.RISK_ANALYSIS] = RiskAnalyses(database)
             audit = Audit(settings.audit_file or audit_file(database.path), database, settings.audit_syslog)
             opened.callback(audit.close)
             matches = Matches(database, audit.record)
             opened.callback(matches.close, STOP_SECONDS)
             matches.start()
             jobs.follow(matches.look)
-            stores = Stores(
-                Releases(database),
-                Hierarchies(database),
-                Privacies(database),
-                results,
-                upkeep=Upkeep(
-                    database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint, database)
-                ),
-                drafts=Drafts(database),
-                widening=Widening(database),
-                tokens=tokens,
-                access=access,
-                rules=SchemaRules(database, access),
-                budgets=PrivacyBudgets(database),
-                tables=Tables(database),
-                loads=Loads(database, jobs, settings.load_directories, settings.most_columns),
-                removals=Removals(database, jobs),
-                audit=audit,
-                readers=ReaderAnswers(identities, access, database),
-                publishing=publishing,
-                reports=Reports(database),
-                worksheets=Worksheets(database),
-            )
+            running = Running(database, settings, jobs, publishing, identities, tokens, access, audit)
+            stores = stores_of(running, lambda: _examined(audit, endpoint, database))
             access_control = AccessControl(
                 methods,
                 identities,
