@@ -143,16 +143,16 @@ def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     if int(last[:4]) - int(first[:4]) > _LONG_AGO:
         units.append(DateUnit.DECADE)
     months = months_around(facts.minimum, facts.maximum, facts.low, facts.high, _FAR_DATES)
-    rule, told = Dates(first, last, tuple(units)), ""
+    rule, remark = Dates(first, last, tuple(units)), ""
     if months and meaning is Meaning.BIRTH:
-        rule, told = replace(rule, loss_range=LossRange(*months)), _OVER_SPAN
+        rule, remark = replace(rule, loss_range=LossRange(*months)), _OVER_SPAN
     elif months:
         # Next month's days lie outside of this span, and are as many.
         begin, end = map(datetime.date.fromisoformat, months)
         rule = replace(rule, loss_days=(end - begin).days + 1)
-        told = " Loss is measured over as many days as occur, without single ones far outside, whenever they are."
+        remark = " Loss is measured over as many days as occur, without single ones far outside, whenever they are."
     return HierarchyProposal(
-        rule, f"Calendar periods, in whole years around the days that occur, and a year more.{told}"
+        rule, f"Calendar periods, in whole years around the days that occur, and a year more.{remark}"
     )
 
 

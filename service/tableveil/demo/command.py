@@ -104,8 +104,8 @@ def _show_in_browser(database: Path, log: Path) -> None:
     from tableveil.console.settings import ConsoleSettings
 
     with _server(database, log) as address:
-        told = f"and sign in by the token in {token_file(database)}."
-        run_console(ConsoleSettings(address), lambda where: click.echo(f"\nOpen {where} {told}"))
+        hint = f"and sign in by the token in {token_file(database)}."
+        run_console(ConsoleSettings(address), lambda where: click.echo(f"\nOpen {where} {hint}"))
 
 
 def _generate(database: Path, rows: int, seed: int) -> None:

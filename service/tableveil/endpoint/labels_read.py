@@ -419,31 +419,33 @@ class LabelsRead:
             if by is not None and (wrong or (by.is_bound and by.key not in scope.grouped)):
                 self._misused(misuses.extreme(by, name, by.label, ()))
             return derived(meanings[0])
-        for meaning in meanings:
-            if meaning is None or (meaning.part is Part.RANK and name not in AVERAGES):
-                continue
-            if name in CORRELATIONS and meaning.part is not Part.RANK:
-                self._misused(misuses.related(meaning, name))
-                return None
-            if name in EXTREMES or name in AVERAGES:
-                in_row = name in IN_ROWS
-                wrong = self._ordered_values(meaning) if meaning.part is Part.LABEL else not in_row
-                if wrong and (in_row or meaning.key not in scope.grouped):
-                    self._misused(self._extreme(node, name, meaning, scope))
-                    return None
-            elif meaning.part is Part.LABEL and meaning.of_time and name in TRUNCATING:
-                self._misused(misuses.truncated(meaning, name, unit_of(node, name)))
-                return None
-            elif meaning.part is Part.LABEL and meaning.bounds and name not in SAME | HARMLESS:
-                self._misused(misuses.as_text(meaning, name))
-                return None
-            elif meaning.is_bound and name in SHARES and meaning.key not in scope.grouped:
-                self._misused(misuses.grouped_by_bound(meaning))
-                return None
-            elif meaning.is_bound and name in TRUNCATING:
-                self._each_bound([meaning], name, unit_of(node, name) if meaning.of_time else name)
-                return None
+        if any(meaning is not None and self._misread(node, name, meaning, scope) for meaning in meanings):
+            return None
         return first.derived() if name in SAME or (first.is_bound and name not in HARMLESS) else None
+
+    def _misread(self, node: exp.Anonymous, name: str, meaning: LabelMeaning, scope: NamedColumns) -> bool:
+        """Whether a function takes an argument for what it is not, which is noted."""
+        if meaning.part is Part.RANK and name not in AVERAGES:
+            return False
+        if name in CORRELATIONS and meaning.part is not Part.RANK:
+            self._misused(misuses.related(meaning, name))
+        elif name in EXTREMES or name in AVERAGES:
+            in_row = name in IN_ROWS
+            wrong = self._ordered_values(meaning) if meaning.part is Part.LABEL else not in_row
+            if not wrong or not (in_row or meaning.key not in scope.grouped):
+                return False
+            self._misused(self._extreme(node, name, meaning, scope))
+        elif meaning.part is Part.LABEL and meaning.of_time and name in TRUNCATING:
+            self._misused(misuses.truncated(meaning, name, unit_of(node, name)))
+        elif meaning.part is Part.LABEL and meaning.bounds and name not in SAME | HARMLESS:
+            self._misused(misuses.as_text(meaning, name))
+        elif meaning.is_bound and name in SHARES and meaning.key not in scope.grouped:
+            self._misused(misuses.grouped_by_bound(meaning))
+        elif meaning.is_bound and name in TRUNCATING:
+            self._each_bound([meaning], name, unit_of(node, name) if meaning.of_time else name)
+        else:
+            return False
+        return True
 
     def _extreme(self, node: exp.Anonymous, name: str, meaning: LabelMeaning, scope: NamedColumns) -> Misuse:
         return misuses.extreme(meaning, name, name_of(meaning.label), answered(node, name, meaning, self.written))
@@ -489,9 +491,9 @@ class LabelsRead:
             self.cuts.note(node, [node.this, *labels], [see(node.this), *(None for _ in labels)], "=")
             return
         columns = [column for branch in node.args["ifs"] for column in branch.this.find_all(exp.Column)]
-        found = [see(column) for column in columns]
-        one = next(iter(found), None)
-        if one is None or one.table is None or any(of is None or not of.exact or of.key != one.key for of in found):
+        meanings = [see(column) for column in columns]
+        one = next(iter(meanings), None)
+        if one is None or one.table is None or any(of is None or not of.exact or of.key != one.key for of in meanings):
             return
         first = columns[0]
         relation = scope.resolve(folded(first.name), folded(first.table) if first.table else None)[1]

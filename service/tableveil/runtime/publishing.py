@@ -86,8 +86,8 @@ class Publishing:
         """The targets that the session may see, by name, each with whether this server has it."""
         with self._database.ledger() as ledger:
             used = {one.target: one for one in publications.used(ledger)}
-            told = {*used, *(self._couriers if publications.sees_targets(ledger.visibility) else ())}
-        return [(used.get(name, TargetUse(name)), name in self._couriers) for name in sorted(told)]
+            shown = {*used, *(self._couriers if publications.sees_targets(ledger.visibility) else ())}
+        return [(used.get(name, TargetUse(name)), name in self._couriers) for name in sorted(shown)]
 
     def faults(self, names: Sequence[str]) -> list[Fault]:
         """A fault for each name in a policy that no target has."""
@@ -95,10 +95,10 @@ class Publishing:
         if not unknown:
             return []
         hint = "The operator declares targets: tableveil serve --publish NAME=…"
-        told = [use.target for use, is_declared in self.targets() if is_declared]
+        shown = [use.target for use, is_declared in self.targets() if is_declared]
         expected = "the name of a target of this server"
         return [
-            Fault(f"release.publish[{i}]", shortened(name), expected, nearest(name, told) or hint)
+            Fault(f"release.publish[{i}]", shortened(name), expected, nearest(name, shown) or hint)
             for i, name in unknown
         ]
 

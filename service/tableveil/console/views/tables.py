@@ -36,8 +36,8 @@ def remarks(visit: Visit) -> Response:
     names = [attribute.column for attribute in draft.policy.attributes]
     about: dict[str, list[draft_service_pb2.DraftRemark]] = {}
     for remark in draft.remarks:
-        found = _OF_COLUMN.match(remark.field)
-        about.setdefault(names[int(found[1])] if found else "", []).append(remark)
+        match = _OF_COLUMN.match(remark.field)
+        about.setdefault(names[int(match[1])] if match else "", []).append(remark)
     if visit.is_part:
         return HTMLResponse(fragment("remarks_part.html", about=about, kinds=_KINDS))
     return visit.page("remarks.html", table=table, about=about, kinds=_KINDS)

@@ -163,8 +163,8 @@ def _recoded(
     incumbent = None
     if read_incumbent.best is not None:
         incumbent = partition_of(whole.privacy, whole.counter, read_incumbent.best.transformation, rows.combinations)
-    others = [found.of(problem.codes) for found in job.partitions or ()]
-    known = [classes for classes in (incumbent, *others) if classes is not None]
+    others = [partition.of(problem.codes) for partition in job.partitions or ()]
+    incumbents = [classes for classes in (incumbent, *others) if classes is not None]
     size = counts.lattice.size
 
     def progress(progress: LocalProgress) -> None:
@@ -174,7 +174,7 @@ def _recoded(
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        best = recode(problem, job.control, known, progress)
+        best = recode(problem, job.control, incumbents, progress)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         raise _infeasible(job, counts, whole, proven=read_incumbent.complete) from None
