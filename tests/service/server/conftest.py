@@ -27,6 +27,7 @@ from tableveil.lookups import (
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
+from tableveil.runtime.release_lifecycle import ReleaseLifecycle
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.endpoint import ServerEndpoint
@@ -58,7 +59,9 @@ def double(of: type) -> Mock:
 
 @pytest.fixture
 def jobs() -> Mock:
-    return double(JobManager)
+    made = double(JobManager)
+    made.releases = double(ReleaseLifecycle)
+    return made
 
 
 @pytest.fixture
