@@ -13,6 +13,8 @@ from tableveil.endpoint.misuses import ANSWERED_BY, Edit
 from tableveil.endpoint.written_columns import place_of, quoted
 from tableveil.errors import InvalidError
 
+_KNOWN = "(VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, most)"
+
 FUNCTIONS_OF_LABELS = {macro.name: macro for macro in MACROS}
 
 
@@ -28,7 +30,12 @@ def completed(node: exp.Anonymous, meanings: list[LabelMeaning | None], scope: N
         raise _unfit(f"{macro.name} with {given} arguments", expected)
     column, meaning = node.expressions[0], meanings[0]
     if meaning is None or meaning.part is not Part.LABEL or not meaning.bounds or not isinstance(column, exp.Column):
-        raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected)
+        hint = ""
+        if meaning is not None and meaning.part is Part.LABEL and not meaning.bounds:
+            parts = ", ".join((meaning.label, "least", "most", *macro.parameters[3:]))
+            hint = f"Its labels tell no bounds. If you know them, join {_KNOWN} ON label = {meaning.label}, "
+            hint += f"and write {macro.name}({parts})."
+        raise _unfit(f"{macro.name} of something else than a column of labels with bounds", expected, hint)
     relation = scope.resolve(folded(column.name), folded(column.table) if column.table else None)[1]
     names = [relation.beside(meaning, part) for part in (Part.LOW, Part.HIGH)]
     place = place_of(column)

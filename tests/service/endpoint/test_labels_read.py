@@ -370,6 +370,11 @@ def test_calls_get_the_bounds_beside_a_label(
     [
         ("SELECT tv_mean(charge) FROM stays", "expected tv_mean(column)"),
         ("SELECT tv_mean(ward) FROM stays", "a column of labels with bounds"),
+        (
+            "SELECT tv_count_between(zip, 3, 4) FROM coded",
+            "join (VALUES ('a label', 0::BIGINT, 17::BIGINT)) AS known (label, least, most) ON label = zip, and write "
+            "tv_count_between(zip, least, most, low, high).",
+        ),
         ("SELECT tv_mean(age || '') FROM stays", "a column of labels with bounds"),
         ("SELECT tv_mean(age) FROM (SELECT age FROM stays)", "Let the subquery select age_from and age_to as well."),
         ("SELECT tv_count_between(age) FROM stays", "expected tv_count_between(column, low, high)"),

@@ -130,6 +130,48 @@ def test_questions_have_the_same_answers_everywhere(
     assert found == expected
 
 
+# --- other questions, as the endpoint's hints lead to them ------------------------------------------------------------
+
+BY_PERIOD = "discharges_released AS d, tv_period(d.admitted, d.admitted_from, d.admitted_to, '{}') AS p"
+OTHERS = {
+    "percentiles": "SELECT region, (tv_quantile(age, age_from, age_to, 0.9)).low, (tv_quantile(age, age_from, age_to, "
+    "0.25)).high FROM discharges_released GROUP BY region ORDER BY region",
+    "year over year": "WITH years (year, records) AS (SELECT p.period_from, sum(p.weight) FROM "
+    f"{BY_PERIOD.format('year')} GROUP BY p.period_from) SELECT year, records, "
+    "records - lag(records) OVER (ORDER BY year) FROM years ORDER BY year",
+    "cumulative by month": "SELECT p.period_from, sum(sum(p.weight)) OVER (ORDER BY p.period_from) FROM "
+    f"{BY_PERIOD.format('month')} GROUP BY p.period_from ORDER BY p.period_from",
+    "three per group": "SELECT region, diagnosis, mean FROM (SELECT region, diagnosis, avg(charge) AS mean, rank() "
+    "OVER (PARTITION BY region ORDER BY avg(charge) DESC) AS place FROM discharges_released GROUP BY region, diagnosis) AS r"
+    " WHERE place <= 3 ORDER BY region, mean DESC",
+    "pyramid": "SELECT age, count(*) FILTER (WHERE region = 'north'), -count(*) FILTER (WHERE region = 'south') "
+    "FROM discharges_released GROUP BY age ORDER BY min(age_rank)",
+    "groups of age": "SELECT CASE WHEN age_to < 60 THEN 'young' WHEN age_from >= 60 THEN 'old' ELSE 'unknown' END, "
+    "count(*), avg(charge) FROM discharges_released GROUP BY 1 ORDER BY 1",
+    "having": "SELECT diagnosis, (tv_mean(age, age_from, age_to)).low FROM discharges_released WHERE age <> '*' "
+    "GROUP BY diagnosis HAVING (tv_mean(age, age_from, age_to)).low > 30 ORDER BY diagnosis",
+    "ratio": "SELECT (tv_share_between(age, age_from, age_to, NULL, 19)).possible / "
+    "(tv_share_between(age, age_from, age_to, 20, NULL)).certain FROM discharges_released",
+    "pairs of one class": "SELECT count(*) FROM discharges_released AS a JOIN discharges_released AS b "
+    "ON a.class_id = b.class_id WHERE a.diagnosis < b.diagnosis",
+    "labels of known values": "WITH known (label, least, most) AS (VALUES ('north', 1::BIGINT, 3::BIGINT), "
+    "('south', 4::BIGINT, 9::BIGINT)) SELECT (tv_mean(region, least, most)).low, (tv_max(region, least, most)).high, "
+    "(tv_count_between(region, least, most, 3, 5)).possible FROM discharges_released JOIN known ON label = region",
+}
+
+
+@pytest.mark.parametrize("place", ["endpoint", "parquet", "warehouse"])
+@pytest.mark.parametrize("question", OTHERS)
+def test_other_questions_have_the_same_answers_everywhere(
+    file: Ask, request: pytest.FixtureRequest, place: str, question: str
+) -> None:
+    expected, found = (
+        [tuple(map(comparable, row)) for row in ask(OTHERS[question])] for ask in (file, request.getfixturevalue(place))
+    )
+    assert expected
+    assert found == expected
+
+
 # --- the answers are true of the source ------------------------------------------------------------------------------
 
 KEPT = "(SELECT * FROM hidden_source WHERE age IS NOT NULL)"
