@@ -24,16 +24,10 @@ from tableveil.document import to_yaml
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
 from tableveil.v1.policy_pb2 import Documentation
+from tableveil.wording.doubts import doubt
 
 _MOST_FILES = 4
 _READERS = ("public", "contract", "inside")
-
-_DOUBTS = {
-    v1.DOUBT_KIND_SHORT_CODE: "codes shorter than the others: lost zeros?",
-    v1.DOUBT_KIND_SPELLING: "spellings that differ by case or spaces",
-    v1.DOUBT_KIND_SENTINEL: "a value that stands for none",
-    v1.DOUBT_KIND_FAR_OUTSIDE: "far from nearly all others",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,10 +277,7 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
     title.append(f"  {what}, {wording.count(proposal.records)} records, nothing was released", style="not bold default")
     parts: list[RenderableType] = [title, *(Text(wording.printable(note)) for note in proposal.notes)]
     if proposal.findings:
-        rows = [
-            (wording.printable(one.column), wording.count(one.records), _DOUBTS.get(one.kind, ""))
-            for one in proposal.findings
-        ]
+        rows = [(wording.printable(one.column), wording.count(one.records), doubt(one)) for one in proposal.findings]
         parts += [_heading("Values that look wrong"), listing(("column", "records", "why"), rows, "", ("records",))]
     if made := _released(proposal):
         parts += [_heading("Policies that make a release"), _alternatives(made)]

@@ -16,6 +16,7 @@ from tableveil import wording
 from tableveil.pages import environment
 from tableveil.v1 import job_service_pb2, release_service_pb2
 from tableveil.wording import access
+from tableveil.wording.doubts import doubt
 from tableveil.wording.progress import activity, findings
 
 _HTMX = {"allowEval": False, "includeIndicatorStyles": False, "selfRequestsOnly": True, "historyCacheSize": 0}
@@ -60,6 +61,7 @@ def _environment() -> Environment:
         "as_it_is": escape,
         "in_lines": _in_lines,
         "access": access,
+        "doubt": doubt,
         "activity": activity,
         "findings": findings,
         "state_of": _state_of,

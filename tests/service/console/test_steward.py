@@ -188,3 +188,11 @@ def test_a_worksheet_is_deleted(steward: TestClient) -> None:
     assert steward.post(f"{place}/delete", data=form).headers["location"] == "/worksheets"
     assert steward.get(place).status_code == 404
     assert place.removeprefix("/") not in steward.get("/worksheets").text
+
+
+def test_a_release_tells_what_another_level_would_cost(browser: Browser) -> None:
+    """To those alone who see its evidence."""
+    page = browser("bob").get("/releases/1").text
+    assert "A level less or more" in page
+    assert "one level coarser" in page
+    assert "What it costs" not in browser("rel").get("/releases/1").text

@@ -34,7 +34,7 @@ def remarks(visit: Visit) -> Response:
     table = _asked(visit)
     draft = visit.client.draft_policy(table)
     names = [attribute.column for attribute in draft.policy.attributes]
-    about: dict[str, list[draft_service_pb2.DraftRemark]] = {}
+    about: dict[str, list[draft_service_pb2.DraftRemark]] = {"": []}
     for remark in draft.remarks:
         match = _OF_COLUMN.match(remark.field)
         about.setdefault(names[int(match[1])] if match else "", []).append(remark)

@@ -179,6 +179,9 @@ def choose(visit: Visit) -> Response:
             "ALTERNATIVE_INVALID", "alternative", "none of them", "one of the policies that were tried"
         )
     kept.policy.CopyFrom(result.alternatives[int(number)].policy)
+    if kept.policy.source_query:
+        # A query has no name that a release could be called after.
+        kept.policy.release.schema, kept.policy.release.name = kept.table.schema, f"{kept.table.table}_released"
     kept = visit.client.update_worksheet(kept)
     return visit.go(f"/{kept.name}/release")
 
