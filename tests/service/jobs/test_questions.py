@@ -141,9 +141,9 @@ OTHERS = {
     "records - lag(records) OVER (ORDER BY year) FROM years ORDER BY year",
     "cumulative by month": "SELECT p.period_from, sum(sum(p.weight)) OVER (ORDER BY p.period_from) FROM "
     f"{BY_PERIOD.format('month')} GROUP BY p.period_from ORDER BY p.period_from",
-    "three per group": "SELECT region, diagnosis, mean FROM (SELECT region, diagnosis, avg(charge) AS mean, rank() "
-    "OVER (PARTITION BY region ORDER BY avg(charge) DESC) AS place FROM discharges_released GROUP BY region, diagnosis) AS r"
-    " WHERE place <= 3 ORDER BY region, mean DESC",
+    "three per group": "SELECT region, diagnosis, mean FROM (SELECT region, diagnosis, avg(charge) AS mean, "
+    "rank() OVER (PARTITION BY region ORDER BY avg(charge) DESC) AS place FROM discharges_released "
+    "GROUP BY region, diagnosis) AS r WHERE place <= 3 ORDER BY region, mean DESC",
     "pyramid": "SELECT age, count(*) FILTER (WHERE region = 'north'), -count(*) FILTER (WHERE region = 'south') "
     "FROM discharges_released GROUP BY age ORDER BY min(age_rank)",
     "groups of age": "SELECT CASE WHEN age_to < 60 THEN 'young' WHEN age_from >= 60 THEN 'old' ELSE 'unknown' END, "
