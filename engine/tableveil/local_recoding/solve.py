@@ -57,7 +57,7 @@ CONSTRUCTION = 0.7
 def recode(
     problem: LocalProblem,
     control: Control,
-    known: Sequence[NDArray[np.int64]] = (),
+    beginnings: Sequence[NDArray[np.int64]] = (),
     report: Callable[[LocalProgress], None] = lambda progress: None,
     *,
     bounded: bool = True,
@@ -67,8 +67,8 @@ def recode(
     Args:
         problem: The problem to solve.
         control: May stop the work: at a deadline with the best partition so far.
-        known: Partitions, such as the optimum of full-domain generalization: nothing worse than a valid one of them is
-            returned.
+        beginnings: Partitions, such as the optimum of full-domain generalization: nothing worse than a valid one of
+            them is returned.
         report: Called with the progress of the work.
         bounded: Whether to look for a lower bound.
 
@@ -90,7 +90,7 @@ def recode(
         )
 
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
-    solution = _Recoding(in_units, control, told).run(known, bounded)
+    solution = _Recoding(in_units, control, told).run(beginnings, bounded)
     bound = None if solution.lower_bound is None else max(solution.lower_bound * unit, 0.0)
     # Entropy subtracts what records have before: rounding must not make nothing less than nothing.
     return replace(solution, score=max(solution.score * unit, 0.0), lower_bound=bound)
@@ -137,11 +137,11 @@ class _Recoding:
         allowed = every_level(problem)
         self._labelled = allowed, CombinationLabels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
 
-    def run(self, known: Sequence[NDArray[np.int64]], bounded: bool) -> LocalPartition:
-        allowed = first_choice(self._problem, known[0] if known else None)
+    def run(self, beginnings: Sequence[NDArray[np.int64]], bounded: bool) -> LocalPartition:
+        allowed = first_choice(self._problem, beginnings[0] if beginnings else None)
         complete = True
         try:
-            for classes in known:
+            for classes in beginnings:
                 partition = self._partition(allowed, classes)
                 # Another policy may have had other limits of levels.
                 if partition.score < FORBIDDEN:

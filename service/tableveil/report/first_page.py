@@ -117,9 +117,9 @@ def _must_decide(release: Release, refusals: Sequence[str]) -> Iterator[str]:
         yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
     elif not release.policy.documentation.risk_threshold:
         yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
-    several = told_by_several(release)
-    if several is not None and several.standing != WITHIN:
-        yield f"Whether what all records of one person tell of {several.column} is acceptable (Inference, above)."
+    worst = told_by_several(release)
+    if worst is not None and worst.standing != WITHIN:
+        yield f"Whether what all records of one person tell of {worst.column} is acceptable (Inference, above)."
     for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
         if word == "must be decided":
             yield text

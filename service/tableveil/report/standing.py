@@ -123,10 +123,10 @@ def _inference(situation: Situation, release: Release) -> Standing:
         if one.column in situation.protected and one.HasField("after") and one.model in kinds
     ]
     stated = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
-    several = told_by_several(release)
-    if several is not None:
-        stated.append(several.text)
-    standing = WITHIN if several is None else several.standing
+    worst = told_by_several(release)
+    if worst is not None:
+        stated.append(worst.text)
+    standing = WITHIN if worst is None else worst.standing
     if not situation.unprotected:
         return INFERENCE, standing, " ".join(stated)
     left = ", ".join(situation.unprotected)
@@ -175,10 +175,10 @@ _OF_SEVERAL = (WITHIN, f"{WITHIN} for one record, and {UNMEASURED} against one f
 """How what several records tell may stand, the worst last."""
 
 
-def _severity(release: Release, several: Guarantee) -> int:
+def _severity(release: Release, chance: Guarantee) -> int:
     """The place in `_OF_SEVERAL`."""
-    likeliest = min((1 / ways for ways in _values_asked(release, several.column)), default=None)
-    return 1 if likeliest is None else 2 * (several.after > likeliest)
+    likeliest = min((1 / ways for ways in _values_asked(release, chance.column)), default=None)
+    return 1 if likeliest is None else 2 * (chance.after > likeliest)
 
 
 def _values_asked(release: Release, column: str) -> Iterator[float]:
