@@ -14,9 +14,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from tableveil.backend import Session, table
 from tableveil.backend.interrupter import Interrupter
+from tableveil.backend.render import DIALECT, render
 from tableveil.counting import CountedColumns, DuckDBCounter, build_base
 from tableveil.counting.in_memory import in_memory
 from tableveil.dictionary import Dictionary, build_dictionary, build_sensitive
@@ -88,8 +90,16 @@ class Recorded:
         self.recorder.statements.clear()
 
 
+def _rendered_twice(statement: exp.Expr) -> str:
+    """Rendering does not change a tree, although it does not copy it."""
+    first = render(statement)
+    assert statement.sql(dialect=DIALECT) == first
+    return first
+
+
 @pytest.fixture
-def recorded() -> Iterator[Recorded]:
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+    monkeypatch.setattr("tableveil.backend.session.render", _rendered_twice)
     connection = duckdb.connect()
     recorder = Recorder(connection)
     interrupter = Interrupter()

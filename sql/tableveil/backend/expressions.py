@@ -100,8 +100,14 @@ def united(queries: Sequence[exp.Query]) -> exp.Query:
 
 def in_order(query: exp.Query, order: Sequence[exp.Expr], shown: Sequence[exp.Expr] = (exp.Star(),)) -> exp.Select:
     """The query's rows, sorted; `shown` are the columns, made of those of `ordered_rows` once these are sorted."""
-    rows = exp.select("*").from_(query.subquery("released")).order_by(*order)
-    return exp.select(*shown).from_(rows.subquery("ordered_rows"))
+    rows = exp.select(exp.Star()).from_(query.subquery("released", copy=False), copy=False)
+    ordered = rows.order_by(*order, copy=False).subquery("ordered_rows", copy=False)
+    return exp.select(*shown).from_(ordered, copy=False)
+
+
+def left_join(query: exp.Select, joined: exp.Expr, on: exp.Expr) -> exp.Select:
+    """The query with `LEFT JOIN joined ON on`: it is changed, since copies of long ones take longer than all else."""
+    return query.join(exp.Join(this=joined, side="LEFT"), on=on, copy=False)
 
 
 def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, WarehouseSession, alias, cast, collected, column, conjunction, number, table
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    conjunction,
+    left_join,
+    number,
+    table,
+)
 from tableveil.classes import KeyLayout, SensitiveColumn
 from tableveil.counting.earlier import Earlier
 from tableveil.dictionary import (
@@ -329,7 +340,7 @@ def _joined(
     as_: str,
 ) -> tuple[exp.Select, exp.Expr]:
     value = exp.EQ(this=column(dictionary.column.name, of), expression=column("value", as_))
-    joined = query.join(table(dictionary.table_name, alias=as_), on=value, join_type="LEFT")
+    joined = left_join(query, table(dictionary.table_name, alias=as_), value)
     group: exp.Expr = column(group_name, as_)
     if null_group is not None:
         group = exp.Coalesce(this=group, expressions=[number(null_group)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import column, number, table
+from tableveil.backend import column, left_join, number, table
 from tableveil.classes import EarlierClasses
 from tableveil.policy import PrivacyModel
 
@@ -32,5 +32,5 @@ class Earlier:
         """Joins the query to the people under the alias `as_`; returns it and the code of each row's combination."""
         same = exp.EQ(this=column(self.identifier, of), expression=column("identifier", as_))
         without_row = number(len(self.known.records))
-        joined = query.join(table(EARLIER, alias=as_), on=same, join_type="LEFT")
+        joined = left_join(query, table(EARLIER, alias=as_), same)
         return joined, exp.Coalesce(this=column("code", as_), expressions=[without_row])

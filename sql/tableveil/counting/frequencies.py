@@ -23,6 +23,7 @@ from tableveil.backend import (
     identifier,
     in_one_spelling,
     is_finite,
+    left_join,
     number,
     row_number,
     table,
@@ -245,7 +246,7 @@ def _keys(rows: exp.Expr, values: Sequence[DistinctValues], layout: KeyLayout) -
     for j, held_value in enumerate(values):
         value = column(held_value.column.name, "source")
         same = exp.EQ(this=value, expression=column("value", f"d{j}"))
-        query = query.join(table(held_value.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        query = left_join(query, table(held_value.table_name, alias=f"d{j}"), same)
         code: exp.Expr = column("code", f"d{j}")
         if held_value.null_code is not None:
             # NULL equals nothing.

@@ -13,6 +13,7 @@ from tableveil.backend import (
     collected,
     column,
     in_one_spelling,
+    left_join,
     number,
     row_number,
     table,
@@ -78,7 +79,7 @@ def place_values(
     listed = pa.table({"text": pa.array(order.values, pa.string()), "place": pa.array(range(len(order.values)))})
     with session.embedded.relation("listed_order", listed):
         same = exp.EQ(this=column("text", "found"), expression=column("text", "listed"))
-        query = query.join(table("listed_order", alias="listed"), on=same, join_type="LEFT")
+        query = left_join(query, table("listed_order", alias="listed"), same)
         query = query.select(column("place", "listed"))
         session.embedded.stage(name, query)
 

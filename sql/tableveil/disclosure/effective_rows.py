@@ -14,6 +14,7 @@ from tableveil.backend import (
     cast,
     collected,
     column,
+    left_join,
     number,
     render,
     row_hash,
@@ -73,9 +74,9 @@ def stage_rows(
         value: exp.Expr = row_hash(column(name, "source") if coded.values is None else coded.values[name])
         if counted.codes is not None:
             same = exp.EQ(this=value, expression=column("hashed", counted.codes))
-            query = query.join(table(counted.codes), on=same, join_type="LEFT")
+            query = left_join(query, table(counted.codes), same)
             value = column("code", counted.codes)
-        query = query.select(alias(value, counted.name))
+        query = query.select(alias(value, counted.name), copy=False)
     if coded.person is not None:
         query = query.select(alias(coded.person, "w"))
     staged, records = _stage(rows, query, HASHED if coded.hashed else "INTEGER")

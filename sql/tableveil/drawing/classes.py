@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, number, table
+from tableveil.backend import Session, alias, cast, column, drop, left_join, number, table
 from tableveil.dictionary.values import readable
 from tableveil.errors import InvalidError
 from tableveil.hierarchy import (
@@ -78,7 +78,7 @@ def combinations(
     query = exp.select().from_(counted.subquery("counted"))
     for j, (_, values) in enumerate(columns):
         same = exp.EQ(this=column("text", f"d{j}"), expression=column(f"t{j}", "counted"))
-        query = query.join(table(values.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        query = left_join(query, table(values.table_name, alias=f"d{j}"), same)
         outside = number(len(values.texts))
         query = query.select(alias(exp.Coalesce(this=column("code", f"d{j}"), expressions=[outside]), f"c{j}"))
     query = query.select(alias(cast(exp.Sum(this=column("n", "counted")), "BIGINT"), "n"))

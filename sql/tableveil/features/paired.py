@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tableveil.aggregation import aggregates as kinds
 from tableveil.aggregation.aggregates import Aggregates
-from tableveil.backend import Session, alias, column, number, table
+from tableveil.backend import Session, alias, column, left_join, number, table
 from tableveil.classification.model import Feature, FeatureValues
 from tableveil.dictionary import AggregatedDictionary, Dictionary, PeopleDictionary, SensitiveDictionary
 from tableveil.features.columns import UNKNOWN, categories, middles_of, numbers_of, numeric, plain, told_labels
@@ -102,7 +102,7 @@ def _codes(session: Session, sample: Sample, dictionaries: Sequence[Coded]) -> t
     query = exp.select(alias(column(sample.position, "source"), "position")).from_(sample.table())
     for j, dictionary in enumerate(dictionaries):
         same = exp.EQ(this=column(dictionary.column.name, "source"), expression=column("value", f"d{j}"))
-        query = query.join(table(dictionary.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        query = left_join(query, table(dictionary.table_name, alias=f"d{j}"), same)
         # NULL is equal to no value.
         null = column(dictionary.column.name, "source").is_(exp.null())
         of_null = number(UNKNOWN if (code := _null_code(dictionary)) is None else code)

@@ -30,7 +30,7 @@ def row_digests(names: Sequence[str], rows: exp.Expr) -> exp.Select:
     texts = [cast(column(name), "VARCHAR") for name in names]
     parts = [exp.Coalesce(this=_measured(part), expressions=[text("-")]) for part in texts]
     digest = exp.SHA2(this=_joined(parts), length=exp.Literal.number(256))
-    return exp.select(alias(digest, "digest")).from_(rows).order_by("digest")
+    return exp.select(alias(digest, "digest")).from_(rows, copy=False).order_by(column("digest"), copy=False)
 
 
 def combined(names: Sequence[str], digests: Iterable[pa.RecordBatch]) -> str:

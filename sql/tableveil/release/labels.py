@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, number, table, united
+from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, left_join, number, table, united
 from tableveil.hierarchy import Bounds, Intervals, Point, ValueKind, in_order, listed_labels, read_bounds
 from tableveil.release.label_columns import LabelColumns
 from tableveil.release.plan import ReleasePlan
@@ -123,11 +123,11 @@ def with_labels(plan: ReleasePlan, rows: str) -> exp.Select:
     companions: dict[str, list[exp.Expr]] = {}
     for j, columns in enumerate(plan.label_columns):
         same = exp.EQ(this=column(columns.name, "r"), expression=column("label", f"l{j}"))
-        query = query.join(labels_at(plan, j, f"l{j}"), on=same, join_type="LEFT")
+        query = left_join(query, labels_at(plan, j, f"l{j}"), same)
         ends = [("low", columns.low), ("high", columns.high)] if columns.bounds is not None else []
         companions[columns.name] = [alias(column(own, f"l{j}"), name) for own, name in (*ends, ("place", columns.rank))]
     for released in plan.columns():
-        query = query.select(column(released.name, "r"), *companions.get(released.name, ()))
+        query.select(column(released.name, "r"), *companions.get(released.name, ()), copy=False)
     return query.select(column(plan.marker, "r")) if plan.marker else query
 
 

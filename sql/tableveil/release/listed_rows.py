@@ -15,6 +15,7 @@ from tableveil.backend import (
     column,
     drop,
     in_order,
+    left_join,
     listed,
     number,
     parameter,
@@ -100,7 +101,7 @@ def write_listed_rows(
             found = few[released.name]
             last = len(found) + 1
             same = exp.EQ(this=values[released.name], expression=column("value", _texts(i)))
-            rows = rows.join(table(_texts(i)), on=same, join_type="LEFT")
+            rows = left_join(rows, table(_texts(i)), same)
             place = exp.Coalesce(this=column("place", _texts(i)), expressions=[number(last)])
             wide.append(alias(entry([*found, None], released.type, sorted_by), released.name))
             sizes.append(last)
@@ -108,7 +109,7 @@ def write_listed_rows(
             place = values[released.name]
             wide.append(alias(sorted_by, released.name))
             sizes.append(None)
-        rows = rows.select(alias(place, f"c{i}"))
+        rows = rows.select(alias(place, f"c{i}"), copy=False)
     if session.traits.collects:
         session.write(target, in_order(rows, [column(f"c{i}") for i, _ in enumerate(sizes)], wide), bound)
     else:

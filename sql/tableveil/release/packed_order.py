@@ -41,13 +41,12 @@ def in_packed_order(rows: exp.Select, sizes: Sequence[int | None], shown: Sequen
     packed = exp.select(*(column(f"c{i}") for i, size in enumerate(sizes) if size is None))
     unpacked: dict[int, exp.Expr] = {}
     for w, parts in enumerate(words):
-        packed = packed.select(alias(summed([_moved(column(f"c{i}"), shift) for i, shift in parts]), f"w{w}"))
+        packed.select(alias(summed([_moved(column(f"c{i}"), shift) for i, shift in parts]), f"w{w}"), copy=False)
         unpacked |= {i: _taken(column(f"w{w}"), sizes[i] or 0, shift) for i, shift in parts}
-    ordered = in_order(packed.from_(rows.subquery("unpacked_rows")), order)
+    ordered = in_order(packed.from_(rows.subquery("unpacked_rows", copy=False), copy=False), order)
     columns = [alias(unpacked.get(i, column(f"c{i}")), f"c{i}") for i, _ in enumerate(sizes)]
-    return exp.select(*shown).from_(
-        exp.select(*columns).from_(ordered.subquery("packed_rows")).subquery("ordered_rows")
-    )
+    all_columns = exp.select(*columns).from_(ordered.subquery("packed_rows", copy=False), copy=False)
+    return exp.select(*shown).from_(all_columns.subquery("ordered_rows", copy=False), copy=False)
 
 
 def _moved(found: exp.Expr, shift: int) -> exp.Expr:

@@ -15,6 +15,7 @@ from tableveil.backend import (
     collected,
     column,
     in_order,
+    left_join,
     number,
     row_number,
     table,
@@ -124,7 +125,7 @@ def write_classes(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table,
         if label in ranks:
             of = f"l{ranks[label][1]}"
             ranked = exp.EQ(this=column(f"v{i}", "counted"), expression=column("place", of))
-            query = query.join(labels_at(plan, ranks[label][1], of), on=ranked, join_type="LEFT")
+            query = left_join(query, labels_at(plan, ranks[label][1], of), ranked)
     for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
         of = f"values{s}" if s else "counted"
         if s:
