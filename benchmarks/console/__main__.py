@@ -28,9 +28,9 @@ MOST_SECONDS = 0.150
 MOST_BYTES = 200_000
 
 _ROLES = (
-    ("steward", access_pb2.ACCESS_ROLE_STEWARD, 30),
-    ("approver", access_pb2.ACCESS_ROLE_APPROVER, 12),
-    ("admin", access_pb2.ACCESS_ROLE_ADMIN, 8),
+    ("steward", (access_pb2.ACCESS_ROLE_STEWARD,), 30),
+    ("approver", (access_pb2.ACCESS_ROLE_APPROVER,), 12),
+    ("admin", (access_pb2.ACCESS_ROLE_ADMIN, access_pb2.ACCESS_ROLE_AUDITOR), 8),
 )
 """Roles, and how many of 50 visitors have them."""
 
@@ -73,17 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tokens(client: Client, visitors: int) -> list[tuple[str, str]]:
     """Tokens and roles of visitors: stewards and approvers of a schema, and admins; the first are one steward."""
     made: list[tuple[str, str]] = []
-    places = [(role, kind) for role, kind, share in _ROLES for _ in range(share)]
+    places = [(role, kinds) for role, kinds, share in _ROLES for _ in range(share)]
     for number in range(visitors):
-        role, kind = places[number * len(places) // visitors]
+        role, kinds = places[number * len(places) // visitors]
         if 0 < number < _OWNERS and role == made[0][1]:
             made.append(made[0])
             continue
         name = f"{role}{number}"
-        rule = access_service_pb2.GrantRule(principal=name, role=kind)
-        if kind != access_pb2.ACCESS_ROLE_ADMIN:
-            rule.schema = "main"
-        client.add_grant(rule)
+        schema = "" if role == "admin" else "main"
+        for one in kinds:
+            client.add_grant(access_service_pb2.GrantRule(principal=name, role=one, schema=schema))
         made.append((client.create_token(name, "benchmark").secret, role))
     return made
 
