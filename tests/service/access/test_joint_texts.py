@@ -13,6 +13,7 @@ import pytest
 from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.state.joint_texts import LEFT_OUT
 from tableveil.v1 import job_service_pb2
+from tests.once import once
 from tests.service.access.house import ADMIN, Fields, House, prepare, served, submitted
 from tests.service.access.twins import Asked, of_people, outcome, settle
 
@@ -98,7 +99,7 @@ def read(house: House, who: str, name: str) -> Iterator[str]:
         yield told
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", once(RESULTS, 2))
 def test_readers_of_all_are_told(house: House, name: str) -> None:
     for who in (BOTH, "admin"):
         own, report, *_ = read(house, who, name)

@@ -12,6 +12,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError
 from tableveil.source.query import resolve_query
 from tableveil.source.query_statement import MOST_BRACKETS, MOST_CHARACTERS, MOST_READS, read_statement
+from tests.once import once
 
 SECONDS = 60.0
 """How long a refusal may take on a busy machine; without limits, each would take minutes at least."""
@@ -65,7 +66,7 @@ GROWING = {
 }
 
 
-@pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.parametrize("kind", once(GROWING, 3))
 def test_a_query_that_grows_when_it_is_understood_is_refused(session: Session, small: None, kind: str) -> None:
     text, expected = GROWING[kind]
     assert len(text) <= MOST_CHARACTERS
