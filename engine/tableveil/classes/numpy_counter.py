@@ -54,7 +54,7 @@ class NumpyCounter:
         self._people = None if population is None else int(population.sum()) + outside
         self._blocks = Blocks(self._at, groups, LevelMaps(levels))
         # The search asks for the records in some classes right after the classes: the grouping is kept for that.
-        self._last: tuple[Transformation, NDArray[np.signedinteger[Any]], NDArray[np.int64]] | None = None
+        self._last: tuple[Transformation, NDArray[np.signedinteger[Any]], int, NDArray[np.intp]] | None = None
 
     @property
     def name(self) -> str:
@@ -106,8 +106,8 @@ class NumpyCounter:
         layout = KeyLayout.of(radices)
         places, number = self._blocks.places(transformation, radices)
         sizes = sums_at(places, self._counts, number)
-        self._last = (transformation, places, sizes)
         occurring = np.flatnonzero(sizes > 0)
+        self._last = (transformation, places, number, occurring)
         details = self._details(places, number, occurring)
         if number == layout.space:
             # The places are the keys.
@@ -136,9 +136,9 @@ class NumpyCounter:
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)
         assert self._last is not None
-        _, places, sizes = self._last
-        chosen = np.zeros(len(sizes), np.bool_)
-        chosen[np.flatnonzero(sizes > 0)[mask]] = True
+        _, places, number, occurring = self._last
+        chosen = np.zeros(number, np.bool_)
+        chosen[occurring[mask]] = True
         rows = np.flatnonzero(chosen.take(places, mode="clip"))
         return Marginals(self._at, self._blocks.marginals(self._counts, rows))
 
