@@ -73,7 +73,8 @@ _ASKED: Mapping[JobPart, Callable[[Policy], bool]] = {
     JobPart.GAME: lambda policy: policy.game is not None,
     JobPart.UNCHANGED: lambda policy: any(a.role == "INSENSITIVE" and not a.acknowledged for a in policy.attributes),
     JobPart.SUPPRESSED_BY: lambda policy: bool(policy.release.suppressed_by),
-    JobPart.GUARDS: lambda policy: policy.release.guards != ReleaseGuards(),
+    # Two guards hold by default wherever a release is replaced.
+    JobPart.GUARDS: lambda policy: policy.release.if_exists == "REPLACE" or policy.release.guards != ReleaseGuards(),
     JobPart.PUBLICATION: lambda policy: bool(policy.release.publish),
 }
 
