@@ -231,4 +231,4 @@ def _compared(rows: ClassRows, chosen: Codes) -> Iterator[tuple[Codes, Codes, Co
             share = int(upto[-1] - upto[end - 1]) // MOST_CELLS + 1
             chosen = np.concatenate([chosen[:end], chosen[end::share]])
             upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
-        start, most = end, AT_ONCE
+        start, most = end, min(2 * most, AT_ONCE)
