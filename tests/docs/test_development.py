@@ -38,7 +38,7 @@ CHANGES = {
     "Add a quality model": Change(5, 5, r"(?i)discernibility"),
     "Add a method": Change(9, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),
     "Add a kind of job": Change(19, 9, r"(?i)utility_?report"),
-    "Add a figure": Change(8, 4, r"\bdistinct_before\b"),
+    "Add a figure": Change(4, 4, r"\bdistinct_before\b"),
     "Add a service": Change(7, 4, r"(?i)worksheet_?service"),
     "Add a remote procedure call": Change(7, 6, r"(?i)withdraw_?release|\"withdraw\": "),
     "Add a search strategy": Change(4, 4, r"ANYTIME\b|\bdef anytime\b"),

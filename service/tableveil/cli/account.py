@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.publish import publications
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.warnings import warnings
 from tableveil.report.proof import verdict
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.wording.distinct import before_and_after, declared_domains, is_erased
 
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
@@ -197,7 +197,7 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult], every
             _change(result),
             wording.share(result.loss),
             *((wording.score(result.part) if result.HasField("part") else "none",) if parts else ()),
-            f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
+            before_and_after(result),
             *((wording.short(result.hierarchy),) if everything else ()),
         )
         for result in attributes
@@ -228,7 +228,7 @@ def _level(result: release_service_pb2.AttributeResult) -> str:
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
     if result.level == 0:
         return ", unchanged"
-    return ", nothing left" if result.distinct_after == 1 < result.distinct_before else ""
+    return ", nothing left" if is_erased(result) else ""
 
 
 def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:

@@ -16,6 +16,7 @@ from tableveil import wording
 from tableveil.pages import environment
 from tableveil.v1 import job_service_pb2, release_service_pb2
 from tableveil.wording import access
+from tableveil.wording.distinct import before_and_after
 from tableveil.wording.doubts import doubt
 from tableveil.wording.progress import activity, findings
 
@@ -61,6 +62,7 @@ def _environment() -> Environment:
         "as_it_is": escape,
         "in_lines": _in_lines,
         "access": access,
+        "before_and_after": before_and_after,
         "doubt": doubt,
         "activity": activity,
         "findings": findings,

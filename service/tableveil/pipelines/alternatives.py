@@ -196,9 +196,10 @@ def _other_roles(policy: Policy, faults: Sequence[Fault]) -> dict[str, Role]:
 
 def _left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
     at_top = sum(records for level, records in attribute_result.levels if level == attribute_result.top_level)
-    erased = attribute_result.distinct_after <= 1 < attribute_result.distinct_before
-    hidden = at_top / released if attribute_result.levels and released else float(erased)
-    return ColumnLeft(attribute_result.column, attribute_result.distinct_after, hidden, erased, attribute_result.loss)
+    hidden = at_top / released if attribute_result.levels and released else float(attribute_result.erased)
+    return ColumnLeft(
+        attribute_result.column, attribute_result.distinct_after, hidden, attribute_result.erased, attribute_result.loss
+    )
 
 
 def _decisions(

@@ -16,6 +16,7 @@ from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
 from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
+from tableveil.wording.distinct import before_and_after
 
 MOST_CHARTS = 12
 """Columns whose distribution is drawn; the others are named."""
@@ -74,15 +75,12 @@ def _column(
         treatment = f"{treatment}; {result.hierarchy}"
     if attribute is not None and attribute.acknowledged:
         treatment = f"{treatment}; acknowledged: checks that would refuse it were overruled"
-    different = ""
-    if result is not None:
-        different = f"{wording.count(result.distinct_before)} → {wording.count(result.distinct_after)}"
     return (
         public_column.name,
         ROLES.get(public_column.role, public_column.role),
         treatment,
         "" if result is None else wording.share(result.loss),
-        different,
+        "" if result is None else before_and_after(result),
         reached(effective.after) if effective is not None and effective.HasField("after") else "",
         labels(public_column.labels),
     )

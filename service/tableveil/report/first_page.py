@@ -20,6 +20,7 @@ from tableveil.v1.release_service_pb2 import (
     RELEASE_STATE_PENDING,
     Release,
 )
+from tableveil.wording.distinct import is_erased
 
 MOST_DECISIONS, MOST_OTHERS, MOST_NAMED = 5, 4, 8
 """The lines that the page has room for; what is left out is counted."""
@@ -132,7 +133,7 @@ def _must_decide(release: Release, refusals: Sequence[str]) -> Iterator[str]:
 
 def _left(release: Release) -> str:
     """The columns that are erased or of little use."""
-    erased = [one.column for one in release.attributes if one.distinct_after == 1 < one.distinct_before]
+    erased = [one.column for one in release.attributes if is_erased(one)]
     little = [one for one in release.attributes if one.column not in erased and one.loss > LITTLE_USE]
     told = f"Erased: {_named(erased)}." if erased else "No column is erased."
     if not little:

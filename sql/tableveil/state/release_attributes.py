@@ -29,5 +29,10 @@ class AttributeResult:
     levels: tuple[tuple[int, int], ...] = ()
     aggregation: str = ""
 
+    @property
+    def erased(self) -> bool:
+        """Whether nothing is left of values that differed."""
+        return self.distinct_after <= 1 < self.distinct_before
+
 
 ATTRIBUTES = Table("release_attributes", AttributeResult, "release", position=True, names={"column": "column_name"})

@@ -1,4 +1,4 @@
-"""Losses that count values which do not occur are explained below them."""
+"""Numbers of distinct values in words; losses that count values which do not occur are explained below them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from tableveil.cli.account import account
-from tableveil.cli.declared_domains import declared_domains
 from tableveil.v1 import policy_pb2, release_service_pb2
+from tableveil.wording.distinct import before_and_after, declared_domains, is_erased
 from tests.service.client import samples
 
 
@@ -65,6 +65,20 @@ def test_more_is_declared_than_occurs(hierarchy: policy_pb2.Hierarchy, line: str
 )
 def test_nothing_to_explain(found: release_service_pb2.Release) -> None:
     assert list(declared_domains(found)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "erased"),
+    [
+        (2_345, 1, "2,345 → 1", True),
+        (2, 2, "2 → 2", False),
+        # Nothing is lost of a column that had one value.
+        (1, 1, "1 → 1", False),
+    ],
+)
+def test_before_and_after(before: int, after: int, words: str, erased: bool) -> None:
+    result = release_service_pb2.AttributeResult(distinct_before=before, distinct_after=after)
+    assert (before_and_after(result), is_erased(result)) == (words, erased)
 
 
 def test_it_stands_below_the_losses() -> None:

@@ -1,4 +1,4 @@
-"""Lists losses that count values which do not occur, because the policy declares more values than the source has."""
+"""How many distinct values a column has, in words: declared by its rule, before and after."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from tableveil.v1 import policy_pb2, release_service_pb2
 
 LARGEST_WRITTEN = 10**12
 """Larger numbers of codes are written as a power."""
+
+
+def before_and_after(result: release_service_pb2.AttributeResult) -> str:
+    """How many values occurred, and how many labels are left of them."""
+    return f"{wording.count(result.distinct_before)} → {wording.count(result.distinct_after)}"
+
+
+def is_erased(result: release_service_pb2.AttributeResult) -> bool:
+    """Whether values that differed have one label now."""
+    return result.distinct_after == 1 < result.distinct_before
 
 
 def declared_domains(release: release_service_pb2.Release) -> Iterator[str]:
