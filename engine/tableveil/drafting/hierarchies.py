@@ -21,7 +21,6 @@ from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.hierarchy import (
     Dates,
     DateUnit,
-    HierarchyDefinition,
     Intervals,
     LossRange,
     Redaction,
@@ -52,15 +51,14 @@ _LONG_AGO = 30
 class HierarchyProposal:
     """A hierarchy with its reason, in sentences for the owner of the table."""
 
-    hierarchy: HierarchyDefinition
+    hierarchy: RuleHierarchy
     reason: str
 
 
 def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     """Proposes a hierarchy that covers all values of the column, and is sound for its type."""
     proposal = _by_kind(facts, meaning)
-    rule = proposal.hierarchy
-    if isinstance(rule, RuleHierarchy) and facts.kind is not None and check_rule(rule, "", facts.kind):
+    if facts.kind is not None and check_rule(proposal.hierarchy, "", facts.kind):
         return _stopgap("There is no simple rule for values such as these.")
     return proposal
 

@@ -6,31 +6,18 @@ import datetime
 from decimal import Decimal
 
 from tableveil.drafting.facts import ColumnFacts
-from tableveil.hierarchy import (
-    Dates,
-    HierarchyDefinition,
-    Intervals,
-    Redaction,
-    TimesOfDay,
-    ValueKind,
-    label_values,
-)
+from tableveil.hierarchy import Dates, Intervals, RuleHierarchy, ValueKind, label_values
 
 
-def telling_level(facts: ColumnFacts, hierarchy: HierarchyDefinition) -> int:
+def telling_level(facts: ColumnFacts, hierarchy: RuleHierarchy) -> int:
     """The highest level of a proposed hierarchy that seems to leave several labels; 0 if only the values themselves do.
 
     For numbers and days, the ends of the range decide. For other kinds it is the level below the top.
     """
-    match hierarchy:
-        case Intervals() | Dates():
-            return _of_range(facts, hierarchy)
-        case Redaction(length):
-            return length - 1
-        case TimesOfDay(levels):
-            return len(levels)
-        case _:
-            return 0
+    if isinstance(hierarchy, Intervals | Dates):
+        return _of_range(facts, hierarchy)
+    # A rule has as many levels as for any value if there is none.
+    return len(label_values(hierarchy, facts.kind or ValueKind.TEXT, [], []).labels) - 1
 
 
 def _of_range(facts: ColumnFacts, rule: Intervals | Dates) -> int:

@@ -63,9 +63,9 @@ def test_a_proposal_is_sound_and_covers_all_values(drawn: tuple[ValueKind, list[
     kind, values = drawn
     facts = column(kind, values)
     rule = propose_hierarchy(facts, meaning).hierarchy
-    assert check_rule(rule, "", kind) == []  # type: ignore[arg-type]  # only rules are proposed
+    assert check_rule(rule, "", kind) == []  # only rules are proposed
     distinct = list(dict.fromkeys(values))
-    labelled = label_values(rule, kind, distinct, [str(value) for value in distinct])  # type: ignore[arg-type]
+    labelled = label_values(rule, kind, distinct, [str(value) for value in distinct])
     assert labelled.covered.all()
 
 

@@ -38,6 +38,19 @@ def test_it_is_the_highest_with_several_labels(of: tuple[ValueKind, Sequence[Any
 
 
 @pytest.mark.parametrize(
+    ("facts", "level"),
+    [
+        (column(ValueKind.TIME, ["08:15:00", "23:59:59"], "seen_at"), 3),
+        (column(TEXT, [f"0{i:04}" for i in range(40)], "zip_code"), 4),
+        (column(TEXT, list("fm") * 20, "sex"), 0),
+    ],
+)
+def test_other_kinds_are_told_by_the_level_below_the_top(facts: ColumnFacts, level: int) -> None:
+    [draft] = draft_columns([facts])
+    assert telling_level(facts, propose_hierarchy(facts, draft.meaning).hierarchy) == level
+
+
+@pytest.mark.parametrize(
     ("facts", "limit"),
     [
         (column(INTEGER, range(20, 95), "age"), 4),
