@@ -21,6 +21,8 @@ from tableveil.client.names import RELEASES, resource_name
 from tableveil.pages.classification import as_html
 from tableveil.v1 import classification_service_pb2 as v1
 
+RESULT = v1.ClassificationReport
+
 _CLASSIFIERS = {
     wording.enum_word(name, "CLASSIFIER_").replace(" ", "-"): number
     for name, number in v1.Classifier.items()
@@ -122,7 +124,7 @@ def classify(session: CommandSession, asked: _Asked, html: Path | None, overwrit
 
 def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
-    result = session.client.get_result(v1.ClassificationReport, name)
+    result = session.client.get_result(RESULT, name)
     if html is not None:
         write_text(html, as_html(result), "html", overwrite)
     session.output.result("classification", result, _report)

@@ -100,4 +100,4 @@ SHOWN = {
     "proposals": "propose",
     "loads": "load",
 }
-"""By collection of results, and of loads, the module with its `show_result`."""
+"""By collection of results, and of loads, the module with its `show_result`; `RESULT` there is the kind of message."""

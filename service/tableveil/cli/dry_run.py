@@ -18,20 +18,22 @@ from tableveil.cli.warnings import warnings
 from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
 from tableveil.v1.policy_pb2 import Policy
 
+RESULT = DryRun
+
 _GAP, _NARROWEST, _WIDEST = 2, 6, 24
 """Characters between columns, and of a column."""
 
 
 def show_result(session: CommandSession, name: str, privacy: bool = False, everything: bool = False) -> None:
     """Writes a dry run as JSON, or for people: as an account, or what it reaches of every privacy model."""
-    made = session.client.get_result(DryRun, name)
+    made = session.client.get_result(RESULT, name)
     session.output.result("dry_run", made, _privacy if privacy else partial(_account, everything=everything))
 
 
 def advise(session: CommandSession, policy: Policy) -> None:
     """Tries a policy in a dry run, and writes that as JSON, or the warnings for people."""
     job = session.client.submit_analysis(SubmitDryRunRequest(policy=policy))
-    made = session.client.get_result(DryRun, follow(session, job.name, session.output.err).result)
+    made = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
     release = made.release
     texts = warnings(release.warnings, release.warning_ranks, "", everything=True)
     session.output.result("dry_run", made, lambda _: Group(*texts) if texts else Text("There is nothing to advise."))

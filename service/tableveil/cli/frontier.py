@@ -18,6 +18,8 @@ from tableveil.errors import InvalidError
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 from tableveil.wording.methods import method_words
 
+RESULT = frontier_service_pb2.Frontier
+
 # Far more than a frontier may have, far below what would fill the memory.
 _WIDEST_RANGE = 10_000
 
@@ -72,7 +74,7 @@ def frontier(session: CommandSession, policy: PolicyFile, ks: list[int], limits:
 
 def show_result(session: CommandSession, name: str) -> None:
     """Writes a frontier as JSON, or as a table for people."""
-    result = session.client.get_result(frontier_service_pb2.Frontier, name)
+    result = session.client.get_result(RESULT, name)
     session.output.result("frontier", result, _frontier)
 
 

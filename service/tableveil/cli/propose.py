@@ -26,6 +26,8 @@ from tableveil.v1 import proposal_service_pb2 as v1
 from tableveil.v1.policy_pb2 import Documentation
 from tableveil.wording.doubts import doubt
 
+RESULT = v1.Proposal
+
 _MOST_FILES = 4
 _READERS = ("public", "contract", "inside")
 
@@ -123,7 +125,7 @@ def propose(
     else:
         asked.source_query = source.query or ""
     job = session.client.submit_analysis(v1.SubmitProposalRequest(proposal=asked))
-    result = session.client.get_result(v1.Proposal, follow(session, job.name, session.output.err).result)
+    result = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
     for alternative in result.alternatives:
         for field, text in documented.items():
             setattr(alternative.policy.documentation, field, text)
@@ -135,7 +137,7 @@ def propose(
 
 def show_result(session: CommandSession, name: str) -> None:
     """Writes a proposal as JSON, or for people."""
-    session.output.result("proposal", session.client.get_result(v1.Proposal, name), _proposal)
+    session.output.result("proposal", session.client.get_result(RESULT, name), _proposal)
 
 
 # --- the request ----------------------------------------------------------------------------------------------------

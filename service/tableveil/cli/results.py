@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
 import click
 
 from tableveil import wording
+from tableveil.cli.commands import SHOWN
 from tableveil.cli.output import as_dict
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, CommandSession, verb
-from tableveil.client.verbs.analyses import collection_of
-from tableveil.v1.classification_service_pb2 import ClassificationReport
-from tableveil.v1.dry_run_service_pb2 import DryRun
-from tableveil.v1.frontier_service_pb2 import Frontier
-from tableveil.v1.payout_service_pb2 import PayoutSweep
-from tableveil.v1.proposal_service_pb2 import Proposal
-from tableveil.v1.risk_service_pb2 import RiskAnalysis
-from tableveil.v1.utility_service_pb2 import UtilityReport
+from tableveil.client.names import LOADS
 
-KINDS: dict[str, Any] = {
-    collection_of(kind): kind
-    for kind in (Frontier, PayoutSweep, RiskAnalysis, ClassificationReport, UtilityReport, DryRun, Proposal)
-}
-"""The kinds of results by their collections. Releases have a command of their own."""
+KINDS = [kind for kind in SHOWN if kind != LOADS]
+"""The collections of results. Releases have a command of their own."""
 
 
 @click.command()
-@click.argument("kind", type=click.Choice([*KINDS]))
+@click.argument("kind", type=click.Choice(KINDS))
 @LIMIT
 @verb
 def results(session: CommandSession, kind: str, limit: int) -> None:
@@ -36,7 +28,8 @@ def results(session: CommandSession, kind: str, limit: int) -> None:
 
     See each with `tableveil show`.
     """
-    entries = list(islice(session.client.list_results(KINDS[kind]), limit))
+    result_kind = import_module(f"tableveil.cli.{SHOWN[kind]}").RESULT
+    entries = list(islice(session.client.list_results(result_kind), limit))
     if session.output.as_json:
         session.output.json({"results": [as_dict(result) for result in entries]})
         return

@@ -24,6 +24,8 @@ from tableveil.client.names import source_reference
 from tableveil.errors import InternalError, shortened
 from tableveil.v1 import risk_service_pb2
 
+RESULT = risk_service_pb2.RiskAnalysis
+
 _FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
 
@@ -207,7 +209,7 @@ def _write_records(session: CommandSession, name: str, path: Path, overwrite: bo
 
 def show_result(session: CommandSession, name: str) -> None:
     """Writes a risk analysis as JSON, or as tables for people."""
-    result = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
+    result = session.client.get_result(RESULT, name)
     session.output.result("risk_analysis", result, _analysis)
 
 

@@ -22,6 +22,8 @@ from tableveil.errors import InvalidError
 from tableveil.pages.payouts import amount, as_html, as_svg, curves, maximum, percent
 from tableveil.v1 import payout_service_pb2
 
+RESULT = payout_service_pb2.PayoutSweep
+
 # Far more than a sweep may have, far below what would fill the memory.
 _MOST_STEPS = 10_000
 
@@ -93,7 +95,7 @@ def sweep(
 
 def show_result(session: CommandSession, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
-    result = session.client.get_result(payout_service_pb2.PayoutSweep, name)
+    result = session.client.get_result(RESULT, name)
     if chart is not None:
         write_text(chart, _FORMATS[chart.suffix.lower()](result), "chart", overwrite)
     session.output.result("payout_sweep", result, _payout_sweep)

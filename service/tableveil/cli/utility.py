@@ -20,6 +20,8 @@ from tableveil.pages.utility import as_html, changes, number
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
 
+RESULT = utility_service_pb2.UtilityReport
+
 _MOST_CHANGES = 10
 _CHANGE = ("columns", "measure", "before", "after", "change")
 
@@ -50,7 +52,7 @@ def utility(session: CommandSession, release: str, html: Path | None, overwrite:
 
 def show_result(session: CommandSession, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
-    result = session.client.get_result(utility_service_pb2.UtilityReport, name)
+    result = session.client.get_result(RESULT, name)
     if html is not None:
         write_text(html, as_html(result), "html", overwrite)
     session.output.result("utility_report", result, _report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from importlib import import_module
 from typing import get_type_hints
 
 import pytest
@@ -31,6 +32,8 @@ def test_every_kind_is_everywhere() -> None:
     assert {*JobKind} == {*KINDS} == {*SUBMISSIONS}
     collections = {stored.collection for stored in KINDS.values()}
     assert collections == {"releases", *SHOWN} - {"loads"} == {"releases", *LISTED}
+    for collection in LISTED:
+        assert collection_of(import_module(f"tableveil.cli.{SHOWN[collection]}").RESULT) == collection
     for kind in JobKind:
         made = get_type_hints(SUBMISSIONS[kind].to_proto)["return"]
         assert collection_of(made) == KINDS[kind].collection
