@@ -60,7 +60,11 @@ class FullDomainMethod(Method[Counted]):
         reached = guarantees_of(counts.policy, counts.base, problem.counter, before, plan)
         parts, pool = plan.policy.parts, shown_pool(plan.policy, problem.counter, plan)
         joint = plan.earlier is not None
-        risk_before, risk_after = people_risks(plan.policy, facts, before, released, pool, joint=joint)
+        # Without people or a pool, the sizes of classes tell the risks.
+        risks = JobPart.PEOPLE in parts or pool is not None
+        risk_before, risk_after = (
+            people_risks(plan.policy, facts, before, released, pool, joint=joint) if risks else (None, None)
+        )
         return Solution(
             plan=plan,
             score=best.score,
