@@ -36,12 +36,12 @@ from tableveil.hierarchy.definition import (
 )
 from tableveil.hierarchy.domains import UncountableError, log_leaves, require_discrete
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
-from tableveil.hierarchy.labelling import check_rule, label_values
+from tableveil.hierarchy.labelling import check_rule, label_values, representatives
 from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
 from tableveil.hierarchy.listed import check_levels
 from tableveil.hierarchy.names import escaped, name_in, schema_of
 from tableveil.hierarchy.preview import PreviewGroup, PreviewLevel, preview_levels
-from tableveil.hierarchy.representatives import Representatives, representatives
+from tableveil.hierarchy.represented import Representatives
 
 __all__ = [
     "MASK",

@@ -14,6 +14,7 @@ from tableveil.hierarchy.definition import Dates, DateUnit
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import Notation, day_of
+from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
 
 # Days are counted from the first of year 1, which is a Monday: so day // 7 is the ISO week.
 _DAY_ZERO = np.datetime64("0001-01-01")
@@ -25,6 +26,8 @@ _FEWEST_LOSS_DAYS = 2
 _DAYS_PER_PERIOD = {DateUnit.DAY: 1, DateUnit.WEEK: 7}
 _MONTHS_PER_PERIOD = {DateUnit.MONTH: 1, DateUnit.QUARTER: 3, DateUnit.YEAR: 12, DateUnit.DECADE: 120}
 _FINEST_FIRST = tuple(DateUnit)
+# Each step is short enough to skip no period: each month has a day in every 28 days.
+_DAYS_AT_A_TIME = {DateUnit.DAY: 1, DateUnit.WEEK: 7}
 
 
 def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -157,3 +160,13 @@ def _name(period: int, unit: DateUnit) -> str:
             return f"{period:04d}"
         case DateUnit.DECADE:
             return f"{period * 10:04d}s"
+
+
+def representatives(rule: Dates) -> Representatives | None:
+    """Days of every period; None if these are too many."""
+    first, last = (datetime.date.fromisoformat(bound).toordinal() for bound in (rule.minimum, rule.maximum))
+    step = _DAYS_AT_A_TIME.get(rule.units[0], 28)
+    if (last - first) // step > MOST_REPRESENTATIVES:
+        return None
+    days = [datetime.date.fromordinal(number) for number in sorted({*range(first, last + 1, step), last})]
+    return Representatives(ValueKind.DATE, days, [day.isoformat() for day in days])

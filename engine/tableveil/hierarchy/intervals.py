@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +18,7 @@ from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts,
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
+from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
 
 _ABOVE = (operator.gt, "a bound above")
 _AT_MOST = (operator.le, "a bound not above")
@@ -29,6 +32,16 @@ _ORDER = (
 )
 _SMALL = 2**61
 """The sum of two such numbers is an int64."""
+
+_REPRESENTED = {
+    Notation.INTEGER: ValueKind.INTEGER,
+    Notation.NUMBER: ValueKind.DECIMAL,
+    Notation.DATE: ValueKind.DATE,
+    Notation.TIMESTAMP: ValueKind.TIMESTAMP,
+}
+# Bounds have at most 300 characters, and a result computed from two of them has as many digits before and after the
+# point.
+_DIGITS = 1000
 
 
 def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -224,3 +237,46 @@ def _level(grid: IntervalGrid, offsets: Offsets, cuts: Cuts) -> tuple[NDArray[np
     labels = np.array([text for text, _ in intervals], dtype=np.object_)
     leaves = np.array([size for _, size in intervals], dtype=np.float64)
     return labels[group], leaves[group]
+
+
+def representatives(rule: Intervals) -> Representatives | None:
+    """The starts of intervals: those of the least width, those between boundaries, and those cut by codings."""
+    bounds = [rule.minimum, rule.maximum, *filter(None, (rule.bottom_coding, rule.top_coding))]
+    bounds += [bound for boundaries in rule.boundaries for bound in boundaries]
+    notation = next(kind for kind in _REPRESENTED if all(kind.read(text) is not None for text in bounds))
+    numbers = [number for text in bounds if (number := notation.read(text)) is not None]
+    first, last = numbers[:2]
+    step = _least_width(rule, notation)
+    if step and (last - first) / step > MOST_REPRESENTATIVES:
+        return None
+    starts = {first + i * step for i in range(int((last - first) // step) + 1)} if step else set()
+    read_representatives = [
+        _typed(number, notation) for number in sorted(starts.union(numbers)) if first <= number <= last
+    ]
+    return Representatives(
+        _REPRESENTED[notation], [value for value, _ in read_representatives], [text for _, text in read_representatives]
+    )
+
+
+def _least_width(rule: Intervals, notation: Notation) -> Fraction | None:
+    """The least width in the unit of bounds: 1, a day, or a second."""
+    if not rule.widths:
+        # Without widths, the values between codings stay single, if they can be counted.
+        return Fraction(1) if notation in (Notation.INTEGER, Notation.DATE) and not rule.boundaries else None
+    of_width = Notation.DURATION if notation is Notation.TIMESTAMP else Notation.NUMBER
+    return of_width.read(rule.widths[0])
+
+
+def _typed(number: Fraction, notation: Notation) -> tuple[object, str]:
+    if notation is Notation.DATE:
+        day = datetime.date.fromordinal(int(number))
+        return day, day.isoformat()
+    if notation is Notation.TIMESTAMP:
+        moment = datetime.datetime.min + datetime.timedelta(microseconds=int(number * 10**6))
+        return moment, str(moment)
+    if notation is Notation.INTEGER:
+        return int(number), str(int(number))
+    with localcontext() as context:
+        context.prec = _DIGITS
+        value = Decimal(number.numerator) / number.denominator
+    return value, format(value, "f")

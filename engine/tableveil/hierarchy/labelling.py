@@ -1,4 +1,4 @@
-"""The one door to all hierarchies whose levels are at hand: checks rules, and labels values."""
+"""The one door to all hierarchies whose levels are at hand: checks rules, labels values, and represents labels."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from tableveil.hierarchy.definition import (
     field_of,
 )
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
+from tableveil.hierarchy.represented import Representatives
 
 
 def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -> list[Fault]:
@@ -105,3 +106,33 @@ def label_values(
                 counting,
                 lambda others, their_texts, their_own: label_values(rest, kind, others, their_texts, their_own),
             )
+
+
+def representatives(definition: InlineLevels | RuleHierarchy) -> Representatives | None:
+    """Values that have every label at every level, if the definition alone gives any.
+
+    None for rules without values of their own (redaction, suppression), and for those with more labels than
+    `MOST_REPRESENTATIVES`. The definition must be free of faults. A continuous rule without widths keeps values
+    unchanged at level 1; no finite number of values represents these.
+    """
+    match definition:
+        case InlineLevels(rows):
+            return Representatives.of_texts([row[0] for row in rows])
+        case Grouping(levels):
+            return Representatives.of_texts([member for group in levels[0].groups for member in group.members])
+        case OrderBased(values):
+            return Representatives.of_texts(values)
+        case Intervals():
+            return intervals.representatives(definition)
+        case Dates():
+            return dates.representatives(definition)
+        case TimesOfDay():
+            return times_of_day.representatives()
+        case Combination(rows, rest):
+            others = representatives(rest)
+            if others is None:
+                return None
+            own = {row[0]: None for row in rows}
+            return Representatives(others.kind, (*own.values(), *others.values), (*own, *others.texts))
+        case _:
+            return None

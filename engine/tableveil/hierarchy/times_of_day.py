@@ -12,6 +12,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import TimeLevel, TimesOfDay
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, microseconds_of, seconds_of_day
+from tableveil.hierarchy.represented import Representatives
 
 _DAY = 86_400
 _HOUR = 3_600
@@ -108,6 +109,13 @@ def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Se
             yield np.array(names, dtype=np.object_)[piece], measured[piece]
 
     return LabelledValues.of(covered, levels(), _DAY / _HOUR, continuous=True)
+
+
+def representatives() -> Representatives:
+    """Every second of a day, whatever its labels are."""
+    return Representatives.of_texts(
+        [_text(minute * 60) + f":{second:02d}" for minute in range(_DAY // 60) for second in range(60)], ValueKind.TIME
+    )
 
 
 def _seconds(kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64]:
