@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -87,7 +88,9 @@ def _both(report: Report, differ: bool, asked: Asked, houses: tuple[House, House
         answers[which], taken = _timed(houses[which], asked)
         report.times[differ][f"{asked.who}: {asked.method} {_named(asked)}"][which].append(taken)
     if answers[0] != answers[1] and "List" not in asked.method:
-        report.broken.append(f"{asked} is answered otherwise by the other server")
+        first, second = ("\n".join(answers[which]).splitlines() for which in (0, 1))
+        others = "\n".join(unified_diff(first, second, n=0, lineterm=""))
+        report.broken.append(f"{asked} is answered otherwise by the other server:\n{others}")
 
 
 def _names(report: Report, house: House, random: Random) -> None:
