@@ -1,7 +1,7 @@
 """Prints times and weights: `python -m benchmarks.console [--releases N] [--visitors N]`.
 
 The weights are those of pages with nothing in the cache. Each visitor has a session of their own, as a steward of one
-schema, an approver or an admin, and waits between two pages. A job runs for the whole time. Times are those of whole
+schema, an approver or an admin, and thinks between two pages. A job runs for the whole time. Times are those of whole
 answers, as a client on the same machine sees them.
 """
 
@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.console.crowd import jobs_beside, visit_together
+from benchmarks.console.crowd import HURRYING, READING, jobs_beside, visit_together
 from benchmarks.console.house import build, decided
 from benchmarks.console.visitor import Visitor, pages, parts_of, wait_for
 from tableveil.client import Client
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--releases", type=int, default=10_000)
     parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--visitors", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=30.0, help="How long the visitors stay.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="How long the visitors stay, at each pace.")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="console-") as name:
         database = Path(name) / "house.duckdb"
@@ -66,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             mine = Path(name) / "steward.token"
             mine.touch(mode=0o600)
             mine.write_text(tokens[0][0], encoding="utf-8")
-            _crowd(service, mine, visitors, given.seconds)
+            for thinking in (READING, HURRYING):
+                _crowd(service, mine, visitors, given.seconds, thinking)
     return 1 if heavy else 0
 
 
@@ -104,11 +105,13 @@ def _alone(one_each: dict[str, Visitor], paths: dict[str, Sequence[str]], times:
     return heaviest > MOST_BYTES
 
 
-def _crowd(service: str, owner: Path, visitors: Sequence[tuple[Visitor, Sequence[str]]], seconds: float) -> None:
-    """Prints the 95th percentile of all answers beside a running job."""
+def _crowd(
+    service: str, owner: Path, visitors: Sequence[tuple[Visitor, Sequence[str]]], seconds: float, thinking: float
+) -> None:
+    """Prints the 95th percentile of all answers beside a running job; the goal is that of visitors who read."""
     with jobs_beside(service, owner) as beside:
         began = time.monotonic()
-        visits = visit_together(visitors, min(_OWNERS, len(visitors)), beside, seconds)
+        visits = visit_together(visitors, min(_OWNERS, len(visitors)), beside, seconds, thinking)
         stayed = time.monotonic() - began
     for path, times in sorted(visits.taken.items(), key=lambda one: -statistics.median(one[1])):
         print(f"  {path:<40} {len(times):>4} times, median {1000 * statistics.median(times):>4.0f} ms", flush=True)
@@ -116,15 +119,14 @@ def _crowd(service: str, owner: Path, visitors: Sequence[tuple[Visitor, Sequence
     p95 = everything[int(0.95 * (len(everything) - 1))] if everything else float("nan")
     states = ", ".join(f"{count} {state}" for state, count in beside.ended.items())
     print(
-        f"  {len(visitors)} visitors, {len(everything)} answers in {stayed:.0f} s; beside them jobs ran for "
-        f"{min(beside.running_seconds, stayed):.0f} s ({states or 'none'} meanwhile, the last one was cancelled); "
-        f"refused as too many at once: {dict(visits.refused) or 'none'}"
+        f"  {len(visitors)} visitors who think for {thinking:.0f} s, {len(everything)} answers in {stayed:.0f} s; "
+        f"beside them jobs ran for {min(beside.running_seconds, stayed):.0f} s ({states or 'none'} meanwhile, "
+        f"the last one was cancelled); refused as too many at once: {dict(visits.refused) or 'none'}"
     )
     if everything:
-        print(
-            f"  median {1000 * statistics.median(everything):.0f} ms, p95 {1000 * p95:.0f} ms; goal: at most "
-            f"{1000 * MOST_SECONDS:.0f} ms: {_verdict(p95 <= MOST_SECONDS)}"
-        )
+        goal = f"; goal: at most {1000 * MOST_SECONDS:.0f} ms: {_verdict(p95 <= MOST_SECONDS)}"
+        figures = f"  median {1000 * statistics.median(everything):.0f} ms, p95 {1000 * p95:.0f} ms"
+        print(figures + (goal if thinking == READING else ""))
 
 
 def _verdict(reached: bool) -> str:

@@ -18,8 +18,11 @@ from tableveil.client import Client
 from tableveil.document import read_policy
 from tableveil.v1 import dry_run_service_pb2, job_service_pb2
 
-THINKING = 4.0
-"""Seconds between two pages of a visitor, at most: they read."""
+READING, HURRYING = 7.0, 2.0
+"""Mean seconds between two pages of a visitor: TPC-W's for people at a browser, and those of people who hardly read."""
+
+MOST_THINKING = 10
+"""The longest pause, in means: TPC-W's (version 1.8, clause 5.3.2.1)."""
 
 _SEARCH_SECONDS = 8
 
@@ -75,19 +78,22 @@ def jobs_beside(service: str, token_file: Path) -> Iterator[JobsBeside]:
 
 
 def visit_together(
-    visitors: Sequence[tuple[Visitor, Sequence[str]]], owners: int, beside: JobsBeside, seconds: float
+    visitors: Sequence[tuple[Visitor, Sequence[str]]], owners: int, beside: JobsBeside, seconds: float, thinking: float
 ) -> Visits:
-    """The answers to visitors with the pages of each; the first `owners` of them also look at the job that runs."""
+    """The answers to visitors with the pages of each; the first `owners` of them also look at the job that runs.
+
+    Between two pages they think for so many seconds on average, by an exponential distribution.
+    """
     taken: defaultdict[str, list[float]] = defaultdict(list)
     refused: Counter[str] = Counter()
     until = time.monotonic() + seconds
 
     def visit(number: int) -> None:
         drawn, (visitor, paths) = random.Random(number), visitors[number]
-        time.sleep(drawn.uniform(0, min(THINKING, seconds)))
+        time.sleep(drawn.uniform(0, min(thinking, seconds)))
         while True:
             path = drawn.choice((*paths, "job") if number < owners else paths)
-            pause = drawn.uniform(0, THINKING)
+            pause = min(drawn.expovariate(1 / thinking), MOST_THINKING * thinking)
             own, known = (beside.path, "/jobs/…, live") if path == "job" else (path, path)
             try:
                 took, page = visitor.get(own)
@@ -96,12 +102,12 @@ def visit_together(
                     taken[part].append(visitor.get(part)[0])
             except TooBusy:
                 refused[known] += 1
+            if time.monotonic() + pause > until:
+                return
             if path == "job":
                 visitor.follow(own.removeprefix("/"), pause)
             else:
                 time.sleep(pause)
-            if time.monotonic() > until:
-                return
 
     threads = [threading.Thread(target=visit, args=[number]) for number in range(len(visitors))]
     for thread in threads:

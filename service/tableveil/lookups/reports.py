@@ -20,7 +20,7 @@ from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import (
-    RELEASES,
+    LISTED,
     Release,
     ReleaseState,
     earlier_of_target,
@@ -31,8 +31,8 @@ from tableveil.state.reports import MadeReport
 from tableveil.state.seen import Audience, Seen, results, waiting
 from tableveil.state.utility_reports import UTILITY_REPORTS, StoredUtility
 
-MOST_OTHERS = 20
-"""Other releases of the same people that a report shows."""
+MOST_OTHERS, _AT_ONCE = 20, 200
+"""Other releases of the same people that a report shows, and that are asked for at once."""
 
 MOST_EXAMPLES = 4
 """Released labels of a column that a report shows."""
@@ -172,10 +172,15 @@ def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
     number, read = release.number, release.source_tables or (release.source,)
     digests = persons.with_others(ledger, number)
     same_table = earlier_releases(ledger, read, release.source_fingerprint)
-    among = seen_among(ledger, {*digests, *same_table} - {number})
-    newest = sorted(among, reverse=True)[:MOST_OTHERS]
-    for other, found in sorted(RELEASES.found(ledger, newest).items(), reverse=True):
-        yield OtherRelease(found, other in digests)
+    newest_first = sorted({*digests, *same_table} - {number}, reverse=True)
+    newest: list[int] = []
+    # A table may have been read by thousands.
+    for begin in range(0, len(newest_first), _AT_ONCE):
+        newest += sorted(seen_among(ledger, newest_first[begin : begin + _AT_ONCE]), reverse=True)
+        if len(newest) >= MOST_OTHERS:
+            break
+    for other, release_beside in sorted(LISTED.found(ledger, newest[:MOST_OTHERS]).items(), reverse=True):
+        yield OtherRelease(release_beside, other in digests)
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:
