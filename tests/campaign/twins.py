@@ -21,8 +21,8 @@ from tests.service.access.house import House
 from tests.service.access.twins import Asked, first_calls, outcome, settle, twins
 
 _READING = ("Get", "List", "Check", "Watch", "Read")
-HIDDEN, MISSING = 1, 9
-"""A number that the other ward has of everything, and one that nobody has."""
+HIDDEN, MISSING = 1, 9_000
+"""A number that the other ward has of everything, and one that nobody has: jobs that exist would be deleted by it."""
 
 SHOWN = 12
 """The calls that a report shows of each kind."""
