@@ -7,8 +7,9 @@ of Ahuja, Orlin and Sharma (2003) for partitions, over an improvement graph of n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ SHAKEN_NEAR = 4
 AFTER_SHAKE = 5
 """Exchanges after that."""
 
+TOGETHER = 1 << 16
+"""Combinations in the classes of the moves that are judged at a time."""
+
 EPSILON = 1e-12
 """Changes of a score below this are rounding."""
 
@@ -48,9 +52,18 @@ class _Move:
     """
 
     gain: float
-    rows: list[int]
-    to: list[int]
+    rows: Sequence[int]
+    to: Sequence[int]
     pair: tuple[int, int]
+
+
+def _listed(gains: Floats, rows: Integers, to: Integers, pair: tuple[Integers, Integers]) -> Iterator[_Move]:
+    """Moves of as many combinations each, shape (moves, combinations); none may move twice."""
+    ordered = np.sort(rows, axis=1)
+    once = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+    columns = (gains[once], rows[once], to[once], pair[0][once], pair[1][once])
+    for gain, moving, target, row, near in zip(*(column.tolist() for column in columns), strict=True):
+        yield _Move(gain, moving, target, (row, near))
 
 
 class Exchanges:
@@ -214,6 +227,8 @@ class Exchanges:
         self._first = np.zeros(rows, np.int64)
         self._members = np.zeros(rows, np.int64)
         self._first[numbers], self._members[numbers] = starts, self._lengths
+        self._position = np.zeros(len(self.classes), np.int64)
+        self._position[order] = np.arange(len(order))
         # The first and last values of the others: the second ones, if this combination alone has the first.
         lows, highs = low[member], high[member]
         only_low = (values == lows) & (np.add.reduceat(values == lows, starts, dtype=np.int32) == 1)[member]
@@ -285,8 +300,8 @@ class Exchanges:
         out = inside & (counts * self._suppressed < cheapest) & (counts <= self.suppressible) & (counts > 0)
         target, cheapest = np.where(out, SUPPRESSED, target), np.where(out, counts * self._suppressed, cheapest)
         moving = np.where(free, spared, NEVER)
-        for row in np.flatnonzero(moving + cheapest < -EPSILON):
-            yield _Move(moving[row] + cheapest[row], [row], [target[row]], (row, best[row]))
+        rows = np.flatnonzero(moving + cheapest < -EPSILON)
+        yield from _listed(moving[rows] + cheapest[rows], rows[:, None], target[rows, None], (rows, best[rows]))
         if len(self._starts):
             yield from self._dissolved(cheapest, target, best, out)
 
@@ -316,20 +331,21 @@ class Exchanges:
             came.append(by)
             moving = np.full(len(classes), NEVER)
             moving[slots] = least
-            for row in np.flatnonzero(moving + cheapest < -EPSILON):
-                rows, to, at = [int(row)], [int(target[row])], int(row)
-                for back in reversed(came):
-                    to.append(int(classes[at]))
-                    at = int(taker[back[at]])
-                    rows.append(at)
-                first = int(pair[came[-1][row]])
-                yield _Move(moving[row] + cheapest[row], rows, to, divmod(first, width))
+            last = np.flatnonzero(moving + cheapest < -EPSILON)
+            path, to = [last], [target[last]]
+            for back in reversed(came):
+                to.append(classes[path[-1]])
+                path.append(taker[back[path[-1]]])
+            gains = moving[last] + cheapest[last]
+            first = divmod(pair[by[last]], width)
+            yield from _listed(gains, np.column_stack(path), np.column_stack(to), first)
         # Two that change places.
         hopeful = np.flatnonzero(inside[taker] & (change + without[taker] < -EPSILON))
         swapped = change[hopeful] + self._replaced(taker[hopeful], leaver[hopeful])
-        for edge, gain in zip(hopeful[swapped < -EPSILON], swapped[swapped < -EPSILON], strict=True):
-            one, other = int(taker[edge]), int(leaver[edge])
-            yield _Move(gain, [one, other], [int(classes[other]), int(classes[one])], divmod(int(pair[edge]), width))
+        pays = swapped < -EPSILON
+        edge = hopeful[pays]
+        both = np.column_stack([taker[edge], leaver[edge]])
+        yield from _listed(swapped[pays], both, classes[both[:, ::-1]], divmod(pair[edge], width))
 
     def _replaced(self, leaver: Integers, taker: Integers) -> Floats:
         """The change of a class's cost if one combination takes another's place."""
@@ -354,54 +370,68 @@ class Exchanges:
     def _accepted(self, moves: list[_Move], refused: NDArray[np.bool_]) -> float:
         """Makes the best moves that touch different classes, each if it saves what was expected; returns the savings.
 
-        Classes are costed and judged again: a path may visit a class twice, and privacy may refuse the result.
+        Classes are costed and judged again: a path may visit a class twice, and privacy may refuse the result. No two
+        moves of a class are made, so that each is judged by the classes as they were.
         """
-        saved = 0.0
-        while moves:
+        saved, taken, moved = 0.0, set[int](), set[int]()
+        classes, members = self.classes.tolist(), self._members.tolist()
+
+        def held_up(move: _Move, touched: set[int]) -> bool:
+            # Suppressed combinations are in no class that would show that they were moved.
+            return not (taken.isdisjoint(touched) and moved.isdisjoint(move.rows))
+
+        waiting = iter(moves)
+        while True:
             self._control.raise_if_stopped()
-            taken: set[int] = set()
-            moved: set[int] = set()
-            chosen, later = [], []
-            for move in moves:
-                before = self.classes[move.rows]
-                involved = {*before.tolist(), *move.to} - {SUPPRESSED}
-                # Suppressed combinations are in no class that would show that they were moved.
-                if not taken.isdisjoint(involved) or not moved.isdisjoint(move.rows):
-                    later.append((move, involved))
+            judged, size = [], 0
+            for move in waiting:
+                touched = {*(classes[row] for row in move.rows), *move.to} - {SUPPRESSED}
+                if not held_up(move, touched):
+                    judged.append((move, touched))
+                    size += sum(members[number] for number in touched)
+                    if size >= TOGETHER:
+                        break
+            if not judged:
+                return saved
+            changes, out = self._outcomes([move for move, _ in judged])
+            for (move, touched), change, suppressed in zip(judged, changes.tolist(), out.tolist(), strict=True):
+                if held_up(move, touched) or suppressed > self.suppressible:
                     continue
-                out = self._suppressed_by(move, before)
-                if len(set(move.rows)) < len(move.rows) or out > self.suppressible:
-                    continue
-                taken |= involved
-                moved.update(move.rows)
-                self.suppressible -= max(out, 0)
-                chosen.append((move, before, involved, out))
-            for move, _, _, _ in chosen:
-                self.classes[move.rows] = move.to
-            touched = np.zeros(self._several, np.bool_)
-            touched[list(taken)] = True
-            changes = self._changes(touched)
-            for move, before, involved, out in chosen:
-                change = changes[list(involved)].sum() + out * self._suppressed
                 if change < -EPSILON:
                     saved -= change
-                    self.suppressible -= min(out, 0)
+                    self.suppressible -= suppressed
+                    self.classes[move.rows] = move.to
+                    taken |= touched
+                    moved.update(move.rows)
                 else:
-                    self.classes[move.rows] = before
-                    self.suppressible += max(out, 0)
                     refused[move.pair] = True
-                    taken -= involved
-                    moved.difference_update(move.rows)
-            # Others were held up by a move that was not made.
-            moves = [move for move, involved in later if taken.isdisjoint(involved) and moved.isdisjoint(move.rows)]
-        return saved
 
-    def _suppressed_by(self, move: _Move, before: NDArray[np.int64]) -> int:
-        """How many more records are suppressed by it."""
-        if SUPPRESSED not in move.to and not (before == SUPPRESSED).any():
-            return 0
-        counts = self._counts[move.rows]
-        return int(counts[np.array(move.to) == SUPPRESSED].sum() - counts[before == SUPPRESSED].sum())
+    def _outcomes(self, moves: Sequence[_Move]) -> tuple[Floats, Integers]:
+        """The change of the score by each move alone, infinite if it may not be made; and the records it suppresses."""
+        number = np.repeat(np.arange(len(moves)), [len(move.rows) for move in moves])
+        rows = np.fromiter(chain.from_iterable(move.rows for move in moves), np.int64, len(number))
+        to = np.fromiter(chain.from_iterable(move.to for move in moves), np.int64, len(number))
+        before = self.classes[rows]
+        leaving, joining = before != SUPPRESSED, to != SUPPRESSED
+        left, joined = number * self._several + before, number * self._several + to
+        # A class that a move touches: its members but those that leave, and those that join.
+        touched = np.unique(np.concatenate([left[leaving], joined[joining]]))
+        of = touched % self._several
+        ends = np.cumsum(self._members[of])
+        first = ends - self._members[of]
+        position = np.repeat(self._first[of] - first, self._members[of]) + np.arange(int(ends[-1]) if len(ends) else 0)
+        stays = np.ones(len(position), np.bool_)
+        at = np.searchsorted(touched, left[leaving])
+        stays[first[at] + self._position[rows[leaving]] - self._first[of[at]]] = False
+        sets = np.repeat(np.arange(len(touched)), self._members[of])[stays]
+        sets = np.concatenate([sets, np.searchsorted(touched, joined[joining])])
+        order, starts = sets_of(sets)
+        within = np.concatenate([self._order[position[stays]], rows[joining]])[order]
+        changes = -self._sizes[of] * self._sets.costs[of]
+        changes[sets[order[starts]]] += self._costs(within, starts)
+        out = np.bincount(number, self._counts[rows] * (leaving.astype(np.int64) - joining), len(moves))
+        whole = np.bincount(touched // self._several, changes, len(moves)) + out * self._suppressed
+        return whole, out.astype(np.int64)
 
     def _changes(self, touched: NDArray[np.bool_]) -> Floats:
         """The increase of the touched classes' cost; infinite if they may not be released."""
@@ -411,6 +441,12 @@ class Exchanges:
             order, starts = sets_of(self.classes[rows])
             rows = rows[order]
             numbers = self.classes[rows[starts]]
-            costs = self._labels.of_sets(rows, starts).costs * np.add.reduceat(self._counts[rows], starts)
-            changes[numbers] += np.where(self._judge.releasable(self._rows[rows], starts), costs, np.inf)
+            changes[numbers] += self._costs(rows, starts)
         return changes
+
+    def _costs(self, rows: Integers, starts: Integers) -> Floats:
+        """The cost of sets of combinations; infinite if they may not be released."""
+        if not len(starts):
+            return np.zeros(0)
+        costs = self._labels.of_sets(rows, starts).costs * np.add.reduceat(self._counts[rows], starts)
+        return np.where(self._judge.releasable(self._rows[rows], starts), costs, np.inf)
