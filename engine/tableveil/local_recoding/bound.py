@@ -96,15 +96,15 @@ def _cheapest(problem: LocalProblem, labels: CombinationLabels, judge: Judge, co
         lengths = np.diff(starts, append=len(members))
         chosen = np.repeat(possible, lengths)
         rows = members[chosen]
-        least[rows] = np.minimum(least[rows], np.repeat(costs[possible], lengths[possible]))
+        np.minimum.at(least, rows, np.repeat(costs[possible], lengths[possible]))
         ceilings[rows] = np.minimum(ceilings[rows], least[rows])
 
     reached = 0.0
     try:
-        for band in cells.bands():
+        for band in cells.bands(3):
             if not np.isinf(ceilings).any():
                 break
-            cells.within(band, everything, ceilings, False, note)
+            cells.within(band, everything, ceilings, False, note, overlapping=True)
             ceilings[np.isfinite(least)] = -1.0
             reached = max(band[1], 0.0)
     except Stopped:

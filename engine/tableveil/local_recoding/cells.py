@@ -26,6 +26,9 @@ BANDS = 70
 MOST_VISITED = 20_000_000_000
 """Combinations that are looked at, all levels counted, before the search gives up: some twenty minutes."""
 
+TOGETHER = 1 << 17
+"""Combinations of sets at different levels that are split together, for a caller that lets cells overlap."""
+
 ROUNDING = 1e-9
 """By how much sums of the same costs may differ."""
 
@@ -41,6 +44,7 @@ class _Wanted:
     ceilings: NDArray[np.float64]
     alone: bool
     found: Found
+    together: int
 
 
 class Cells:
@@ -67,9 +71,9 @@ class Cells:
         lowest = [min(float(c.min(initial=FORBIDDEN)) for c in costs) for costs in self._costs]
         self._least_rest = [sum(lowest[i:]) for i in range(len(lowest) + 1)]
 
-    def bands(self) -> Iterator[tuple[float, float]]:
-        """All costs that cells may have, from above the first to the second number."""
-        bounds = self._rest[0] * (1 + ROUNDING) / STEP ** np.arange(BANDS, -1, -1)
+    def bands(self, every: int = 1) -> Iterator[tuple[float, float]]:
+        """All costs that cells may have, from above the first to the second number; one band for `every` so many."""
+        bounds = self._rest[0] * (1 + ROUNDING) / STEP ** np.arange(0, BANDS + 1, every)[::-1]
         return pairwise([-1.0, *bounds.tolist()])
 
     def within(
@@ -79,13 +83,16 @@ class Cells:
         ceilings: NDArray[np.float64],
         alone: bool,
         found: Found,
+        *,
+        overlapping: bool = False,
     ) -> None:
         """Tells of all cells of the rows whose cost is in the band, above its low and up to its high end.
 
         Only those are told of in which some combination's ceiling is above the cost. `found` may lower ceilings. If
-        `alone`, combinations whose ceiling is not above the cost are not counted either.
+        `alone`, combinations whose ceiling is not above the cost are not counted either. Cells that are told of
+        together have the same levels, unless they may be `overlapping`: that takes a fraction of the time.
         """
-        wanted = _Wanted(band, ceilings, alone, found)
+        wanted = _Wanted(band, ceilings, alone, found, TOGETHER if overlapping else 0)
         self._descend(0, rows, np.zeros(len(rows), np.int64), np.zeros(len(rows)), wanted)
 
     def _descend(
@@ -101,6 +108,7 @@ class Cells:
         if self._visited > MOST_VISITED:
             raise Stopped
         (low, high), ceilings, alone = wanted.band, wanted.ceilings, wanted.alone
+        waiting: list[tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]] = []
         for level in range(len(self._costs[depth])):
             now = costs + self._costs[depth][level][rows]
             chosen = (now + self._least_rest[depth + 1] <= high) & (now + self._rest[depth + 1] > low)
@@ -109,10 +117,9 @@ class Cells:
             if not chosen.any():
                 continue
             these, now = rows[chosen], now[chosen]
-            key = keys[chosen]
+            key = keys[chosen] + self._keys[depth][level][these]
             last = depth + 1 == len(self._columns)
             if not self._same[depth][level] or last or (alone and len(these) < len(rows)):
-                key = key + self._keys[depth][level][these]
                 order = np.argsort(key, kind="stable")
                 ordered = key[order]
                 starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -130,4 +137,18 @@ class Cells:
                     starts = np.cumsum(lengths) - lengths
                     wanted.found(these, starts, now[starts])
                     continue
-            self._descend(depth + 1, these, key, now, wanted)
+            waiting.append((these, key, now))
+            if sum(len(part[0]) for part in waiting) >= wanted.together:
+                self._descend_all(depth + 1, waiting, wanted)
+                waiting = []
+        self._descend_all(depth + 1, waiting, wanted)
+
+    def _descend_all(
+        self,
+        depth: int,
+        parts: list[tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]],
+        wanted: _Wanted,
+    ) -> None:
+        if parts:
+            rows, keys, costs = (np.concatenate(column) for column in zip(*parts, strict=True))
+            self._descend(depth, rows, keys, costs, wanted)
