@@ -12,10 +12,10 @@ from tableveil.local_recoding.labels import CombinationLabels, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED
 
 BANDS_TOGETHER = 3
-"""Cells of so many bands are put in the order of their costs at once."""
+"""So many bands of costs are searched at once."""
 
 MOST_TOGETHER = 1 << 22
-"""Combinations of the cells that are, all cells counted: more are taken from in several parts."""
+"""Combinations in the cells that are ordered at once, counted in each of their cells: more are taken in parts."""
 
 
 def cheapest_first(
@@ -72,7 +72,7 @@ class _Taking:
     def take(self) -> None:
         """Makes classes of the cells noted, in the order of their costs, each of what the ones before it left.
 
-        A cell that none of its combinations has a cheaper one beside is next to none: all such are made at once.
+        A cell that is the cheapest one left of each of its combinations waits for no other: all such are made at once.
         """
         if not self._noted:
             return
