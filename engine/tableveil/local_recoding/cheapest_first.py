@@ -90,7 +90,7 @@ class _Taking:
             if not len(starts):
                 return
             lengths = np.diff(starts, append=len(cells))
-            # Of several values for an index, numpy assigns the last.
+            # Where an index has several values, numpy assigns the last.
             first[members[::-1]] = cells[::-1]
             next_ = np.logical_and.reduceat(first[members] == cells, starts)
             judged = np.repeat(next_, lengths)
