@@ -37,7 +37,7 @@ CHANGES = {
     "Add a hierarchy rule": Change(7, 5, r"(?i)times_?of_?day"),
     "Add a quality model": Change(5, 5, r"(?i)discernibility"),
     "Add a method": Change(9, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),
-    "Add a kind of job": Change(18, 9, r"(?i)utility_?report"),
+    "Add a kind of job": Change(11, 9, r"(?i)payout_?sweep"),
     "Add a figure": Change(4, 4, r"\bdistinct_before\b"),
     "Add a service": Change(7, 4, r"(?i)worksheet_?service"),
     "Add a remote procedure call": Change(7, 6, r"(?i)withdraw_?release|\"withdraw\": "),

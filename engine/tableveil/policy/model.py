@@ -10,13 +10,13 @@ from typing import Any
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.differential_privacy import DifferentialPrivacy
 from tableveil.policy.documentation import Documentation
-from tableveil.policy.game import Game
+from tableveil.policy.game import BreakEven, Game
 from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
 from tableveil.policy.parts import JobPart, parts_of
-from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
+from tableveil.policy.privacy import KAnonymity, PrivacyModel, Profitability, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
 from tableveil.policy.record_level import RecordLevel
 
@@ -333,6 +333,12 @@ class Policy:
         if self.game is None:
             raise ValueError("the policy has no game")
         return self.game
+
+    @property
+    def break_even(self) -> BreakEven:
+        """Whether records that pay exactly nothing are released: by the profitability models, else they are."""
+        stated = [model.break_even for model in self.privacy_models if isinstance(model, Profitability)]
+        return BreakEven.SUPPRESS if BreakEven.SUPPRESS in stated else BreakEven.KEEP
 
     @property
     def source_field(self) -> str:

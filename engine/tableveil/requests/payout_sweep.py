@@ -9,7 +9,7 @@ from decimal import Decimal
 from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
 from tableveil.lattice import Transformation
-from tableveil.policy.game import BreakEven, Success
+from tableveil.policy.game import Success
 from tableveil.policy.methods import Analysis, methods_of
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
@@ -36,12 +36,6 @@ class SweptGains:
     def of(cls, gains: Sequence[Decimal], if_method_known: bool = False) -> SweptGains:
         """These values, given in any order; the default ones if there are none."""
         return cls(tuple(sorted(gains)) or DEFAULT_GAINS, if_method_known)
-
-
-def break_even_of(policy: Policy) -> BreakEven:
-    """Whether records that pay exactly nothing are released: by the policy's profitability model, else they are."""
-    said = [model.break_even for model in policy.privacy_models if isinstance(model, Profitability)]
-    return BreakEven.SUPPRESS if BreakEven.SUPPRESS in said else BreakEven.KEEP
 
 
 def safe_harbor_of(policy: Policy) -> Transformation | None:

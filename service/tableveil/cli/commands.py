@@ -88,15 +88,13 @@ SECTIONS: dict[str, dict[str, ListedCommand]] = {
 COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 """All commands. Their modules are loaded when they are needed: a list of jobs should not wait for DuckDB."""
 
-DRY_RUNS = "dryRuns"
-
 SHOWN = {
     "frontiers": "frontier",
     "payoutSweeps": "sweep",
     "riskAnalyses": "risk",
     "classifications": "classify",
     "utilityReports": "utility",
-    DRY_RUNS: "dry_run",
+    "dryRuns": "dry_run",
     "proposals": "propose",
     "loads": "load",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from rich.console import Group, RenderableType
 from tableveil import wording
 from tableveil.cli.account import account
 from tableveil.cli.chart_option import CHART, OVERWRITE_CHART
-from tableveil.cli.commands import DRY_RUNS, SHOWN
+from tableveil.cli.commands import SHOWN
 from tableveil.cli.dry_run import advise
 from tableveil.cli.explanation import explanation
 from tableveil.cli.grouped import grouped
@@ -159,17 +160,18 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
     output, client = session.output, session.client
     collection = name.rpartition("/")[0]
     parts = asked.alone
-    if parts and (collection == JOBS or collection in SHOWN) and (parts, collection) != (["--privacy"], DRY_RUNS):
+    show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result if collection in SHOWN else None
+    # A kind of result has those options of this command that showing it takes.
+    takes = signature(show_result).parameters.keys() if show_result is not None else set()
+    if parts and (collection == JOBS or show_result is not None) and not {part[2:] for part in parts} <= takes:
         raise click.UsageError(f"{parts[0]} is for releases")
     if len(parts) > 1:
         raise click.UsageError(f"{' and '.join(parts)} show different things: use one of them")
-    if chart is not None and collection != "payoutSweeps":
+    if chart is not None and "chart" not in takes:
         raise click.UsageError("--chart is for payout sweeps")
-    if collection in SHOWN:
-        show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result
-        extra = (chart, overwrite) if chart is not None else ()
-        more = {"privacy": asked.privacy, "everything": asked.everything} if collection == DRY_RUNS else {}
-        show_result(session, name, *extra, **more)
+    if show_result is not None:
+        stated = {"privacy": asked.privacy, "everything": asked.everything, "chart": chart, "overwrite": overwrite}
+        show_result(session, name, **{option: value for option, value in stated.items() if option in takes})
         return
     if collection == JOBS:
         job = client.get_job(name)

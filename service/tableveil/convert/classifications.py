@@ -12,7 +12,10 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.enums import CLASSIFIERS
 from tableveil.convert.names import release_name
+from tableveil.convert.policy_from_proto import stored_policy
+from tableveil.convert.submission import Read, Submission
 from tableveil.errors import Fault
+from tableveil.pipelines.classification import classification_work
 from tableveil.requests.classification import (
     DEFAULT_FOLDS,
     DEFAULT_MAX_RECORDS,
@@ -108,3 +111,18 @@ def _measures(measures: Measures) -> v1.ClassifierMeasures:
             for one, predicted in zip(measures.classes, measures.confusion, strict=True)
         ],
     )
+
+
+def _read(request: v1.AssessClassifiersRequest) -> Read:
+    asked, document, faults = classification_request_from_proto(request.classification)
+    return Read(classification_work(asked, document, stored_policy) if asked else None, faults)
+
+
+SUBMISSION = Submission(
+    request=v1.AssessClassifiersRequest,
+    document="classification",
+    read=_read,
+    code="CLASSIFICATION_INVALID",
+    refusal="classifiers cannot be assessed as asked",
+    to_proto=classification_to_proto,
+)

@@ -6,8 +6,10 @@ from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.releases import evidence_to_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault
+from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.policy import Policy
 from tableveil.state.dry_runs import DryRun, ShownRow
 from tableveil.state.kinds import JobKind
@@ -41,3 +43,18 @@ def dry_run_to_proto(dry_run: DryRun) -> dry_run_service_pb2.DryRun:
 def _row(row: ShownRow) -> dry_run_service_pb2.ShownRow:
     values = [dry_run_service_pb2.ShownValue(text=text) for text in row.values.values()]
     return dry_run_service_pb2.ShownRow(values=values)
+
+
+def _read(request: dry_run_service_pb2.SubmitDryRunRequest) -> Read:
+    policy, document, faults = dry_run_from_proto(request)
+    return Read(dry_run_work(policy, document) if policy else None, faults, policy)
+
+
+SUBMISSION = Submission(
+    request=dry_run_service_pb2.SubmitDryRunRequest,
+    document="policy",
+    read=_read,
+    code="POLICY_INVALID",
+    refusal="the policy is invalid",
+    to_proto=dry_run_to_proto,
+)

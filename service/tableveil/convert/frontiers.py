@@ -8,8 +8,10 @@ from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
+from tableveil.pipelines.frontier import frontier_work
 from tableveil.policy import Analysis, Choose, Policy, methods_of
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
@@ -86,3 +88,18 @@ def frontier_to_proto(frontier: Frontier) -> frontier_service_pb2.Frontier:
 def _point(point: Point) -> frontier_service_pb2.FrontierPoint:
     optimum = None if point.found is None else copied(point.found, frontier_service_pb2.FrontierOptimum)
     return copied(point, frontier_service_pb2.FrontierPoint, optimum=optimum)
+
+
+def _read(request: frontier_service_pb2.SubmitFrontierRequest) -> Read:
+    policy, grid, document, faults = frontier_from_proto(request)
+    return Read(frontier_work(policy, grid, document) if policy and grid else None, faults, policy)
+
+
+SUBMISSION = Submission(
+    request=frontier_service_pb2.SubmitFrontierRequest,
+    document="policy",
+    read=_read,
+    code="POLICY_INVALID",
+    refusal="the frontier cannot be computed as asked",
+    to_proto=frontier_to_proto,
+)

@@ -8,9 +8,11 @@ from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
+from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, check_gains, check_number, check_sweep
 from tableveil.state.kinds import JobKind
@@ -103,3 +105,18 @@ def _point(point: SweepPoint) -> payout_service_pb2.PayoutPoint:
         attacked_records=point.attacked,
         levels=point.transformation or (),
     )
+
+
+def _read(request: payout_service_pb2.SubmitPayoutSweepRequest) -> Read:
+    policy, swept, document, faults = payout_sweep_from_proto(request)
+    return Read(payout_sweep_work(policy, swept, document) if policy and swept else None, faults, policy)
+
+
+SUBMISSION = Submission(
+    request=payout_service_pb2.SubmitPayoutSweepRequest,
+    document="policy",
+    read=_read,
+    code="POLICY_INVALID",
+    refusal="the payout sweep cannot be computed as asked",
+    to_proto=payout_sweep_to_proto,
+)

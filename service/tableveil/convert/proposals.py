@@ -14,11 +14,12 @@ from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.enums import READERS
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.tables import table_from_proto
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant
-from tableveil.pipelines.propose import Wanted
+from tableveil.pipelines.propose import Wanted, proposal_work
 from tableveil.policy import Policy
 from tableveil.requests.proposal import KeptColumn, ProposalRequest, ReleaseReaders, check_proposal_request
 from tableveil.state.kinds import JobKind
@@ -157,3 +158,18 @@ def proposal_to_proto(proposal: Proposal) -> v1.Proposal:
 
 def _alternative(tried_policy: TriedPolicy) -> v1.TriedPolicy:
     return copied(tried_policy, v1.TriedPolicy, policy=policy_from_json(tried_policy.policy))
+
+
+def _read(request: v1.SubmitProposalRequest) -> Read:
+    asked, document, faults = proposal_request_from_proto(request.proposal)
+    return Read(proposal_work(asked, document, composed) if asked else None, faults)
+
+
+SUBMISSION = Submission(
+    request=v1.SubmitProposalRequest,
+    document="proposal",
+    read=_read,
+    code="PROPOSAL_INVALID",
+    refusal="nothing can be proposed as asked",
+    to_proto=proposal_to_proto,
+)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from tableveil.convert.canonical import policy_from_json
+from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.lifecycle import JointFigures
+from tableveil.pipelines.anonymize import release_work
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.matches import Match
@@ -21,7 +24,7 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import Proof, Release, ReleaseState
 from tableveil.state.seen import Audience
-from tableveil.v1 import policy_pb2, release_service_pb2
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _PUBLIC = FieldMask(
     paths=[
@@ -192,3 +195,20 @@ def _risk(risk: ProsecutorRisk) -> release_service_pb2.Risk:
         for threshold, records in risk.records_at_risk
     ]
     return copied(risk, release_service_pb2.Risk, records_at_risk=at_risk)
+
+
+def _read(request: job_service_pb2.SubmitJobRequest) -> Read:
+    policy, faults = policy_from_proto(request.policy)
+    if policy is None:
+        return Read(None, faults)
+    return Read(release_work(policy, canonical_json(request.policy), is_trial=request.trial), faults, policy)
+
+
+SUBMISSION = Submission(
+    request=job_service_pb2.SubmitJobRequest,
+    document="policy",
+    read=_read,
+    code="POLICY_INVALID",
+    refusal="the policy is invalid",
+    to_proto=release_to_proto,
+)

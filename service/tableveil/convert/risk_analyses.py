@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from google.protobuf import json_format
 
+from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.names import result_number
+from tableveil.convert.policy_from_proto import stored_policy
 from tableveil.convert.population import population_from_proto
+from tableveil.convert.submission import Read, Submission
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import Fault
+from tableveil.lookups import RiskAnalyses
+from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.kinds import JobKind
@@ -69,3 +76,28 @@ def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnaly
     if analysis.audience is not Audience.OWNER:
         message.request.ClearField("source_query")
     return message
+
+
+def _read(request: risk_service_pb2.SubmitRiskAnalysisRequest) -> Read:
+    risk, document, faults = risk_request_from_proto(request.risk)
+    return Read(risk_analysis_work(risk, document, stored_policy) if risk else None, faults)
+
+
+def _record_risks(
+    analyses: RiskAnalyses, request: risk_service_pb2.ReadRecordRisksRequest
+) -> Iterator[risk_service_pb2.ReadRecordRisksResponse]:
+    """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
+    with analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
+        for piece in arrow_pieces(reader):
+            yield risk_service_pb2.ReadRecordRisksResponse(arrow_ipc=piece)
+
+
+SUBMISSION = Submission(
+    request=risk_service_pb2.SubmitRiskAnalysisRequest,
+    document="risk",
+    read=_read,
+    code="RISK_INVALID",
+    refusal="the risks cannot be analyzed as asked",
+    to_proto=risk_analysis_to_proto,
+    streams={"ReadRecordRisks": _record_risks},
+)

@@ -7,6 +7,9 @@ from google.protobuf import json_format
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.names import release_name, release_number
+from tableveil.convert.policy_from_proto import stored_policy
+from tableveil.convert.submission import Read, Submission
+from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.state.kinds import JobKind
 from tableveil.state.seen import Audience
 from tableveil.state.utility_reports import StoredUtility
@@ -43,3 +46,17 @@ def utility_report_to_proto(stored: StoredUtility) -> utility_service_pb2.Utilit
             column.before.CopyFrom(before)
         message.notes.append("How the source spreads over its values is told to its stewards alone.")
     return message
+
+
+def _read(request: utility_service_pb2.SubmitUtilityReportRequest) -> Read:
+    return Read(utility_report_work(*utility_request_from_proto(request.utility), stored_policy), [])
+
+
+SUBMISSION = Submission(
+    request=utility_service_pb2.SubmitUtilityReportRequest,
+    document="utility",
+    read=_read,
+    code="UTILITY_INVALID",
+    refusal="the release cannot be compared as asked",
+    to_proto=utility_report_to_proto,
+)

@@ -17,7 +17,7 @@ from tableveil.pipelines.read import dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy
-from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
+from tableveil.requests.payout_sweep import SweptGains, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
 from tableveil.state.jobs import JobPhase
@@ -65,7 +65,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),
             publisher_benefit=game.publisher_benefit,
             adversary_cost=game.adversary_cost,
-            break_even=break_even_of(policy),
+            break_even=policy.break_even,
             if_method_known=swept.if_method_known,
             lattice_size=str(sweep.lattice_size),
             counted=sweep.counted,
@@ -91,7 +91,7 @@ def _sweep(job: JobContext, policy: Policy, swept: SweptGains, base: BaseHistogr
     try:
         combinations, has_population = read_combinations(job.session, base), base.population is not None
         source = SweptSource(combinations, has_population, base.withheld, lattice, safe_harbor_of(policy))
-        game = SweptGame(policy.stakes, swept.gains, break_even_of(policy), swept.if_method_known)
+        game = SweptGame(policy.stakes, swept.gains, policy.break_even, swept.if_method_known)
         return payout_sweep(source, game, job.control, job.report.on_progress)
     except UncountableError as error:
         raise uncountable(policy, error, "the game's information loss") from None

@@ -40,7 +40,6 @@ from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.by_combination import ByCombination
-from tableveil.requests.payout_sweep import break_even_of
 from tableveil.state.releases import Proof, Searched
 
 STRATEGY = "every transformation was tried for each combination of values, because of record_level"
@@ -165,7 +164,7 @@ def choice_of(policy: Policy) -> Choice:
     """The transformations that the policy's privacy models allow; Safe Harbor's part is in the lattice."""
     profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
     return Choice(
-        break_even_of(policy) if profitable else None,
+        policy.break_even if profitable else None,
         any(isinstance(model, NoAttack) for model in policy.privacy_models),
     )
 

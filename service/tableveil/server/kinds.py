@@ -1,170 +1,29 @@
-"""The table of job kinds: how a request becomes the work of a job, also when resubmitted, and a result a message."""
+"""Jobs of all kinds: how a request becomes the work of a job, also when resubmitted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
 from google.protobuf import json_format
-from google.protobuf.message import Message
 
 from tableveil.control import Control
-from tableveil.convert import (
-    canonical_json,
-    job_to_proto,
-    policy_from_proto,
-    release_to_proto,
-    result_number,
-    stored_policy,
-)
-from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
-from tableveil.convert.dry_runs import dry_run_from_proto, dry_run_to_proto
-from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
-from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
-from tableveil.convert.proposals import composed, proposal_request_from_proto, proposal_to_proto
-from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
-from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
-from tableveil.errors import ConflictError, Fault, InvalidError
-from tableveil.lookups import Privacies, RiskAnalyses
-from tableveil.pipelines.anonymize import release_work
-from tableveil.pipelines.classification import classification_work
-from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.pipelines.frontier import frontier_work
-from tableveil.pipelines.payout_sweep import payout_sweep_work
-from tableveil.pipelines.propose import proposal_work
-from tableveil.pipelines.risk_analysis import risk_analysis_work
-from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.convert import job_to_proto
+from tableveil.convert.submission import Submission
+from tableveil.errors import ConflictError, InvalidError
+from tableveil.lookups import Privacies
 from tableveil.pipelines.work import Work
-from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
 from tableveil.server.declared import completed
-from tableveil.state.kinds import JobKind
-from tableveil.v1.classification_service_pb2 import AssessClassifiersRequest
-from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
-from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
+from tableveil.state.kinds import KINDS, JobKind
 from tableveil.v1.job_service_pb2 import Job as JobMessage
-from tableveil.v1.job_service_pb2 import SubmitJobRequest
-from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
 from tableveil.v1.policy_pb2 import Policy as PolicyMessage
-from tableveil.v1.proposal_service_pb2 import SubmitProposalRequest
-from tableveil.v1.risk_service_pb2 import ReadRecordRisksRequest, ReadRecordRisksResponse, SubmitRiskAnalysisRequest
-from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest
-
-Asked = TypeVar("Asked", bound=Message)
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The work of a request, or its faults; its policy if the database may find more faults of it."""
-
-    work: Work | None
-    faults: list[Fault]
-    policy: Policy | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Submission(Generic[Asked]):
-    """How jobs of a kind are submitted, and how their results are sent.
-
-    The job keeps one field of the request as its `document`; the other fields are its options. `streams` are the
-    methods that send a result in pieces, by their names.
-    """
-
-    request: type[Asked]
-    document: str
-    read: Callable[[Asked], Read]
-    code: str
-    refusal: str
-    to_proto: Callable[[Any], Message]
-    streams: Mapping[str, Callable[[Any, Any], Iterator[Message]]] = field(default_factory=dict)
-
-
-def _release(request: SubmitJobRequest) -> Read:
-    policy, faults = policy_from_proto(request.policy)
-    if policy is None:
-        return Read(None, faults)
-    return Read(release_work(policy, canonical_json(request.policy), is_trial=request.trial), faults, policy)
-
-
-def _frontier(request: SubmitFrontierRequest) -> Read:
-    policy, grid, document, faults = frontier_from_proto(request)
-    return Read(frontier_work(policy, grid, document) if policy and grid else None, faults, policy)
-
-
-def _payout_sweep(request: SubmitPayoutSweepRequest) -> Read:
-    policy, swept, document, faults = payout_sweep_from_proto(request)
-    return Read(payout_sweep_work(policy, swept, document) if policy and swept else None, faults, policy)
-
-
-def _risk_analysis(request: SubmitRiskAnalysisRequest) -> Read:
-    risk, document, faults = risk_request_from_proto(request.risk)
-    return Read(risk_analysis_work(risk, document, stored_policy) if risk else None, faults)
-
-
-def _classification(request: AssessClassifiersRequest) -> Read:
-    asked, document, faults = classification_request_from_proto(request.classification)
-    return Read(classification_work(asked, document, stored_policy) if asked else None, faults)
-
-
-def _utility_report(request: SubmitUtilityReportRequest) -> Read:
-    return Read(utility_report_work(*utility_request_from_proto(request.utility), stored_policy), [])
-
-
-def _dry_run(request: SubmitDryRunRequest) -> Read:
-    policy, document, faults = dry_run_from_proto(request)
-    return Read(dry_run_work(policy, document) if policy else None, faults, policy)
-
-
-def _proposal(request: SubmitProposalRequest) -> Read:
-    asked, document, faults = proposal_request_from_proto(request.proposal)
-    return Read(proposal_work(asked, document, composed) if asked else None, faults)
-
-
-def _record_risks(analyses: RiskAnalyses, request: ReadRecordRisksRequest) -> Iterator[ReadRecordRisksResponse]:
-    """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
-    with analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
-        for piece in arrow_pieces(reader):
-            yield ReadRecordRisksResponse(arrow_ipc=piece)
-
 
 SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
-    JobKind.RELEASE: Submission(
-        *(SubmitJobRequest, "policy", _release),
-        *("POLICY_INVALID", "the policy is invalid", release_to_proto),
-    ),
-    JobKind.FRONTIER: Submission(
-        *(SubmitFrontierRequest, "policy", _frontier),
-        *("POLICY_INVALID", "the frontier cannot be computed as asked", frontier_to_proto),
-    ),
-    JobKind.PAYOUT_SWEEP: Submission(
-        *(SubmitPayoutSweepRequest, "policy", _payout_sweep),
-        *("POLICY_INVALID", "the payout sweep cannot be computed as asked", payout_sweep_to_proto),
-    ),
-    JobKind.RISK_ANALYSIS: Submission(
-        *(SubmitRiskAnalysisRequest, "risk", _risk_analysis),
-        *("RISK_INVALID", "the risks cannot be analyzed as asked", risk_analysis_to_proto),
-        streams={"ReadRecordRisks": _record_risks},
-    ),
-    JobKind.CLASSIFICATION: Submission(
-        *(AssessClassifiersRequest, "classification", _classification),
-        *("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked", classification_to_proto),
-    ),
-    JobKind.UTILITY_REPORT: Submission(
-        *(SubmitUtilityReportRequest, "utility", _utility_report),
-        *("UTILITY_INVALID", "the release cannot be compared as asked", utility_report_to_proto),
-    ),
-    JobKind.DRY_RUN: Submission(
-        *(SubmitDryRunRequest, "policy", _dry_run),
-        *("POLICY_INVALID", "the policy is invalid", dry_run_to_proto),
-    ),
-    JobKind.PROPOSAL: Submission(
-        *(SubmitProposalRequest, "proposal", _proposal),
-        *("PROPOSAL_INVALID", "nothing can be proposed as asked", proposal_to_proto),
-    ),
+    kind: import_module(f"tableveil.convert.{stored.module}").SUBMISSION for kind, stored in KINDS.items()
 }
 
 _BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,11 @@ class StoredKind(Generic[Result]):
     collection: str
     noun: str
     results: NumberedTable[Result]
+
+    @property
+    def module(self) -> str:
+        """The modules with the kind's part of a package have this name, such as `payout_sweeps`."""
+        return re.sub(r"(?=[A-Z])", "_", self.collection).lower()
 
 
 KINDS: Mapping[JobKind, StoredKind[Any]] = {

@@ -26,7 +26,6 @@ from tableveil.policy import (
 from tableveil.requests.payout_sweep import (
     DEFAULT_GAINS,
     SweptGains,
-    break_even_of,
     check_gains,
     check_number,
     check_sweep,
@@ -115,7 +114,7 @@ def test_what_breaks_even_is_kept_unless_a_model_says_otherwise() -> None:
         ((kept, NoAttack()), BreakEven.KEEP),
         ((kept, strict), BreakEven.SUPPRESS),
     ):
-        assert break_even_of(replace(POLICY, privacy_models=models)) is expected
+        assert replace(POLICY, privacy_models=models).break_even is expected
 
 
 def test_safe_harbor_alone_takes_its_own_levels_and_else_the_least() -> None:
