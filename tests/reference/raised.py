@@ -67,7 +67,8 @@ def _name(function: ast.expr) -> str:
 def _codes(call: ast.Call, every: bool) -> Iterator[str]:
     """The codes among the arguments: the first one of an error, any one of another call."""
     first = 1 + (_name(call.func) == "Failure")
-    for argument in call.args if every else call.args[:first]:
+    stated = [*call.args, *(keyword.value for keyword in call.keywords)] if every else call.args[:first]
+    for argument in stated:
         yield from _constants(argument)
 
 
