@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import grpc
 
@@ -16,6 +18,7 @@ from tableveil.lookups import Privacies
 from tableveil.pipelines.widen import Widening
 from tableveil.runtime import open_jobs
 from tableveil.server.job_service import JobService
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.slots import Slots
 from tableveil.serving.settings import CHECKS_AT_ONCE, RESERVED_THREADS
 from tableveil.serving.settings import ServeSettings as ServerSettings
@@ -25,7 +28,9 @@ from tableveil.v1 import job_service_pb2_grpc
 def main(database: Path) -> None:
     """Serves with as many threads as the real server has."""
     opened = Database(Settings(database))
-    servicer = JobService(open_jobs(opened), Privacies(opened), Widening(opened), Slots(CHECKS_AT_ONCE, "checks"))
+    stores = SimpleNamespace(privacies=Privacies(opened), widening=Widening(opened))
+    parts = SimpleNamespace(jobs=open_jobs(opened), stores=stores, checks=Slots(CHECKS_AT_ONCE, "checks"))
+    servicer = JobService(cast(ServicerParts, parts))
     server = grpc.server(ThreadPoolExecutor(ServerSettings(database).stream_limit + RESERVED_THREADS))
     job_service_pb2_grpc.add_JobServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")

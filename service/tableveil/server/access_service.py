@@ -6,7 +6,6 @@ from functools import partial
 
 import grpc
 
-from tableveil.access import Access, PrivacyBudgets, SchemaRules
 from tableveil.audit import MOST_RESOURCES
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.grants import grant_to_proto, schema_rule_to_proto, wanted_from_proto
@@ -14,9 +13,10 @@ from tableveil.convert.names import grant_number, release_name, release_number, 
 from tableveil.convert.privacy_budgets import budget_to_proto
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.errors import InvalidError
-from tableveil.identity.tokens import LIFETIME, Tokens
+from tableveil.identity.tokens import LIFETIME
 from tableveil.server.caller import caller
 from tableveil.server.paging import page_of_numbered
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1 import access_service_pb2_grpc
 
@@ -24,11 +24,11 @@ from tableveil.v1 import access_service_pb2_grpc
 class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, tokens: Tokens, access: Access, rules: SchemaRules, budgets: PrivacyBudgets) -> None:
-        self._tokens = tokens
-        self._access = access
-        self._rules = rules
-        self._budgets = budgets
+    def __init__(self, parts: ServicerParts) -> None:
+        self._tokens = parts.stores.tokens
+        self._access = parts.stores.access
+        self._rules = parts.stores.rules
+        self._budgets = parts.stores.budgets
 
     def CreateToken(  # noqa: N802
         self, request: v1.CreateTokenRequest, context: grpc.ServicerContext

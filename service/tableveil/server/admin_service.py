@@ -8,8 +8,8 @@ import grpc
 from tableveil.convert import backup_to_proto, finding_to_proto
 from tableveil.convert.pages import LARGEST_PAGE_SIZE
 from tableveil.convert.times import duration
-from tableveil.runtime import Upkeep
 from tableveil.server.caller import caller, control_of
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
 from tableveil.serving.version import installed_version
 from tableveil.v1 import admin_service_pb2 as v1
@@ -19,8 +19,8 @@ from tableveil.v1 import admin_service_pb2_grpc
 class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, upkeep: Upkeep) -> None:
-        self._upkeep = upkeep
+    def __init__(self, parts: ServicerParts) -> None:
+        self._upkeep = parts.stores.upkeep
 
     def GetServerInfo(  # noqa: N802
         self, request: v1.GetServerInfoRequest, context: grpc.ServicerContext

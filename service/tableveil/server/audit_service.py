@@ -6,11 +6,10 @@ from functools import partial
 
 import grpc
 
-from tableveil.audit import Audit
 from tableveil.convert.audit import audit_entry_to_proto, audit_filter_from_proto, audit_head_to_proto
 from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.slots import Slots
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import audit_service_pb2 as v1
 from tableveil.v1 import audit_service_pb2_grpc
 
@@ -18,10 +17,9 @@ from tableveil.v1 import audit_service_pb2_grpc
 class AuditService(audit_service_pb2_grpc.AuditServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, audit: Audit, checks: Slots) -> None:
-        """`checks` bounds how many calls read files at once."""
-        self._audit = audit
-        self._checks = checks
+    def __init__(self, parts: ServicerParts) -> None:
+        self._audit = parts.stores.audit
+        self._checks = parts.checks
 
     def ListAuditEntries(  # noqa: N802
         self, request: v1.ListAuditEntriesRequest, context: grpc.ServicerContext

@@ -7,12 +7,9 @@ import grpc
 from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.tables import table_from_proto
-from tableveil.lookups import Privacies
-from tableveil.pipelines.draft import Drafts
-from tableveil.pipelines.widen import Widening
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
-from tableveil.server.slots import Slots
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.widened import widen
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import draft_service_pb2_grpc
@@ -21,12 +18,11 @@ from tableveil.v1 import draft_service_pb2_grpc
 class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, drafts: Drafts, widening: Widening, privacies: Privacies, checks: Slots) -> None:
-        """`checks` bounds how many calls read tables at once."""
-        self._privacies = privacies
-        self._drafts = drafts
-        self._widening = widening
-        self._checks = checks
+    def __init__(self, parts: ServicerParts) -> None:
+        self._privacies = parts.stores.privacies
+        self._drafts = parts.stores.drafts
+        self._widening = parts.stores.widening
+        self._checks = parts.checks
 
     def DraftPolicy(  # noqa: N802
         self, request: v1.DraftPolicyRequest, context: grpc.ServicerContext

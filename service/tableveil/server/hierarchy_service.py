@@ -18,11 +18,10 @@ from tableveil.convert import (
     stored_levels_from_proto,
 )
 from tableveil.errors import CancelledError, InvalidError, TableveilError
-from tableveil.lookups import Hierarchies
 from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of
 from tableveil.server.row_pieces import row_pieces
-from tableveil.server.slots import Slots
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
@@ -31,11 +30,10 @@ from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
 class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, hierarchies: Hierarchies, uploads: Slots, checks: Slots) -> None:
-        """`uploads` bounds how many hierarchies are received, and so in memory, at once; `checks` reads of tables."""
-        self._hierarchies = hierarchies
-        self._uploads = uploads
-        self._checks = checks
+    def __init__(self, parts: ServicerParts) -> None:
+        self._hierarchies = parts.stores.hierarchies
+        self._uploads = parts.uploads
+        self._checks = parts.checks
 
     def CreateHierarchy(  # noqa: N802
         self, request_iterator: Iterator[v1.CreateHierarchyRequest], context: grpc.ServicerContext

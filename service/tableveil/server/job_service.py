@@ -17,14 +17,11 @@ from tableveil.convert import (
 from tableveil.convert.enums import JOB_STATES
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.errors import Checked
-from tableveil.lookups import Privacies
-from tableveil.pipelines.widen import Widening
-from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
 from tableveil.server.declared import completed
 from tableveil.server.kinds import submit, work_again
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.slots import Slots
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.server.widened import widen
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
@@ -33,12 +30,11 @@ from tableveil.v1 import job_service_pb2_grpc
 class JobService(job_service_pb2_grpc.JobServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, privacies: Privacies, widening: Widening, checks: Slots) -> None:
-        """`checks` limits how many checks read their sources at once."""
-        self._jobs = jobs
-        self._privacies = privacies
-        self._widening = widening
-        self._checks = checks
+    def __init__(self, parts: ServicerParts) -> None:
+        self._jobs = parts.jobs
+        self._privacies = parts.stores.privacies
+        self._widening = parts.stores.widening
+        self._checks = parts.checks
 
     def CheckPolicy(  # noqa: N802
         self, request: v1.CheckPolicyRequest, context: grpc.ServicerContext

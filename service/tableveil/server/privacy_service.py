@@ -10,9 +10,8 @@ from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.convert.privacies import policy_of_privacy, table_privacy_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import Fault, InvalidError
-from tableveil.lookups import Privacies
-from tableveil.runtime import JobManager
 from tableveil.server.caller import caller, control_of
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import privacy_service_pb2 as v1
 from tableveil.v1 import privacy_service_pb2_grpc
 
@@ -23,9 +22,9 @@ _JUDGED = ("attributes", "default_role", "person", "rows_are_people", "source")
 class PrivacyService(privacy_service_pb2_grpc.PrivacyServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, privacies: Privacies) -> None:
-        self._jobs = jobs
-        self._privacies = privacies
+    def __init__(self, parts: ServicerParts) -> None:
+        self._jobs = parts.jobs
+        self._privacies = parts.stores.privacies
 
     def DeclarePrivacy(  # noqa: N802
         self, request: v1.DeclarePrivacyRequest, context: grpc.ServicerContext

@@ -7,7 +7,7 @@ import grpc
 from tableveil.convert import release_name
 from tableveil.convert.times import timestamp
 from tableveil.identity import Credentials, Unauthenticated
-from tableveil.server.readers import ReaderAnswers
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import reader_service_pb2 as v1
 from tableveil.v1 import reader_service_pb2_grpc
 
@@ -15,8 +15,8 @@ from tableveil.v1 import reader_service_pb2_grpc
 class ReaderService(reader_service_pb2_grpc.ReaderServiceServicer):
     """Converts, calls, converts."""
 
-    def __init__(self, readers: ReaderAnswers) -> None:
-        self._readers = readers
+    def __init__(self, parts: ServicerParts) -> None:
+        self._readers = parts.stores.readers
 
     def ListReadableReleases(  # noqa: N802
         self, request: v1.ListReadableReleasesRequest, context: grpc.ServicerContext

@@ -12,10 +12,9 @@ from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_STATES
 from tableveil.convert.releases import joint_classes_to_proto, target_to_proto
 from tableveil.convert.tables import table_from_proto
-from tableveil.lookups import Releases
-from tableveil.runtime import JobManager, Publishing
 from tableveil.server.caller import caller, control_of
 from tableveil.server.paging import page_of_numbered
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tableveil.state.releases import Release, listed_as
@@ -26,10 +25,10 @@ from tableveil.v1 import release_service_pb2_grpc
 class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, releases: Releases, publishing: Publishing) -> None:
-        self._jobs = jobs
-        self._releases = releases
-        self._publishing = publishing
+    def __init__(self, parts: ServicerParts) -> None:
+        self._jobs = parts.jobs
+        self._releases = parts.stores.releases
+        self._publishing = parts.stores.publishing
 
     def GetRelease(  # noqa: N802
         self, request: v1.GetReleaseRequest, context: grpc.ServicerContext

@@ -17,7 +17,6 @@ from tableveil.convert.releases import joint_classes_to_proto
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lifecycle.row_checksum import stands
-from tableveil.lookups import Releases, Reports, Results
 from tableveil.lookups.reports import BesideLedger
 from tableveil.pages import as_pdf
 from tableveil.report.facts import public_facts
@@ -28,7 +27,7 @@ from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
 from tableveil.report.public import public_report
 from tableveil.report.text import first_page_text
 from tableveil.server.caller import caller, control_of
-from tableveil.server.slots import Slots
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.serving.version import installed_version
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.jobs import now
@@ -60,12 +59,11 @@ _STATES = {
 class ReportService(report_service_pb2_grpc.ReportServiceServicer):
     """Gathers, renders, and keeps the digest."""
 
-    def __init__(self, releases: Releases, dry_runs: Results[DryRun], reports: Reports, slots: Slots) -> None:
-        """`slots` bounds how many reports are made at once."""
-        self._releases = releases
-        self._dry_runs = dry_runs
-        self._reports = reports
-        self._slots = slots
+    def __init__(self, parts: ServicerParts) -> None:
+        self._releases = parts.stores.releases
+        self._dry_runs = parts.stores.results[JobKind.DRY_RUN]
+        self._reports = parts.stores.reports
+        self._slots = parts.reports
 
     def GetReport(self, request: v1.GetReportRequest, context: grpc.ServicerContext) -> v1.Report:  # noqa: N802
         """The whole document in one message: it is at most some megabytes."""

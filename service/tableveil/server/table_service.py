@@ -23,8 +23,7 @@ from tableveil.errors import InvalidError
 from tableveil.server.caller import control_of
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import page_of, page_of_numbered
-from tableveil.server.slots import Slots
-from tableveil.server.stores import Stores
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.state.removals import Removal, RemovalKind
 from tableveil.v1 import policy_pb2, table_service_pb2_grpc
 from tableveil.v1 import table_service_pb2 as v1
@@ -35,13 +34,12 @@ MOST_PERSONS = 1_000_000
 class TableService(table_service_pb2_grpc.TableServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, stores: Stores, checks: Slots, running: Slots) -> None:
-        """`checks` bounds how many calls read tables at once, `running` how many change them."""
-        self._tables = stores.tables
-        self._loads = stores.loads
-        self._removals = stores.removals
-        self._checks = checks
-        self._running = running
+    def __init__(self, parts: ServicerParts) -> None:
+        self._tables = parts.stores.tables
+        self._loads = parts.stores.loads
+        self._removals = parts.stores.removals
+        self._checks = parts.checks
+        self._running = parts.loads
 
     def ListTables(  # noqa: N802
         self, request: v1.ListTablesRequest, context: grpc.ServicerContext

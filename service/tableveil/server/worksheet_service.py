@@ -8,9 +8,9 @@ from tableveil.convert.names import worksheet_number
 from tableveil.convert.tables import table_from_proto
 from tableveil.convert.worksheets import contents_of, listed_worksheet_to_proto, worksheet_to_proto
 from tableveil.policy import TableReference
-from tableveil.runtime import Worksheets
 from tableveil.server.caller import caller
 from tableveil.server.paging import page_of_numbered
+from tableveil.server.servicer_parts import ServicerParts
 from tableveil.v1 import worksheet_service_pb2 as v1
 from tableveil.v1 import worksheet_service_pb2_grpc
 
@@ -18,8 +18,8 @@ from tableveil.v1 import worksheet_service_pb2_grpc
 class WorksheetService(worksheet_service_pb2_grpc.WorksheetServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, worksheets: Worksheets) -> None:
-        self._worksheets = worksheets
+    def __init__(self, parts: ServicerParts) -> None:
+        self._worksheets = parts.stores.worksheets
 
     def CreateWorksheet(  # noqa: N802
         self, request: v1.CreateWorksheetRequest, context: grpc.ServicerContext

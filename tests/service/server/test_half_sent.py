@@ -182,14 +182,12 @@ def test_a_principal_sends_so_many_bytes_at_once(jobs: Mock, stores: Stores) -> 
             stub.ListJobs(job_service_pb2.ListJobsRequest(), metadata=metadata, timeout=SECONDS)
 
 
-def test_a_check_that_finds_no_slot_converts_nothing(
-    jobs: Mock, privacies: Mock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_that_finds_no_slot_converts_nothing(jobs: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy with its hierarchies takes many times the memory of its message."""
     converted = Mock()
     monkeypatch.setattr(job_service, "policy_from_proto", converted)
     checks = Slots(1, "running checks")
-    service = job_service.JobService(jobs, privacies, Mock(), checks)
+    service = job_service.JobService(Mock(jobs=jobs, checks=checks))
     with checks.taken(), pytest.raises(BusyError, match="running checks"):
         service.CheckPolicy(job_service_pb2.CheckPolicyRequest(), Mock())
     converted.assert_not_called()
