@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from types import FrameType
 
 from tableveil.backend import Database, Settings
 from tableveil.policy import KAnonymity
 from tableveil.runtime import open_jobs
+from tableveil.server.services import DESCRIPTORS
 from tests.docs.test_development import CHANGES, DOCS, TESTS, Change, files_with, touched
 from tests.service.jobs.managed import POLICY, ended, submit
 
@@ -125,6 +127,13 @@ def counted(change: Change) -> tuple[int, int, int]:
     return len(touched(change)), len(files_with(change.example, TESTS)), len(files_with(change.example, DOCS))
 
 
+def of_calls() -> tuple[float, int]:
+    """The files of the median remote procedure call, and of the one that most files name, without commands' names."""
+    names = [re.sub("(?<!^)(?=[A-Z])", "_?", method.name) for service in DESCRIPTORS for method in service.methods]
+    counts = [len(files_with(rf"(?i)\b{name}(request|response)?\b")) for name in names]
+    return median(counts), max(counts)
+
+
 def measures() -> Iterator[tuple[str, object, str, str]]:
     yield "lines that ask for the method; files", lines_with(METHOD), "≤ 25, ≤ 10", METHOD
     yield "lines that ask for it by other names; files", lines_with(METHOD_OTHERWISE), "0", METHOD_OTHERWISE
@@ -134,6 +143,7 @@ def measures() -> Iterator[tuple[str, object, str, str]]:
         yield f"files of: {title} (and tests; pages)", counted(change), f"{change.goal}", change.example
     for name, change in METHODS.items():
         yield f"files of: {name} (and tests; pages)", counted(change), f"{change.goal}", change.example
+    yield "files of a remote procedure call: median; most", of_calls(), "6", "the names of all"
     for rule in RULES:
         yield f"ruff {rule}", refused(rule), "≤ 15" if rule == "PLR0913" else "0", "at 15, and at 6 parameters"
     yield "names of several public classes", sum(number > 1 for number in classes().values()), "0", "ast.ClassDef"
