@@ -93,4 +93,5 @@ def frontier_work(policy: Policy, grid: FrontierGrid, document: str) -> Work:
     """The work for a frontier."""
     limits = [f"{limit:f}" for limit in grid.suppression_limits]
     options = json.dumps({"k": grid.ks, "suppression_limits": limits}, separators=(",", ":"))
-    return policy_work(JobKind.FRONTIER, policy, document, lambda job: run_frontier(job, policy, grid), options)
+    work = policy_work(JobKind.FRONTIER, policy, document, lambda job: run_frontier(job, policy, grid), options)
+    return replace(work, partial=True)

@@ -29,9 +29,10 @@ class Work:
 
     `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`; a `trial` of it
     stays in private. `release` is the number of a release that is read, `classes_of` that of one whose classes are used
-    again: their objects have to stay until the job has ended. The tables of the population, of the query and of the
-    hierarchies may be read beside the source. The owner is warned before the job has ended. Work that can be done in a
-    warehouse has the `catalog` of its source; its `warehouse` is empty if it is done in the database.
+    again: their objects have to stay until the job has ended. A `partial` result is valid whenever its search stops.
+    The tables of the population, of the query and of the hierarchies may be read beside the source. The owner is warned
+    before the job has ended. Work that can be done in a warehouse has the `catalog` of its source; its `warehouse` is
+    empty if it is done in the database.
     """
 
     kind: JobKind
@@ -44,6 +45,7 @@ class Work:
     trial: bool = False
     release: int | None = None
     classes_of: int | None = None
+    partial: bool = False
     population: Population | None = None
     source_query: str = ""
     hierarchy_tables: tuple[TableReference, ...] = ()

@@ -15,7 +15,7 @@ from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Job
 from tableveil.runtime.observer import ServerLoad
 from tableveil.state.jobs import JobPhase, JobState, now
-from tableveil.state.kinds import KINDS, JobKind
+from tableveil.state.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class JobQueue:
                 )
             if active.job.phase in (JobPhase.WRITING, JobPhase.VERIFYING):
                 return True
-            if not _has_best(active.job):
+            if not _has_best(active):
                 return False
             active.control.keep_best()
             return True
@@ -200,11 +200,11 @@ def _only_whole(work: Work) -> str:
     """The word for work that has no valid result on its way, or nothing."""
     policy = work.released
     if policy is None:
-        return "" if work.kind is JobKind.FRONTIER else KINDS[work.kind].noun
+        return "" if work.partial else KINDS[work.kind].noun
     return "" if policy.method.interim else policy.method.name
 
 
-def _has_best(job: Job) -> bool:
-    """Whether the search of a job could end now; a frontier keeps all that it has."""
-    progress = job.progress
-    return progress is not None and (progress.best_score is not None or job.request.kind is JobKind.FRONTIER)
+def _has_best(active: Active) -> bool:
+    """Whether the search of a job could end now."""
+    progress = active.job.progress
+    return progress is not None and (progress.best_score is not None or active.work.partial)
