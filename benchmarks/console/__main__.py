@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.console.crowd import HURRYING, READING, jobs_beside, visit_together
-from benchmarks.console.house import build, decided
+from benchmarks.console.house import STANDING, build, decided
 from benchmarks.console.visitor import Visitor, pages, parts_of, wait_for
 from tableveil.client import Client
 from tableveil.identity.secret import token_file
@@ -57,12 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Client(service, token_file=token_file(database)) as client,
         ):
             wait_for(address)
-            paths = pages(decided(client))
+            waiting = decided(client)
             tokens = _tokens(client, given.visitors)
-            visitors = [(Visitor.of(address, secret), paths[role]) for secret, role in tokens]
-            one_each = {role: visitor for (visitor, _), (_, role) in zip(visitors, tokens, strict=True)}
+            visitors = [
+                (Visitor.of(address, secret), pages(waiting, 2 + number % STANDING)[role])
+                for number, (secret, role) in enumerate(tokens)
+            ]
+            one_each = {role: each for each, (_, role) in zip(visitors, tokens, strict=True)}
             print(f"{given.releases:,} releases, {given.tables:,} tables, load of the machine {os.getloadavg()[0]:.1f}")
-            heavy = _alone(one_each, paths)
+            heavy = _alone(one_each)
             mine = Path(name) / "steward.token"
             mine.touch(mode=0o600)
             mine.write_text(tokens[0][0], encoding="utf-8")
@@ -88,11 +93,11 @@ def _tokens(client: Client, visitors: int) -> list[tuple[str, str]]:
     return made
 
 
-def _alone(one_each: dict[str, Visitor], paths: dict[str, Sequence[str]], times: int = 7) -> bool:
+def _alone(one_each: dict[str, tuple[Visitor, Sequence[str]]], times: int = 7) -> bool:
     """Prints weight and time of each page; whether one is heavier than the goal."""
     heaviest, slowest = 0, 0.0
-    for role, visitor in one_each.items():
-        for path in paths[role]:
+    for role, (visitor, paths) in one_each.items():
+        for path in paths:
             _, page = visitor.get(path)
             parts = parts_of(page)
             weight = len(page) + sum(len(visitor.get(part)[1]) for part in parts)
@@ -113,7 +118,10 @@ def _crowd(
         began = time.monotonic()
         visits = visit_together(visitors, min(_OWNERS, len(visitors)), beside, seconds, thinking)
         stayed = time.monotonic() - began
-    for path, times in sorted(visits.taken.items(), key=lambda one: -statistics.median(one[1])):
+    by_page: defaultdict[str, list[float]] = defaultdict(list)
+    for path, times in visits.taken.items():
+        by_page[re.sub(r"releases/\d+", "releases/…", path)] += times
+    for path, times in sorted(by_page.items(), key=lambda one: -statistics.median(one[1])):
         print(f"  {path:<40} {len(times):>4} times, median {1000 * statistics.median(times):>4.0f} ms", flush=True)
     everything = sorted(took for times in visits.taken.values() for took in times)
     p95 = everything[int(0.95 * (len(everything) - 1))] if everything else float("nan")

@@ -13,14 +13,14 @@ from urllib.parse import urlencode, urlsplit
 _SECONDS_TO_START = 60.0
 
 
-def pages(waiting: str) -> dict[str, Sequence[str]]:
-    """The pages that each role looks at; an approver has a release to decide about, which is `waiting`."""
+def pages(waiting: str, own: int) -> dict[str, Sequence[str]]:
+    """The pages that each role looks at: stewards those of their `own` release, approvers those of one `waiting`."""
     steward = (
         "/releases",
         "/releases?state=approved",
-        "/releases/1",
-        "/releases/1/questions",
-        "/releases/1/compare?with=2",
+        f"/releases/{own}",
+        f"/releases/{own}/questions",
+        f"/releases/{own}/compare?with=1",
         "/jobs",
         "/tables",
         "/tables?schema=main",

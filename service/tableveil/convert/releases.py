@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
@@ -22,7 +24,7 @@ from tableveil.state.matches import Match
 from tableveil.state.publications import Publication, TargetUse
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release, ReleaseState
+from tableveil.state.releases import Proof, Release, ReleaseState, StandingRelease
 from tableveil.state.seen import Audience
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
@@ -103,6 +105,16 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         _PUBLIC.MergeMessage(message, public)
         return public
     return message
+
+
+def standing_to_proto(release: StandingRelease, publications: Sequence[Publication]) -> release_service_pb2.Release:
+    """The message for a release with nothing but where it stands."""
+    return release_service_pb2.Release(
+        name=release_name(release.number),
+        current=release.current,
+        state=RELEASE_STATES.to_proto(release.state),
+        publications=map(_publication, publications),
+    )
 
 
 def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> release_service_pb2.Release:

@@ -12,17 +12,19 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InvalidError, NotFoundError
 from tableveil.lifecycle import JointFigures, joint_figures, place_of
 from tableveil.lifecycle.row_checksum import stands, written_checksum
-from tableveil.source import find_source, fingerprint
+from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import find_table
 from tableveil.state import persons, release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
+from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import (
-    LISTED,
+    STANDING,
     Release,
     ReleaseState,
+    StandingRelease,
     earlier_of_target,
     earlier_releases,
     seen_among,
@@ -52,7 +54,8 @@ class ToldColumn:
 class OtherRelease:
     """Another release of the same people: it shares digests of them, or else its table."""
 
-    release: Release
+    standing: StandingRelease
+    publications: tuple[Publication, ...]
     by_digests: bool
 
 
@@ -136,17 +139,17 @@ def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedg
     )
     if release.audience is not Audience.OWNER or release.warehouse or beside_ledger.utility is not None:
         return beside_ledger
-    read = [find_table(session, one, "source")[0] for one in release.source_tables or (release.source,)]
-    if None in read:
-        return replace(beside_ledger, source_gone=True)
-    return replace(beside_ledger, source_changed=not release.source_tables and _is_changed(session, release))
-
-
-def _is_changed(session: Session, release: Release) -> bool:
-    """Whether the table has other rows than those that were released."""
+    if release.source_tables:
+        gone = any(find_table(session, one, "source")[0] is None for one in release.source_tables)
+        return replace(beside_ledger, source_gone=gone)
     source, _, _ = find_source(session, release.source, "", "source")
     if source is None:
-        return True
+        return replace(beside_ledger, source_gone=True)
+    return replace(beside_ledger, source_changed=_is_changed(session, release, source))
+
+
+def _is_changed(session: Session, release: Release, source: Source) -> bool:
+    """Whether the table has other rows than those that were released."""
     if '"population"' in release.policy:
         # The source may be a part of the table.
         rows = table(release.source.table, release.source.schema, session.catalog)
@@ -179,8 +182,10 @@ def _others(ledger: Ledger, release: Release) -> Iterator[OtherRelease]:
         newest += sorted(seen_among(ledger, newest_first[begin : begin + _AT_ONCE]), reverse=True)
         if len(newest) >= MOST_OTHERS:
             break
-    for other, release_beside in sorted(LISTED.found(ledger, newest[:MOST_OTHERS]).items(), reverse=True):
-        yield OtherRelease(release_beside, other in digests)
+    standing = STANDING.found(ledger, newest[:MOST_OTHERS])
+    published = PUBLICATIONS.of(ledger, standing)
+    for other in sorted(standing, reverse=True):
+        yield OtherRelease(standing[other], tuple(published[other]), other in digests)
 
 
 def _is_seen(ledger: Ledger, release: Release, by: Seen) -> bool:

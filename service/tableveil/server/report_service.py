@@ -13,7 +13,7 @@ from tableveil.convert import release_number, release_to_proto, result_number
 from tableveil.convert.classifications import classification_to_proto
 from tableveil.convert.dry_runs import dry_run_to_proto
 from tableveil.convert.enums import REPORT_AUDIENCES, REPORT_FORMATS
-from tableveil.convert.releases import joint_classes_to_proto
+from tableveil.convert.releases import joint_classes_to_proto, standing_to_proto
 from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.errors import InvalidError
 from tableveil.lifecycle.row_checksum import stands
@@ -108,7 +108,7 @@ def _of_release(release: Release, beside_ledger: BesideLedger, audience: ReportA
     if audience is ReportAudience.PUBLIC:
         return public_report(facts, installed_version())
     evidence = OwnerEvidence(
-        release=release_to_proto(release),
+        release=message if release.audience is Audience.OWNER else release_to_proto(release),
         sizes_before=beside_ledger.sizes_before,
         measured=beside_ledger.measured,
         utility=None if beside_ledger.utility is None else utility_report_to_proto(beside_ledger.utility),
@@ -119,7 +119,7 @@ def _of_release(release: Release, beside_ledger: BesideLedger, audience: ReportA
         earlier=None if beside_ledger.earlier is None else release_to_proto(beside_ledger.earlier),
         people=beside_ledger.people,
         others=tuple(
-            ReleaseBeside(release_to_proto(one.release, with_policy=False), one.by_digests)
+            ReleaseBeside(standing_to_proto(one.standing, one.publications), one.by_digests)
             for one in beside_ledger.others
         ),
     )

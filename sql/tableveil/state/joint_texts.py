@@ -51,8 +51,9 @@ def hidden(ledger: Ledger, jobs: Collection[int]) -> defaultdict[int, set[str]]:
     if (seen, values) == UNHIDDEN:
         return by_job
     rows = ledger.rows(
-        f"WITH {_told(seen)} SELECT job, text FROM tableveil.joint_texts, told "
-        f"WHERE list_contains(?::BIGINT[], job) AND {_HIDDEN}",
+        f"WITH told AS MATERIALIZED (SELECT number FROM tableveil.releases WHERE {seen}), asked AS (SELECT job, text, "
+        "unnest(releases) AS number FROM tableveil.joint_texts WHERE list_contains(?::BIGINT[], job)) "
+        "SELECT DISTINCT job, text FROM asked ANTI JOIN told USING (number)",
         [*values, list(jobs)],
     )
     for job, text in rows:
