@@ -147,11 +147,16 @@ class ListReleasesRequest(_message.Message):
     TARGET_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
     TARGET_SCHEMA_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
     target_schema: _builtins.str
     """Only releases into this schema. Default: into all."""
+    summary: _builtins.bool
+    """Only the name, create_time, source, target, suppressed_records, current, state and warehouse of each, which takes a
+    part of the time. It has no effect beside a target.
+    """
     @_builtins.property
     def target(self) -> _policy_pb2.TableReference:
         """Only the release whose objects stand in this table or view. Default: all releases."""
@@ -168,10 +173,11 @@ class ListReleasesRequest(_message.Message):
         target: _policy_pb2.TableReference | None = ...,
         states: _abc.Iterable[Global___ReleaseState.ValueType] | None = ...,
         target_schema: _builtins.str = ...,
+        summary: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "states", b"states", "target", b"target", "target_schema", b"target_schema"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "states", b"states", "summary", b"summary", "target", b"target", "target_schema", b"target_schema"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -76,7 +76,7 @@ def reject(session: CommandSession, release: str, note: str) -> None:
 
 def _public(client: Client, release: Release) -> Release | None:
     """The public release of the same target, if it is another one."""
-    for other in client.list_releases():
+    for other in client.list_releases(summary=True):
         if other.current and _place(other) == _place(release) and other.name != release.name:
             return client.get_release(other.name)
     return None

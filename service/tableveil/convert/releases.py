@@ -24,7 +24,7 @@ from tableveil.state.matches import Match
 from tableveil.state.publications import Publication, TargetUse
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release, ReleaseState, StandingRelease
+from tableveil.state.releases import Proof, Release, ReleaseState, ReleaseSummary, StandingRelease
 from tableveil.state.seen import Audience
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
@@ -105,6 +105,22 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         _PUBLIC.MergeMessage(message, public)
         return public
     return message
+
+
+def summary_to_proto(summary: ReleaseSummary) -> release_service_pb2.Release:
+    """The message for a release in a list that shows no more of it."""
+    return release_service_pb2.Release(
+        name=release_name(summary.number),
+        create_time=timestamp(summary.created_at),
+        source=table_to_proto(summary.source) if summary.has_evidence else None,
+        target=policy_pb2.ReleaseTarget(
+            schema=summary.target_schema, name=summary.target_name, kind=RELEASE_KINDS.to_proto(summary.kind)
+        ),
+        suppressed_records=summary.suppressed_records,
+        current=summary.current,
+        state=RELEASE_STATES.to_proto(summary.state),
+        warehouse=summary.warehouse,
+    )
 
 
 def standing_to_proto(release: StandingRelease, publications: Sequence[Publication]) -> release_service_pb2.Release:

@@ -15,7 +15,16 @@ from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
-from tableveil.state.releases import LISTED, RELEASES, STANDING, Release, ReleaseState, StandingRelease
+from tableveil.state.releases import (
+    LISTED,
+    RELEASES,
+    STANDING,
+    SUMMARIES,
+    Release,
+    ReleaseState,
+    ReleaseSummary,
+    StandingRelease,
+)
 from tableveil.state.seen import UNHIDDEN, Condition
 
 
@@ -29,6 +38,11 @@ class Releases(Results[Release]):
         """See `Results.page`; the releases lack their policies."""
         with self._database.ledger() as ledger:
             return LISTED.page(ledger, before, size, only)
+
+    def summaries(self, before: int | None, size: int, only: Condition = UNHIDDEN) -> list[ReleaseSummary]:
+        """See `Results.page`."""
+        with self._database.ledger() as ledger:
+            return SUMMARIES.page(ledger, before, size, only)
 
     def standing(self, target: TableReference) -> list[Release]:
         """The release whose objects stand in a table or view, if there is one."""

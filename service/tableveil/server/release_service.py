@@ -10,7 +10,7 @@ import grpc
 from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.enums import RELEASE_STATES
-from tableveil.convert.releases import joint_classes_to_proto, target_to_proto
+from tableveil.convert.releases import joint_classes_to_proto, summary_to_proto, target_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.server.caller import caller, control_of
 from tableveil.server.paging import page_of_numbered
@@ -44,8 +44,12 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
             standing = self._releases.standing(table_from_proto(request.target))
             return v1.ListReleasesResponse(releases=map(_without_policy, standing))
         only = listed_as(RELEASE_STATES.chosen("states", request.states), request.target_schema)
-        page = partial(self._releases.page, only=only)
-        releases, token = page_of_numbered("releases", request, page, _without_policy)
+        if request.summary:
+            summaries = partial(self._releases.summaries, only=only)
+            releases, token = page_of_numbered("releases", request, summaries, summary_to_proto)
+        else:
+            page = partial(self._releases.page, only=only)
+            releases, token = page_of_numbered("releases", request, page, _without_policy)
         return v1.ListReleasesResponse(releases=releases, next_page_token=token)
 
     def ReadObject(  # noqa: N802

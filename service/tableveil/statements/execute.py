@@ -132,7 +132,9 @@ def _standing(target: StatementTarget, call: Call) -> str:
     """The name of the release whose objects stand in a table or view."""
     for release in call(ListReleasesRequest(target=target.reference)).releases:
         return str(release.name)
-    standing = {release.target.name for release in call(ListReleasesRequest(page_size=MOST_KNOWN)).releases}
+    standing = {
+        release.target.name for release in call(ListReleasesRequest(page_size=MOST_KNOWN, summary=True)).releases
+    }
     name = target.reference.table
     hint = nearest(name, standing - {name})
     expected = "a table or view that a release made, and that stands"

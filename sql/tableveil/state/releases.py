@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar, cast
 
 from tableveil.backend import Ledger, scoped
 from tableveil.errors import Warned
@@ -232,6 +233,23 @@ class StandingRelease(_Placed):
         return self.state in _WAITING
 
 
+@dataclass(frozen=True, slots=True)
+class ReleaseSummary:
+    """The part of a release that lists show; without its evidence, nothing is told of its source."""
+
+    number: int
+    created_at: datetime
+    source: TableReference
+    target_schema: str
+    target_name: str
+    kind: ReleaseKind
+    warehouse: str
+    suppressed_records: int
+    state: ReleaseState
+    current: bool = field(default=True)
+    has_evidence: bool = field(default=False)
+
+
 _STATE = (
     "CASE WHEN number IN (SELECT release FROM tableveil.withdrawals) THEN 'WITHDRAWN' "
     f"WHEN number IN {TRIALS} THEN 'TRIAL' "
@@ -370,21 +388,43 @@ ORIGINS = NumberedTable(
 """The origins of the releases in the ledger."""
 
 
-class _Standing(NumberedTable[StandingRelease]):
+_Narrow = TypeVar("_Narrow", StandingRelease, ReleaseSummary)
+
+
+class _Standing(NumberedTable[_Narrow]):
     """Where releases stand."""
 
+    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[_Narrow]:
+        """With whether each is current: as a column of the query it would be found out for all targets."""
+        releases = cast(list[_Narrow], super().where(ledger, condition, parameters, order))
+        latest = latest_among(ledger, releases) if releases else set()
+        for place, one in enumerate(releases):
+            is_current = one.number in latest and one.state is not ReleaseState.WITHDRAWN
+            releases[place] = replace(one, current=is_current)
+        return releases
+
+
+class _Summaries(_Standing[ReleaseSummary]):
     def where(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
-    ) -> list[StandingRelease]:
-        """With whether each is current: as a column of the query it would be found out for all targets."""
+    ) -> list[ReleaseSummary]:
+        """With whether the reader may see the evidence of each."""
         releases = super().where(ledger, condition, parameters, order)
-        latest = latest_among(ledger, releases) if releases else set()
-        return [
-            replace(one, current=one.number in latest and one.state is not ReleaseState.WITHDRAWN) for one in releases
-        ]
+        evident = seen_among(ledger, [one.number for one in releases])
+        return [replace(one, has_evidence=one.number in evident) for one in releases]
 
 
-STANDING = _Standing(
+SUMMARIES = _Summaries(
+    "releases",
+    ReleaseSummary,
+    "release_numbers",
+    names={"state": _STATE, "current": None, "has_evidence": None},
+    seen=seen_releases,
+)
+"""The releases in the ledger as lists show them."""
+
+
+STANDING = _Standing[StandingRelease](
     "releases",
     StandingRelease,
     "release_numbers",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.client import Client
@@ -18,7 +19,14 @@ from tableveil.runtime.active import check_permitted
 from tableveil.server.methods import declared
 from tableveil.server.readers import READING_ROLES
 from tableveil.server.services import DESCRIPTORS
-from tableveil.v1 import access_pb2, audit_service_pb2, job_service_pb2, policy_pb2, reader_service_pb2
+from tableveil.v1 import (
+    access_pb2,
+    audit_service_pb2,
+    job_service_pb2,
+    policy_pb2,
+    reader_service_pb2,
+    release_service_pb2,
+)
 from tableveil.v1.reader_service_pb2_grpc import ReaderServiceStub
 from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table
 
@@ -56,6 +64,18 @@ def test_lists_show_what_their_reader_may_see(house: House) -> None:
     assert list(ann.list_loads()) == []
     assert [found.table.table for found in bob.list_loads()] == ["loaded"]
     assert [found.name for found in house.clients["admin"].list_releases()] == ["releases/2", "releases/1"]
+
+
+@pytest.mark.parametrize("who", ["ann", "bob", "tab", "admin", "eve", "rel", "app"])
+def test_a_summary_tells_of_a_release_what_the_whole_list_does(house: House, who: str) -> None:
+    """Readers of what is public are not told of its source."""
+    paths = ("name", "create_time", "source", "target", "suppressed_records", "current", "state", "warehouse")
+    client = house.clients[who]
+    wanted = []
+    for whole in client.list_releases():
+        wanted.append(release_service_pb2.Release())
+        FieldMask(paths=paths).MergeMessage(whole, wanted[-1])
+    assert list(client.list_releases(summary=True)) == wanted != []
 
 
 @pytest.mark.parametrize(

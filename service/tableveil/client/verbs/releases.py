@@ -32,10 +32,17 @@ class ReleaseVerbs(Connection):
         return self._ask(self._releases.GetRelease, request)
 
     def list_releases(
-        self, states: Iterable[release_service_pb2.ReleaseState.ValueType] = (), target_schema: str = ""
+        self,
+        states: Iterable[release_service_pb2.ReleaseState.ValueType] = (),
+        target_schema: str = "",
+        *,
+        summary: bool = False,
     ) -> Listing[release_service_pb2.Release]:
-        """Releases in these states and into this schema, or all, newest first, fetched as they are read."""
-        request = release_service_pb2.ListReleasesRequest(states=states, target_schema=target_schema)
+        """Releases in these states and into this schema, or all, newest first, fetched as they are read.
+
+        With `summary` only what lists show of each.
+        """
+        request = release_service_pb2.ListReleasesRequest(states=states, target_schema=target_schema, summary=summary)
         return self._listed(self._releases.ListReleases, request, lambda page: page.releases)
 
     def get_joint_classes(self, releases: Iterable[str]) -> release_service_pb2.JointClasses:

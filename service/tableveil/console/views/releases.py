@@ -23,13 +23,13 @@ def listed(visit: Visit) -> Response:
     """Releases that the visitor may see, newest first, by state and schema."""
     state, schema = visit.asked("state"), visit.asked("schema")
     number = dict(v1.ReleaseState.items()).get(f"RELEASE_STATE_{state.upper()}")
-    entries = visit.client.list_releases([number] if number else [], schema)
+    entries = visit.client.list_releases([number] if number else [], schema, summary=True)
     return visit.listed("releases.html", entries, state=state, schema=schema)
 
 
 def queue(visit: Visit) -> Response:
     """Releases that wait for an approver."""
-    return visit.listed("approvals.html", visit.client.list_releases([v1.RELEASE_STATE_PENDING]))
+    return visit.listed("approvals.html", visit.client.list_releases([v1.RELEASE_STATE_PENDING], summary=True))
 
 
 def one(visit: Visit) -> Response:
