@@ -126,8 +126,9 @@ def _crowd(
     everything = sorted(took for times in visits.taken.values() for took in times)
     p95 = everything[int(0.95 * (len(everything) - 1))] if everything else float("nan")
     states = ", ".join(f"{count} {state}" for state, count in beside.ended.items())
+    pace = " (TPC-W)" if thinking == READING else ""
     print(
-        f"  {len(visitors)} visitors who think for {thinking:.0f} s, {len(everything)} answers in {stayed:.0f} s; "
+        f"  {len(visitors)} visitors, {thinking:.0f} s a thought{pace}, {len(everything)} answers in {stayed:.0f} s; "
         f"beside them jobs ran for {min(beside.running_seconds, stayed):.0f} s ({states or 'none'} meanwhile, "
         f"the last one was cancelled); refused as too many at once: {dict(visits.refused) or 'none'}"
     )

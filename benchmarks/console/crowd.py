@@ -22,7 +22,7 @@ READING, HURRYING = 7.0, 2.0
 """Mean seconds between two pages of a visitor: TPC-W's for people at a browser, and those of people who hardly read."""
 
 MOST_THINKING = 10
-"""The longest pause, in means: TPC-W's (version 1.8, clause 5.3.2.1)."""
+"""The longest pause, in means: TPC-W's."""
 
 _SEARCH_SECONDS = 8
 

@@ -8,7 +8,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tests.service.access.house import House
 from tests.service.console.conftest import Browser, csrf, etag
 
@@ -196,3 +196,21 @@ def test_a_release_tells_what_another_level_would_cost(browser: Browser) -> None
     assert "A level less or more" in page
     assert "one level coarser" in page
     assert "What it costs" not in browser("rel").get("/releases/1").text
+
+
+def test_policies_that_were_tried_are_looked_at_without_a_change_and_kept_once_one_is_chosen(
+    steward: TestClient, house: House
+) -> None:
+    ann, place = house.clients["ann"], begun(steward)
+    sheet = ann.get_worksheet(place.removeprefix("/"))
+    asked = proposal_service_pb2.ProposalRequest(table=sheet.table, time_limit_seconds="1", rows_are_people=True)
+    job = ann.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=asked))
+    *_, ended = ann.watch_job(job.name)
+    sheet.job = job.name
+    sheet = ann.update_worksheet(sheet)
+    page = steward.get(f"{place}/compare").text
+    assert f'name="proposal" value="{ended.result}"' in page
+    assert ann.get_worksheet(sheet.name) == sheet, "a page that is read writes nothing"
+    form = {"csrf": csrf(page), "etag": etag(page), "proposal": ended.result, "alternative": "0"}
+    assert steward.post(f"{place}/choose", data=form).status_code == 303
+    assert ann.get_worksheet(sheet.name).proposal == ended.result

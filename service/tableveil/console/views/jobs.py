@@ -71,5 +71,5 @@ def _page_of_result(job: v1.Job, worksheet: str) -> str:
     collection, _, number = job.result.partition("/")
     asked = f"?worksheet={worksheet}" if worksheet.isdecimal() else ""
     if collection == "proposals" and asked:
-        return f"/worksheets/{worksheet}/compare?proposal={number}"
+        return f"/worksheets/{worksheet}/compare"
     return {"releases": f"/releases/{number}", "dryRuns": f"/dry-runs/{number}{asked}"}.get(collection, "")

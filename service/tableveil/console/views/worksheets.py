@@ -41,6 +41,8 @@ READERS = {
 
 _GROUPS = 8
 
+_PROPOSALS = "proposals/"
+
 _CHARTS = 256
 """Charts that are kept: drawing one takes longer than all else on a page."""
 
@@ -83,7 +85,7 @@ def decided(visit: Visit) -> Response:
 def repair(visit: Visit) -> Response:
     """Tries policies for the rows with repaired values, as the last proposal tells how."""
     kept = _kept(visit)
-    kept.etag = visit.text("etag")
+    kept.etag, kept.proposal = visit.text("etag"), visit.text("proposal")
     kept.request.source_query = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal).repair_query
     return _propose(visit, visit.client.update_worksheet(kept))
 
@@ -143,13 +145,9 @@ def written(visit: Visit) -> Response:
 def compare(visit: Visit) -> Response:
     """The policies that were tried, as a table and as a chart of loss against risk."""
     kept = _kept(visit)
-    asked = visit.asked("proposal")
-    if asked.isdecimal() and kept.proposal != f"proposals/{asked}":
-        kept.proposal = f"proposals/{asked}"
-        kept = visit.client.update_worksheet(kept)
-    if not kept.proposal:
+    if not (name := _tried(visit, kept)):
         return visit.page("compare.html", kept=kept, proposal=None, made=[], names=[], chart=None)
-    result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
+    result = visit.client.get_result(proposal_service_pb2.Proposal, name)
     made = [(number, one) for number, one in enumerate(result.alternatives) if one.HasField("score")]
     names = list(dict.fromkeys(column.column for _, one in made for column in one.columns))
     drawn = tuple(
@@ -159,6 +157,16 @@ def compare(visit: Visit) -> Response:
     )
     chart = _chart(drawn) if drawn else None
     return visit.page("compare.html", kept=kept, proposal=result, made=made, names=names, chart=chart)
+
+
+def _tried(visit: Visit, kept: Worksheet) -> str:
+    """The proposal of the worksheet's last job, or the one that was chosen from; empty if there is none."""
+    try:
+        result = visit.client.get_job(kept.job).result if kept.job else ""
+    except TableveilError:
+        # The job is another steward's, or was deleted.
+        result = ""
+    return result if result.startswith(_PROPOSALS) else kept.proposal
 
 
 @lru_cache(_CHARTS)
@@ -172,7 +180,7 @@ def _chart(drawn: tuple[tuple[str, float, float, int], ...]) -> Markup:
 def choose(visit: Visit) -> Response:
     """Takes the policy of an alternative."""
     kept, number = _kept(visit), visit.text("alternative")
-    kept.etag = visit.text("etag")
+    kept.etag, kept.proposal = visit.text("etag"), visit.text("proposal")
     result = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal)
     if not number.isdecimal() or int(number) >= len(result.alternatives):
         raise InvalidError.of(
