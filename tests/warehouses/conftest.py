@@ -7,7 +7,7 @@ would start a server. `make test-spark` runs them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,15 @@ def tree(statement: str) -> exp.Expr:
 def query(statement: str) -> exp.Query:
     """A query for any engine."""
     return sqlglot.parse_one(statement, dialect="duckdb", into=exp.Select)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tests that are skipped because Spark is missing are counted in one line, not each in its own."""
+    report = yield
+    if report.skipped and call.when == "setup" and isinstance(report.longrepr, tuple):
+        report.longrepr = (__file__, 0, report.longrepr[2])
+    return report
 
 
 @pytest.fixture(scope="session")
