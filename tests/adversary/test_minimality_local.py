@@ -62,9 +62,9 @@ def test_by_sizes_only_mixed_labels_tell_nothing_that_classes_do_not() -> None:
 
 
 def test_labels_that_depend_on_values_make_an_adversary_certain() -> None:
-    """Somebody of town a would have had the town as label, like the two of b, if the values had allowed it."""
+    """Those of trade p would have had the trade as label, like the two of q, if the values had allowed it."""
     worlds = worlds_of((*SIZES, *VALUES))
-    public = ((("*", "*"), 4, 2), (("b", "*"), 2, 0))
+    public = ((("*", "*"), 4, 2), (("*", "q"), 2, 0))
     assert told(public) == 0.5
     assert len(worlds[public]) == 1
     assert worst(worlds[public]) == 1

@@ -102,7 +102,9 @@ def test_rows_are_true_labels_of_fewer_records(database: Database, session: Sess
     shown = session.rows("SELECT age, ward FROM shown")
     assert shown == sorted(shown, key=lambda row: tuple((cell is None, cell or "") for cell in row))
     counts = Counter(shown)
-    assert all(count < source[row] for row, count in counts.items())
+    # By chance, all records of a few may be drawn.
+    assert all(count <= source[row] for row, count in counts.items())
+    assert counts.total() < source.total()
     assert len(counts) > 9
     assert (release.records - release.suppressed_records, len(release.attributes)) == (len(shown), 2)
     assert [(result.level, result.top_level) for result in release.attributes] == [(1, 3), (0, 1)]
