@@ -62,7 +62,7 @@ def test_by_sizes_only_mixed_labels_tell_nothing_that_classes_do_not() -> None:
 
 
 def test_labels_that_depend_on_values_make_an_adversary_certain() -> None:
-    """Those of trade p would have had the trade as label, like the two of q, if the values had allowed it."""
+    """People of trade p would have had the trade as label, like the two of q, if the values had allowed it."""
     worlds = worlds_of((*SIZES, *VALUES))
     public = ((("*", "*"), 4, 2), (("*", "q"), 2, 0))
     assert told(public) == 0.5
