@@ -31,7 +31,7 @@ def main() -> int:
         print("There is no Chromium: nothing was opened.")
         return 0
     asked.output.mkdir()
-    pages = make_pages(asked.output)
+    pages = make_pages(asked.output.resolve())
     axe, found = asked.axe.read_text(encoding="utf-8"), 0
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=asked.chromium, args=["--no-sandbox"])

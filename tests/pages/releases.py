@@ -104,7 +104,7 @@ def make_pages(folder: Path) -> list[Path]:
         recoded=samples.PEOPLE,
         aggregated=samples.PEOPLE,
         few=f"SELECT * FROM ({samples.PEOPLE}) WHERE id < 100",
-        everybody=f"SELECT people.* FROM ({samples.PEOPLE}) AS people, range(3)",
+        everybody=f"SELECT p.* REPLACE (id + {samples.ROWS} * i AS id) FROM ({samples.PEOPLE}) AS p, range(3) AS c(i)",
         sixty=samples.wide(60),
         named=_named(),
     )
