@@ -58,8 +58,8 @@ def reading(rows: int = ROWS, runs: int = RUNS) -> Section:
             table(("from", "median seconds"), [[name, f"{found:.3f}"] for name, found in took.items()]),
             *(
                 f"Endpoint{name}: {took[_ENDPOINT + name] / took[_BARE + name]:.2f} x the bare server{name}; goal: at "
-                f"most {MOST_TIMES:g} x: {verdict(took[_ENDPOINT + name] <= MOST_TIMES * took[_BARE + name])}. The query "
-                f"and the bare server together take {least[name]:.2f} x: the query keeps all cores busy."
+                f"most {MOST_TIMES:g} x: {verdict(took[_ENDPOINT + name] <= MOST_TIMES * took[_BARE + name])}. The "
+                f"query and the bare server together take {least[name]:.2f} x: the query keeps all cores busy."
                 for name in ("", " with TLS")
             ),
         ),
