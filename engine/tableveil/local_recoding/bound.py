@@ -27,9 +27,6 @@ from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem
 
 Floats = NDArray[np.float64]
 
-BANDS_TOGETHER = 3
-"""So many bands of costs are searched at once: each walks from the first column."""
-
 SHARPENED = 3
 """Walks over the cells to sharpen the bound, each from what the one before left."""
 
@@ -104,7 +101,7 @@ def _cheapest(problem: LocalProblem, labels: CombinationLabels, judge: Judge, co
 
     reached = 0.0
     try:
-        for band in cells.bands(BANDS_TOGETHER):
+        for band in cells.bands():
             if not np.isinf(ceilings).any():
                 break
             cells.within(band, everything, ceilings, False, note, overlapping=True)

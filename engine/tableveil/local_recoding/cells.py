@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tableveil.control import Control, Stopped
 from tableveil.local_recoding.labels import FORBIDDEN, CombinationLabels
 
-STEP = 1.12
-"""The ratio of the bounds of a band: finer bands come nearer to the order of the cells' own costs."""
+STEP = 1.12**3
+"""The ratio of the bounds of a band: each band is a walk from the first column, and finer ones hold fewer cells."""
 
-BANDS = 70
+BANDS = 23
 """The cheapest bands are taken together: cells that cost next to nothing need no order."""
 
 MOST_VISITED = 20_000_000_000
@@ -71,9 +71,9 @@ class Cells:
         lowest = [min(float(c.min(initial=FORBIDDEN)) for c in costs) for costs in self._costs]
         self._least_rest = [sum(lowest[i:]) for i in range(len(lowest) + 1)]
 
-    def bands(self, every: int = 1) -> Iterator[tuple[float, float]]:
-        """All costs that cells may have, from above the first to the second number; one band for `every` so many."""
-        bounds = self._rest[0] * (1 + ROUNDING) / STEP ** np.arange(0, BANDS + 1, every)[::-1]
+    def bands(self) -> Iterator[tuple[float, float]]:
+        """All costs that cells may have, from above the first to the second number."""
+        bounds = self._rest[0] * (1 + ROUNDING) / STEP ** np.arange(BANDS, -1, -1)
         return pairwise([-1.0, *bounds.tolist()])
 
     def within(

@@ -11,9 +11,6 @@ from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import CombinationLabels, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED
 
-BANDS_TOGETHER = 3
-"""So many bands of costs are searched at once."""
-
 MOST_TOGETHER = 1 << 22
 """Combinations in the cells that are ordered at once, counted in each of their cells: more are taken in parts."""
 
@@ -35,7 +32,7 @@ def cheapest_first(
     """
     cells = Cells(labels, counts, judge.smallest, control)
     taking = _Taking(counts, rows, judge, control, classes)
-    for band in cells.bands(BANDS_TOGETHER):
+    for band in cells.bands():
         left = np.flatnonzero(taking.ceilings > 0)
         if int(counts[left].sum()) < judge.smallest:
             break
@@ -62,11 +59,13 @@ class _Taking:
         self.ceilings = np.zeros(len(counts))
         self.ceilings[rows] = np.inf
         self._noted: list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]] = []
+        self._size = 0
 
     def note(self, members: NDArray[np.intp], starts: NDArray[np.intp], costs: NDArray[np.float64]) -> None:
         """Notes cells, which may overlap."""
         self._noted.append((members, np.diff(starts, append=len(members)), costs))
-        if sum(len(members) for members, _, _ in self._noted) > MOST_TOGETHER:
+        self._size += len(members)
+        if self._size > MOST_TOGETHER:
             self.take()
 
     def take(self) -> None:
@@ -77,7 +76,7 @@ class _Taking:
         if not self._noted:
             return
         members, lengths, costs = (np.concatenate(part) for part in zip(*self._noted, strict=True))
-        self._noted = []
+        self._noted, self._size = [], 0
         rank = np.empty(len(costs), np.int64)
         rank[np.argsort(costs, kind="stable")] = np.arange(len(costs))
         cells = np.repeat(rank, lengths)

@@ -199,7 +199,7 @@ def test_any_deadline_leaves_a_valid_partition_or_says_so(after: int) -> None:
     assert found.lower_bound <= found.score
 
 
-@pytest.mark.parametrize("after", [0, 1, 5, 20, 60, 150])
+@pytest.mark.parametrize("after", [0, 1, 5, 20, 60, 150, 300])
 def test_cancelling_stops_every_phase(after: int) -> None:
     class Cancelling(Control):
         looks = 0
