@@ -19,7 +19,8 @@ from pathlib import Path
 from benchmarks.discharges import TABLE, wide_policy
 from benchmarks.problems import UnusableError
 from benchmarks.service import TARGET, LocalService
-from tableveil.policy import Aggregate, LocalRecoding, LossModel, SearchOptions
+from tableveil.policy import Aggregate, LossModel, SearchOptions
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release, Searched
 
 JOB, REPEATED, BESIDE, LOCAL = "job", "repeated", "beside", "local"
@@ -90,7 +91,7 @@ def _local(service: LocalService) -> Measured:
     policy = replace(wide_policy(), quality_model=LossModel(Aggregate.ARITHMETIC_MEAN))
     whole = service.run(policy)
     limit = SearchOptions(time_limit_seconds=Decimal(f"{whole.seconds:.3f}"))
-    run = service.run(replace(policy, local_recoding=LocalRecoding(), search=limit))
+    run = service.run(replace(policy, methods=(LocalRecoding(),), search=limit))
     if whole.release is None or run.release is None:
         sys.exit(f"a job failed: {whole.failure or run.failure}")
     release = run.release

@@ -17,7 +17,8 @@ from benchmarks.discharges import demo_policy
 from benchmarks.markdown import table
 from benchmarks.section import Section, verdict
 from benchmarks.sql.served import connected, served
-from tableveil.policy import LocalRecoding, Policy
+from tableveil.policy import Policy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 
 ROWS = 20_000
 
@@ -44,7 +45,7 @@ class Question:
 def first_tries(rows: int = ROWS) -> Section:
     """Asks all of them of a full-domain release and of a local one."""
     policy = demo_policy()
-    policies: Mapping[str, Policy] = {"full-domain": policy, "local": replace(policy, local_recoding=LocalRecoding())}
+    policies: Mapping[str, Policy] = {"full-domain": policy, "local": replace(policy, methods=(LocalRecoding(),))}
     found: dict[str, list[str]] = {}
     for name, one in policies.items():
         with (

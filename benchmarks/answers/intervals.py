@@ -13,7 +13,8 @@ from benchmarks.answers.released import RELEASED, Both, released
 from benchmarks.discharges import demo_policy
 from benchmarks.markdown import table
 from benchmarks.section import Section, verdict
-from tableveil.policy import KAnonymity, LocalRecoding, Policy, Role
+from tableveil.policy import KAnonymity, Policy, Role
+from tableveil.policy.methods.local_recoding import LocalRecoding
 
 QUESTIONS = 10_000
 RELEASES = 20
@@ -71,7 +72,7 @@ def _policy(random: Random, *, local: bool) -> Policy:
         attributes=tuple(attributes),
         privacy_models=(KAnonymity(random.choice([2, 3, 5, 10])),),
         suppression_limit=Decimal(0),
-        local_recoding=LocalRecoding() if local else None,
+        methods=(LocalRecoding(),) if local else (),
     )
 
 

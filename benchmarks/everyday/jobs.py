@@ -19,13 +19,13 @@ from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
     KAnonymity,
-    LocalRecoding,
     Policy,
     PrivacyModel,
     Role,
     TableReference,
     TCloseness,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 
 TABLE = "everyday"
 ADULT = "adult, 9 columns, 30,000 rows"
@@ -78,7 +78,7 @@ def counted_jobs() -> tuple[EverydayJob, ...]:
         EverydayJob("listed hierarchies, dry run", lambda: generated(2_000, 9), dry_run=True),
         EverydayJob("many insensitive columns", lambda: generated(2_000, 10, insensitive=14)),
         EverydayJob("sensitive column", lambda: generated(2_000, 7, sensitive=True, people=True, models=diverse)),
-        EverydayJob("local recoding", lambda: generated(500, 4, local_recoding=LocalRecoding())),
+        EverydayJob("local recoding", lambda: generated(500, 4, methods=(LocalRecoding(),))),
     )
 
 
@@ -90,7 +90,7 @@ def generated(
     sensitive: bool = False,
     people: bool = False,
     models: tuple[PrivacyModel, ...] = MODELS,
-    local_recoding: LocalRecoding | None = None,
+    methods: tuple[LocalRecoding, ...] = (),
 ) -> tuple[pa.Table, Policy]:
     """A table whose columns depend a little on each other, and a policy for it; the same at each call."""
     random = np.random.Generator(np.random.PCG64(SEED))
@@ -110,7 +110,7 @@ def generated(
     if sensitive:
         columns["secret"] = pa.array([f"case {n}" for n in random.integers(0, 12, rows)])
         attributes.append(AttributePolicy("secret", Role.SENSITIVE))
-    return pa.table(columns), _policy(attributes, "person" if people else None, models, local_recoding)
+    return pa.table(columns), _policy(attributes, "person" if people else None, models, methods)
 
 
 def _quasi_identifier(
@@ -140,7 +140,7 @@ def _policy(
     attributes: list[AttributePolicy],
     person_column: str | None,
     models: tuple[PrivacyModel, ...],
-    local_recoding: LocalRecoding | None = None,
+    methods: tuple[LocalRecoding, ...] = (),
 ) -> Policy:
     return Policy(
         source=TableReference("", "main", TABLE),
@@ -149,5 +149,5 @@ def _policy(
         privacy_models=models,
         release=TARGET,
         suppression_limit=Decimal("0.05"),
-        local_recoding=local_recoding,
+        methods=methods,
     )

@@ -21,7 +21,8 @@ from tableveil.control import Control
 from tableveil.microaggregation import squared_error
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.solve import ClusterProblem, counter_of, solve
-from tableveil.policy import ClosenessAlgorithm, Distance, KAnonymity, Microaggregation, TCloseness
+from tableveil.policy import Distance, KAnonymity, TCloseness
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
 
 RECORDS = 1_080

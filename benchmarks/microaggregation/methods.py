@@ -12,7 +12,7 @@ from benchmarks.section import Section, verdict
 from tableveil.aggregation import Points, coordinates
 from tableveil.control import Control
 from tableveil.microaggregation import cluster, squared_error
-from tableveil.policy import Clustering, Microaggregation
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 
 K = 5
 COLUMNS = (2, 3, 5, 8)

@@ -20,7 +20,7 @@ from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
 from tableveil.microaggregation import cluster, squared_error
-from tableveil.policy import Clustering, Microaggregation
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 
 SIZES = (
     (Clustering.PARTITION, 250_000, 5),

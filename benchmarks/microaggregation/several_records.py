@@ -18,8 +18,9 @@ from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
 from tableveil.microaggregation import squared_error
 from tableveil.microaggregation.solve import ClusterProblem, solve
-from tableveil.policy import Dominance, KAnonymity, Microaggregation, PrivacyModel
-from tableveil.policy.microaggregation import Aggregation
+from tableveil.policy import Dominance, KAnonymity, PrivacyModel
+from tableveil.policy.aggregation import Aggregation
+from tableveil.policy.methods.microaggregation import Microaggregation
 
 PEOPLE = (2_000, 100_000)
 OFTEN, MOST = 0.02, 30

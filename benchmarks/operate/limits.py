@@ -21,7 +21,8 @@ from benchmarks.section import Section, verdict
 from benchmarks.service import TARGET, LocalService
 from tableveil.errors import InvalidError
 from tableveil.pipelines.local_recoding.problem import DEFAULT_SECONDS
-from tableveil.policy import LocalRecoding, Policy
+from tableveil.policy import Policy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer
 
@@ -92,7 +93,7 @@ def _recoded(service: LocalService, limit: int | None) -> float | None:
     """The seconds of the search; None if there is no release."""
     wanted = demo_policy()
     search = replace(wanted.search, time_limit_seconds=None if limit is None else Decimal(limit))
-    run = service.run(replace(wanted, local_recoding=LocalRecoding(), search=search))
+    run = service.run(replace(wanted, methods=(LocalRecoding(),), search=search))
     return None if run.release is None else run.release.phase_seconds["searching"]
 
 

@@ -16,7 +16,8 @@ from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice
 from tableveil.local_recoding import SUPPRESSED, LocalProblem, label_costs, recode
 from tableveil.microaggregation import cluster
-from tableveil.policy import Aggregate, Aggregation, KAnonymity, LossModel, Microaggregation, Scale
+from tableveil.policy import Aggregate, Aggregation, KAnonymity, LossModel, Scale
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Problem, exact

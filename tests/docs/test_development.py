@@ -36,8 +36,8 @@ CHANGES = {
     "Add a privacy model": Change(7, 7, r"(?i)beta_?likeness"),
     "Add a hierarchy rule": Change(7, 5, r"(?i)times_?of_?day"),
     "Add a quality model": Change(5, 5, r"(?i)discernibility"),
-    "Add a method": Change(9, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),
-    "Add a kind of job": Change(11, 9, r"(?i)payout_?sweep"),
+    "Add a method": Change(4, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),
+    "Add a kind of job": Change(10, 9, r"(?i)payout_?sweep"),
     "Add a figure": Change(4, 4, r"\bdistinct_before\b"),
     "Add a service": Change(6, 4, r"(?i)audit_?(service|verbs)"),
     "Add a remote procedure call": Change(6, 6, r"(?i)list_?targets|\"targets\": "),
@@ -46,13 +46,13 @@ CHANGES = {
 
 
 def files_with(example: str, roots: tuple[str, ...] = CODE, tree: Path = ROOT) -> set[str]:
-    """The files under these roots in which the pattern occurs, without generated stubs."""
+    """The files under these roots in whose names or texts the pattern occurs, without generated stubs."""
     paths = [path for root in roots for path in (tree / root).rglob("*")]
     return {
         path.relative_to(tree).as_posix()
         for path in paths
         if path.suffix in (".py", ".proto", ".md") and "_pb2" not in path.name
-        if re.search(example, path.read_text(encoding="utf-8"))
+        if re.search(example, path.name + path.read_text(encoding="utf-8"))
     }
 
 

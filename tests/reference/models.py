@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor
 
 from tableveil.policy.methods import METHODS, SEARCH_OPTIONS, Analysis, MethodTraits
 from tableveil.policy.privacy import PRIVACY_FIELDS
-from tableveil.policy.quality import FIELDS
+from tableveil.policy.quality import FIELDS, PublisherPayoutModel
 from tableveil.privacy.registry import RULES
 from tableveil.quality import choose
 from tableveil.report.words import AGAINST, PROMISES
@@ -109,6 +109,7 @@ def _cells(method: MethodTraits[Any]) -> Iterator[tuple[str, str]]:
         "`left_behind`": method.together,
         "a valid release before its end (`--keep-best`)": method.interim,
         "over Spark": method.warehouses,
+        "payout sweeps": PublisherPayoutModel in method.quality,
     }
     yield from ((fact, "yes" if holds else "no") for fact, holds in facts.items())
     yield from ((analysis, "yes" if analysis in method.analyses else "no") for analysis in Analysis)

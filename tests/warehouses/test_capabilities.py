@@ -7,18 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.policy import (
-    Aggregation,
-    AttributePolicy,
-    Game,
-    LeftBehind,
-    LocalRecoding,
-    Microaggregation,
-    Policy,
-    RecordLevel,
-    ReleaseKind,
-    Role,
-)
+from tableveil.policy import Aggregation, AttributePolicy, Game, LeftBehind, Policy, ReleaseKind, Role
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.spark.capabilities import unsupported
 from tests.service.jobs.elsewhere import POLICY
 
@@ -29,7 +21,7 @@ MONEY = Decimal(1)
 @pytest.mark.parametrize(
     ("policy", "field"),
     [
-        (replace(POLICY, microaggregation=Microaggregation()), "microaggregation"),
+        (replace(POLICY, methods=(Microaggregation(),)), "microaggregation"),
         (
             replace(POLICY, attributes=(AttributePolicy("a", Role.QUASI_IDENTIFIER, aggregation=Aggregation()),)),
             "attributes[0].aggregation",
@@ -54,7 +46,7 @@ def test_all_else_is_taken() -> None:
     person = replace(POLICY, person_column="id", no_person_digests=True, attributes=(insensitive,))
     assert unsupported(POLICY) == unsupported(person) == []
     played = replace(POLICY, game=Game(MONEY, MONEY, MONEY, MONEY))
-    combined = (replace(POLICY, local_recoding=LocalRecoding()), replace(played, record_level=RecordLevel()))
+    combined = (replace(POLICY, methods=(LocalRecoding(),)), replace(played, methods=(RecordLevel(),)))
     assert [unsupported(policy) for policy in (played, *combined)] == [[], [], []]
 
 

@@ -17,7 +17,8 @@ from tableveil.microaggregation.remaining import Forming
 from tableveil.microaggregation.remaining_people import remaining_of
 from tableveil.microaggregation.univariate import univariate
 from tableveil.microaggregation.v_mdav import v_mdav
-from tableveil.policy import Clustering, Microaggregation, Scale
+from tableveil.policy import Scale
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 
 if TYPE_CHECKING:
     from tableveil.control import Control

@@ -24,7 +24,7 @@ from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_f
 from tableveil.microaggregation.closeness.targets import targets_of
 from tableveil.microaggregation.clustering import cluster
 from tableveil.policy import Dominance, PrivacyModel
-from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import Conjunction, privacy_of
 from tableveil.search.relaxing import Unmet, refusal, ways_of
 

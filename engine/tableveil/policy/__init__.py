@@ -1,31 +1,10 @@
 """Policies: the requests of users, and the checks that need no data."""
 
-from tableveil.policy.differential_privacy import DifferentialPrivacy
+from tableveil.policy.aggregation import AggregateFunction, Aggregation, Scale
 from tableveil.policy.documentation import Documentation, ReleaseContext
 from tableveil.policy.game import BreakEven, Game, Success
 from tableveil.policy.guards import Guard, ReleaseGuards
-from tableveil.policy.local_recoding import LocalRecoding
-from tableveil.policy.methods import (
-    AGGREGATED_COLUMNS,
-    DIFFERENTIAL_PRIVACY,
-    FULL_DOMAIN,
-    LOCAL_RECODING,
-    METHODS,
-    MICROAGGREGATION,
-    RECORD_LEVEL,
-    Analysis,
-    MethodTraits,
-    Recoded,
-    methods_of,
-)
-from tableveil.policy.microaggregation import (
-    AggregateFunction,
-    Aggregation,
-    ClosenessAlgorithm,
-    Clustering,
-    Microaggregation,
-    Scale,
-)
+from tableveil.policy.methods import METHODS, Analysis, MethodTraits, Recoded, methods_of
 from tableveil.policy.model import (
     DEFAULT_RISK_THRESHOLDS,
     AttributePolicy,
@@ -95,7 +74,6 @@ from tableveil.policy.quality import (
     QualityModel,
     described,
 )
-from tableveil.policy.record_level import RecordLevel
 from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
@@ -103,17 +81,11 @@ from tableveil.policy.validate_search import check_common_level, level_field
 from tableveil.policy.warnings import early_warnings, looking_at_values, policy_warnings
 
 __all__ = [
-    "AGGREGATED_COLUMNS",
     "BALANCED",
     "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
-    "DIFFERENTIAL_PRIVACY",
-    "FULL_DOMAIN",
-    "LOCAL_RECODING",
     "METHODS",
-    "MICROAGGREGATION",
     "PRIVACY_FIELDS",
-    "RECORD_LEVEL",
     "AbsentValues",
     "Aggregate",
     "AggregateFunction",
@@ -128,11 +100,8 @@ __all__ = [
     "CellSizes",
     "Choose",
     "ClassificationModel",
-    "ClosenessAlgorithm",
-    "Clustering",
     "DeltaDisclosure",
     "DeltaPresence",
-    "DifferentialPrivacy",
     "DiscernibilityModel",
     "Distance",
     "DistinctLDiversity",
@@ -153,10 +122,8 @@ __all__ = [
     "KLWeighting",
     "KMap",
     "LeftBehind",
-    "LocalRecoding",
     "LossModel",
     "MethodTraits",
-    "Microaggregation",
     "NTCloseness",
     "NoAttack",
     "NullHandling",
@@ -172,7 +139,6 @@ __all__ = [
     "PublisherPayoutModel",
     "QualityModel",
     "Recoded",
-    "RecordLevel",
     "RecursiveCLDiversity",
     "ReleaseContext",
     "ReleaseGuards",

@@ -8,17 +8,16 @@ from enum import StrEnum
 from typing import Any
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
-from tableveil.policy.differential_privacy import DifferentialPrivacy
+from tableveil.policy.aggregation import Aggregation
 from tableveil.policy.documentation import Documentation
 from tableveil.policy.game import BreakEven, Game
 from tableveil.policy.guards import ReleaseGuards
-from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
-from tableveil.policy.microaggregation import Aggregation, Microaggregation
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.policy.parts import JobPart, parts_of
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, Profitability, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
-from tableveil.policy.record_level import RecordLevel
 
 
 class Role(StrEnum):
@@ -267,9 +266,8 @@ class Policy:
 
     The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. With `source_load`, the
     table must have the rows of the load of that number. If `person_column` is
-    None, each row is one person; `record_column` identifies a record where people have several. With `record_level`,
-    combinations of values have transformations of their own; with `microaggregation`, clusters replace the
-    transformation.
+    None, each row is one person; `record_column` identifies a record where people have several. `methods` has the
+    options of each method that it asks for: a valid policy asks for at most one.
     """
 
     source: TableReference
@@ -287,10 +285,7 @@ class Policy:
     repeat_reason: str = ""
     population: Population | None = None
     game: Game | None = None
-    record_level: RecordLevel | None = None
-    local_recoding: LocalRecoding | None = None
-    differential_privacy: DifferentialPrivacy | None = None
-    microaggregation: Microaggregation | None = None
+    methods: tuple[Any, ...] = ()
     source_query: str = ""
     no_person_digests: bool = False
     record_column: str = ""
@@ -315,12 +310,12 @@ class Policy:
     @property
     def classes_of(self) -> int | None:
         """The release whose classes are used again, if there is one."""
-        return None if self.local_recoding is None else self.local_recoding.classes_of
+        return next((asked.classes_of for asked in self.methods if isinstance(asked, LocalRecoding)), None)
 
     @property
     def adversary_knows_method(self) -> bool:
         """Whether levels of combinations are chosen against an adversary who knows how."""
-        return self.record_level is not None and self.record_level.adversary_knows_method
+        return any(isinstance(asked, RecordLevel) and asked.adversary_knows_method for asked in self.methods)
 
     @property
     def has_own_levels(self) -> bool:

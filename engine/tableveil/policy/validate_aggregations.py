@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened
-from tableveil.policy.microaggregation import FITTING, AggregateFunction, Scale
+from tableveil.policy.aggregation import FITTING, AggregateFunction, Scale
 from tableveil.policy.model import (
     AttributePolicy,
     NullHandling,

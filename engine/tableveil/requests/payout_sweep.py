@@ -10,9 +10,10 @@ from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
 from tableveil.lattice import Transformation
 from tableveil.policy.game import Success
-from tableveil.policy.methods import Analysis, methods_of
+from tableveil.policy.methods import methods_of
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
+from tableveil.policy.quality import PublisherPayoutModel
 from tableveil.policy.validate_game import LARGEST, is_amount
 
 MOST_GAINS = 200
@@ -55,7 +56,7 @@ def check_sweep(policy: Policy) -> Iterator[Fault]:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
         yield Fault("game", "nothing", "the worth of records and the cost of attacks", example)
     for method in methods_of(policy):
-        for field in method.fields(policy) if Analysis.PAYOUT_SWEEP not in method.analyses else ():
+        for field in method.fields(policy) if PublisherPayoutModel not in method.quality else ():
             expected = "nothing, because a sweep tries all transformations"
             hint = "Give the quasi-identifiers hierarchies."
             yield Fault(field, f"{method.called} for a payout sweep", expected, hint)

@@ -17,15 +17,20 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
         InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, the release's
             records have levels of their own, or nothing is generalized.
     """
-    if policy.HasField("microaggregation"):
+    # The registry loads numpy, which a command that only asks the server does not.
+    from tableveil.policy.methods import METHODS, HandedOn
+
+    stated = {field.name for field, _ in policy.ListFields()}
+    method = next((method for method in METHODS if method.field in stated), None)
+    if method is not None and method.hands_on is HandedOn.NOTHING:
         hint = "Leave --levels-of out: clusters are formed anew."
-        actual = "microaggregation, which generalizes no column"
-        raise InvalidError.of("LEVELS_OF_NOTHING", "microaggregation", actual, "a policy with hierarchies", hint)
-    if policy.HasField("local_recoding"):
-        options, hint = policy.local_recoding, f"Remove it from the policy to use those of {release.name}."
+        actual = f"{method.field}, which generalizes no column"
+        raise InvalidError.of("LEVELS_OF_NOTHING", method.field, actual, "a policy with hierarchies", hint)
+    if method is not None and method.hands_on is HandedOn.CLASSES:
+        options, hint = getattr(policy, method.field), f"Remove it from the policy to use those of {release.name}."
         if options.classes_of not in ("", release.name):
-            actual = options.classes_of
-            raise InvalidError.of("LEVELS_GIVEN", "local_recoding.classes_of", shortened(actual), release.name, hint)
+            given = shortened(options.classes_of)
+            raise InvalidError.of("LEVELS_GIVEN", f"{method.field}.classes_of", given, release.name, hint)
         options.classes_of = release.name
         return
     if policy.search.levels:

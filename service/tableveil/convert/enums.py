@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from tableveil import access, hierarchy, policy
 from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
+from tableveil.policy.methods import microaggregation
 from tableveil.requests.classification import Classifier
 from tableveil.requests.proposal import ReleaseReaders
 from tableveil.runtime import model
@@ -80,8 +81,8 @@ BREAK_EVEN = EnumMap(policy_pb2.BreakEven, policy.BreakEven)
 CELL_SIZES = EnumMap(policy_pb2.CellSizes, policy.CellSizes)
 CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
 CLASSIFIERS = EnumMap(classification_service_pb2.Classifier, Classifier)
-CLOSENESS_ALGORITHMS = EnumMap(policy_pb2.ClosenessAlgorithm, policy.ClosenessAlgorithm)
-CLUSTERINGS = EnumMap(policy_pb2.Clustering, policy.Clustering)
+CLOSENESS_ALGORITHMS = EnumMap(policy_pb2.ClosenessAlgorithm, microaggregation.ClosenessAlgorithm)
+CLUSTERINGS = EnumMap(policy_pb2.Clustering, microaggregation.Clustering)
 DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
 DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)

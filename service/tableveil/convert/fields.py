@@ -6,31 +6,33 @@ left unset.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from google.protobuf.message import Message
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import enum_map
+from tableveil.policy.methods import ReleaseNumber
 
 T = TypeVar("T")
 
 LEAST_AMOUNT = Decimal("1e-9")
-"""Replaces a required decimal that is missing: above 0, in any comparison."""
+"""Replaces a required decimal that is missing: above 0, in any comparison. Metadata of a field may have another."""
 
 
 def from_message(kind: type[T], message: Message, path: str, faults: Faults) -> T:
     """The dataclass for a message; placeholders replace parts whose faults are added to `faults`.
 
-    Types of fields may be str, int, float, bool, Decimal, an enum, a dataclass, one of these or None, and tuples.
+    Types of fields may be str, int, float, bool, Decimal, `ReleaseNumber` (the message has the release's name), an
+    enum, a dataclass, one of these or None, and tuples; those of a map have its keys and values, in order of the keys.
     """
-    types = get_type_hints(kind)
+    types = get_type_hints(kind, include_extras=True)
     values = {
         field.name: _value(field, types[field.name], message, f"{path}.{field.name}", faults) for field in _of(kind)
     }
@@ -59,15 +61,19 @@ def _of(kind: Any) -> tuple[Field[Any], ...]:
 def _value(field: Field[Any], of: Any, message: Message, path: str, faults: Faults) -> Any:
     stated = getattr(message, field.name)
     if get_origin(of) is tuple:
-        return tuple(_members(get_args(of)[0], stated, path, faults))
-    if get_origin(of) is UnionType:
+        is_map = isinstance(stated, Mapping)
+        return tuple(sorted(stated.items()) if is_map else _members(get_args(of)[0], stated, path, faults))
+    if get_origin(of) in (Union, UnionType):
         (of,) = (part for part in get_args(of) if part is not NoneType)
     required = field.default is MISSING
     default: Any = None if required else field.default
+    if of == ReleaseNumber:
+        return faults.release(stated, path) if stated or required else default
     if of is Decimal:
         if not stated and not required:
             return default
-        return faults.required_decimal(stated, path, LEAST_AMOUNT if default is None else default)
+        placeholder = field.metadata.get("placeholder", LEAST_AMOUNT)
+        return faults.required_decimal(stated, path, placeholder if default is None else default)
     if issubclass(of, StrEnum):
         member = faults.enum_or_none(stated, enum_map(of), path)
         return default if member is None else member

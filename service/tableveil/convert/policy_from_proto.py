@@ -196,7 +196,7 @@ class _Reader:
             ),
             game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
             documentation=from_message(Documentation, message.documentation, "documentation", self._faults),
-            **methods_from_proto(message, self._faults),
+            methods=methods_from_proto(message, self._faults),
         )
 
     def _person(self, message: policy_pb2.Policy) -> str | None:

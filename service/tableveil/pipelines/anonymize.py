@@ -20,20 +20,13 @@ from tableveil.pipelines.read import FoundHierarchies, check_request, read_dicti
 from tableveil.pipelines.record_level import RecordLevelMethod
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
-from tableveil.policy import (
-    AGGREGATED_COLUMNS,
-    DIFFERENTIAL_PRIVACY,
-    FULL_DOMAIN,
-    LOCAL_RECODING,
-    MICROAGGREGATION,
-    RECORD_LEVEL,
-    IfExists,
-    JobPart,
-    Policy,
-    ReleaseGuards,
-    TableReference,
-    early_warnings,
-)
+from tableveil.policy import IfExists, JobPart, Policy, ReleaseGuards, TableReference, early_warnings
+from tableveil.policy.methods.aggregated_columns import AGGREGATED_COLUMNS
+from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY
+from tableveil.policy.methods.full_domain import FULL_DOMAIN
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
+from tableveil.policy.methods.microaggregation import MICROAGGREGATION
+from tableveil.policy.methods.record_level import RECORD_LEVEL
 from tableveil.release import ReleasePlan
 from tableveil.source import Source, population_fingerprint
 from tableveil.state import schema_rules

@@ -28,7 +28,8 @@ from tableveil.pipelines.full_domain import FullDomainMethod
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.read import FoundHierarchies
-from tableveil.policy import DIFFERENTIAL_PRIVACY, AttributePolicy, DifferentialPrivacy, Policy, Role
+from tableveil.policy import AttributePolicy, Policy, Role
+from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY, DifferentialPrivacy
 from tableveil.source import Column, Source
 from tableveil.source.model import DRAWN, Drawn
 from tableveil.state import privacy_budgets

@@ -16,7 +16,8 @@ from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
-from tableveil.policy import LOCAL_RECODING, Policy, SuppressedRecords
+from tableveil.policy import Policy, SuppressedRecords
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierProblem
 from tableveil.source import fingerprint, resolve_source

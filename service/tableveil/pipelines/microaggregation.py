@@ -26,8 +26,9 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.people import people_risks, people_warnings
 from tableveil.pipelines.read import Dictionaries
 from tableveil.pipelines.solution import Method
-from tableveil.policy import MICROAGGREGATION, KAnonymity, Policy, SensitiveModel, policy_warnings
-from tableveil.policy import Microaggregation as MicroaggregationOptions
+from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
+from tableveil.policy.methods.microaggregation import MICROAGGREGATION
+from tableveil.policy.methods.microaggregation import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan

@@ -35,8 +35,9 @@ from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
 from tableveil.pipelines.solution import Method
-from tableveil.policy import RECORD_LEVEL, NoAttack, Policy, Profitability, described
-from tableveil.policy import RecordLevel as RecordLevelOptions
+from tableveil.policy import NoAttack, Policy, Profitability, described
+from tableveil.policy.methods.record_level import RECORD_LEVEL
+from tableveil.policy.methods.record_level import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.by_combination import ByCombination

@@ -82,7 +82,7 @@ def write_about(
         *(told_suppressed(session.embedded, plan) if JobPart.SUPPRESSED_BY in plan.policy.parts else ()),
         ("classes", str(classes)),
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
-        *(("differential_privacy", promise) for promise in promised),
+        *((plan.policy.method.field, promise) for promise in promised),
         *(("privacy_model", model) for model in models),
         ("tableveil_version", version),
         ("duckdb_version", duckdb.__version__),

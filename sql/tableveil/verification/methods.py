@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tableveil.policy import AGGREGATED_COLUMNS, RECORD_LEVEL, JobPart, Recoded
+from tableveil.policy import JobPart, Recoded
+from tableveil.policy.methods.aggregated_columns import AGGREGATED_COLUMNS
+from tableveil.policy.methods.record_level import RECORD_LEVEL
 from tableveil.verification.aggregated import check_aggregated
 from tableveil.verification.clustered import CLUSTERED, stage_clustered
 from tableveil.verification.judged import Judged

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.policy import RECORD_LEVEL, Policy
+from tableveil.policy import Policy
+from tableveil.policy.methods.record_level import RECORD_LEVEL
 from tableveil.verification.domains import count_losses
 from tableveil.verification.game import check_played
 from tableveil.verification.own_levels import chosen_labels, drop_own_levels, read_own_levels

@@ -15,7 +15,7 @@ from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.points import Points, SparseClusters
 from tableveil.classes import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
-from tableveil.policy.microaggregation import Aggregation
+from tableveil.policy.aggregation import Aggregation
 from tests.engine.privacy.test_distances import hierarchy
 
 

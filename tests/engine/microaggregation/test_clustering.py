@@ -19,7 +19,7 @@ from tableveil.microaggregation import cluster
 from tableveil.microaggregation import clustering as module
 from tableveil.microaggregation.partition import partition
 from tableveil.microaggregation.remaining import Forming
-from tableveil.policy import Clustering, Microaggregation
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 from tests.engine.microaggregation import plain
 from tests.engine.microaggregation.tables import (
     as_records,

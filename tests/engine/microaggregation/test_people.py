@@ -28,17 +28,15 @@ from tableveil.microaggregation.remaining import Forming
 from tableveil.microaggregation.remaining_people import remaining_of
 from tableveil.microaggregation.solve import ClusterProblem, join, solve
 from tableveil.policy import (
-    ClosenessAlgorithm,
-    Clustering,
     DistinctLDiversity,
     Dominance,
     KAnonymity,
-    Microaggregation,
     PrivacyModel,
     ProbabilisticLDiversity,
     TCloseness,
 )
-from tableveil.policy.microaggregation import Aggregation
+from tableveil.policy.aggregation import Aggregation
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering, Microaggregation
 from tests.engine.microaggregation.sensitive_tables import as_sets
 
 METHODS = [Clustering.AUTO, Clustering.MDAV, Clustering.V_MDAV, Clustering.PARTITION]

@@ -38,7 +38,7 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, tables
 from tests.engine.privacy.test_distances import Sample, defined

@@ -14,7 +14,7 @@ from tableveil.aggregation import Points
 from tableveil.control import Control
 from tableveil.microaggregation import cluster
 from tableveil.microaggregation.univariate import univariate
-from tableveil.policy import Clustering, Microaggregation
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 from tests.engine.microaggregation.tables import POSITIONS, as_records, numeric, record_by_record
 
 UNIVARIATE = Microaggregation(Clustering.UNIVARIATE)

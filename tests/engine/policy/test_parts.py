@@ -17,7 +17,6 @@ from tableveil.policy import (
     JobPart,
     KAnonymity,
     LeftBehind,
-    LocalRecoding,
     Policy,
     Population,
     ReleaseGuards,
@@ -27,6 +26,7 @@ from tableveil.policy import (
     SensitiveModel,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.privacy import PRIVACY_FIELDS
 
 TARGET = ReleaseTarget("main", "released")
@@ -48,7 +48,7 @@ NAMED: dict[JobPart, dict[str, Any]] = {
     JobPart.TOGETHER: {"release": replace(TARGET, left_behind=LeftBehind.REPORT)},
     JobPart.REPEATED: {"repeat_reason": "another purpose"},
     JobPart.POPULATION: {"population": Population(sampling_fraction=Decimal("0.1"))},
-    JobPart.KNOWN_CLASSES: {"local_recoding": LocalRecoding(classes_of=2)},
+    JobPart.KNOWN_CLASSES: {"methods": (LocalRecoding(classes_of=2),)},
     JobPart.CLASSIFICATION: {"quality_model": ClassificationModel(classes=("illness",))},
     JobPart.VALUES: {"privacy_models": (KAnonymity(5), DistinctLDiversity("illness", 2))},
     JobPart.SAFE_HARBOR: {"privacy_models": (SafeHarbor(),)},

@@ -13,12 +13,10 @@ from tableveil.hierarchy.definition import InlineLevels, LossRange
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
-    DifferentialPrivacy,
     DistinctLDiversity,
     EntropyModel,
     KAnonymity,
     LeftBehind,
-    LocalRecoding,
     LossModel,
     NullHandling,
     Policy,
@@ -33,6 +31,8 @@ from tableveil.policy import (
     early_warnings,
     validate_policy,
 )
+from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 
 OPTIONS = DifferentialPrivacy(Decimal(1), Decimal("0.001"), scheme=(("age", 1), ("sex", 0)))
 AGE = AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "100", ("10",)))
@@ -43,7 +43,7 @@ SOUND = Policy(
     person_column=None,
     privacy_models=(KAnonymity(2),),
     release=ReleaseTarget("main", "shown"),
-    differential_privacy=OPTIONS,
+    methods=(OPTIONS,),
 )
 LISTED = InlineLevels((("m", "*"), ("f", "*")))
 
@@ -53,7 +53,7 @@ def fields(**changes: Any) -> list[str]:
 
 
 def options(**changes: Any) -> list[str]:
-    return fields(differential_privacy=replace(OPTIONS, **changes))
+    return fields(methods=(replace(OPTIONS, **changes),))
 
 
 def target(**changes: Any) -> list[str]:
@@ -66,8 +66,7 @@ def test_a_sound_policy_has_no_faults() -> None:
     assert options(people=999) == []
     assert list(early_warnings(SOUND)) == []
     assert any(
-        "weak" in text
-        for text in early_warnings(replace(SOUND, differential_privacy=replace(OPTIONS, epsilon=Decimal(11))))
+        "weak" in text for text in early_warnings(replace(SOUND, methods=(replace(OPTIONS, epsilon=Decimal(11)),)))
     )
 
 
@@ -106,11 +105,11 @@ def test_columns() -> None:
     listed = (AGE, replace(SEX, hierarchy=LISTED))
     assert fields(attributes=listed) == ["attributes[1].hierarchy"]
     public = replace(OPTIONS, public_lists=("sex",))
-    assert fields(attributes=listed, differential_privacy=public) == []
+    assert fields(attributes=listed, methods=(public,)) == []
     ages = Intervals("0", "100", ("10",), loss_range=LossRange("20", "60"))
     spanned = (replace(AGE, hierarchy=ages), SEX)
     assert fields(attributes=spanned) == ["attributes[0].hierarchy.loss_range"]
-    assert fields(attributes=spanned, differential_privacy=replace(OPTIONS, public_lists=("age",))) == []
+    assert fields(attributes=spanned, methods=(replace(OPTIONS, public_lists=("age",)),)) == []
     counted = replace(AGE, hierarchy=Dates("2024-01-01", "2025-12-31", (DateUnit.MONTH,), loss_days=31))
     assert fields(attributes=(counted, SEX)) == ["attributes[0].hierarchy.loss_days"]
     assert options(public_lists=("pay",)) == ["differential_privacy.public_lists[0]"]
@@ -121,7 +120,7 @@ def test_other_parts_of_the_policy() -> None:
     assert "privacy_models[1]" in fields(privacy_models=(KAnonymity(2), DistinctLDiversity("sex", 2)))
     assert fields(quality_model=EntropyModel()) == ["quality_model"]
     assert fields(quality_model=LossModel(aggregate=Aggregate.MAXIMUM)) == ["quality_model.loss"]
-    assert "differential_privacy" in fields(local_recoding=LocalRecoding())
+    assert "differential_privacy" in fields(methods=(OPTIONS, LocalRecoding()))
     assert fields(suppression_limit=Decimal("0.1")) == ["suppression_limit"]
     assert fields(population=Population(size=10**6)) == ["population"]
     assert "source_query" in fields(source=TableReference("", "", ""), source_query="SELECT 1")

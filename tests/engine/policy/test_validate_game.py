@@ -20,7 +20,6 @@ from tableveil.policy import (
     Profitability,
     PublisherPayoutModel,
     QualityModel,
-    RecordLevel,
     ReleaseTarget,
     Role,
     SafeHarbor,
@@ -31,6 +30,7 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
+from tableveil.policy.methods.record_level import RecordLevel
 
 D = Decimal
 GAME = Game(D(1200), D(300), D(300), D(4))
@@ -56,7 +56,7 @@ RECORD_LEVEL = replace(
     SOUND,
     privacy_models=(Profitability(Success.JOURNALIST), NoAttack(Success.JOURNALIST), SafeHarbor()),
     quality_model=PublisherPayoutModel(Success.JOURNALIST),
-    record_level=RecordLevel(),
+    methods=(RecordLevel(),),
 )
 
 

@@ -16,12 +16,9 @@ from tableveil.policy import (
     Game,
     KAnonymity,
     KMap,
-    LocalRecoding,
-    Microaggregation,
     NoAttack,
     NTCloseness,
     Policy,
-    RecordLevel,
     ReleaseTarget,
     Role,
     SearchOptions,
@@ -30,6 +27,9 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
+from tableveil.policy.methods.record_level import RecordLevel
 
 SOUND = Policy(
     source=TableReference("", "main", "t"),
@@ -41,7 +41,7 @@ SOUND = Policy(
     person_column=None,
     privacy_models=(KAnonymity(2),),
     release=ReleaseTarget("main", "out"),
-    local_recoding=LocalRecoding((("sex", 1), ("zip", 2))),
+    methods=(LocalRecoding((("sex", 1), ("zip", 2))),),
 )
 
 
@@ -67,15 +67,15 @@ def test_a_sound_policy() -> None:
             "attributes[0].weight",
         ),
         (replace(SOUND, quality_model=DiscernibilityModel()), "quality_model"),
-        (replace(SOUND, record_level=RecordLevel()), "local_recoding"),
-        (replace(SOUND, microaggregation=Microaggregation()), "local_recoding"),
+        (replace(SOUND, methods=(*SOUND.methods, RecordLevel())), "local_recoding"),
+        (replace(SOUND, methods=(*SOUND.methods, Microaggregation())), "local_recoding"),
         (replace(SOUND, search=SearchOptions(strategy=Strategy.ANYTIME)), "search.strategy"),
         (replace(SOUND, search=SearchOptions(seed=7)), "search.seed"),
         (replace(SOUND, search=SearchOptions(levels=(("sex", 0), ("zip", 1)))), "search.levels"),
         (replace(SOUND, search=SearchOptions(linked=(("sex", "zip"),))), "search.linked"),
-        (replace(SOUND, local_recoding=LocalRecoding((("sex", 0),))), "local_recoding.most_levels['sex']"),
-        (replace(SOUND, local_recoding=LocalRecoding((("sexx", 1),))), "local_recoding.most_levels['sexx']"),
-        (replace(SOUND, local_recoding=LocalRecoding((("illness", 1),))), "local_recoding.most_levels['illness']"),
+        (replace(SOUND, methods=(LocalRecoding((("sex", 0),)),)), "local_recoding.most_levels['sex']"),
+        (replace(SOUND, methods=(LocalRecoding((("sexx", 1),)),)), "local_recoding.most_levels['sexx']"),
+        (replace(SOUND, methods=(LocalRecoding((("illness", 1),)),)), "local_recoding.most_levels['illness']"),
     ],
 )
 def test_what_it_cannot_honour(policy: Policy, field: str) -> None:

@@ -15,7 +15,6 @@ from tableveil.policy import (
     Aggregation,
     AttributePolicy,
     Choose,
-    Clustering,
     DeltaDisclosure,
     DistinctLDiversity,
     EntropyEstimator,
@@ -24,14 +23,12 @@ from tableveil.policy import (
     Game,
     HeightModel,
     KAnonymity,
-    Microaggregation,
     NTCloseness,
     NullHandling,
     NullPosition,
     OrderBy,
     Policy,
     Population,
-    RecordLevel,
     ReleaseTarget,
     Role,
     Scale,
@@ -42,6 +39,8 @@ from tableveil.policy import (
     ValueOrder,
     validate_policy,
 )
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
+from tableveil.policy.methods.record_level import RecordLevel
 
 D = Decimal
 MEAN, MEDIAN, MODE, GEOMETRIC, INTERVAL, COMMON = AggregateFunction
@@ -56,7 +55,7 @@ SOUND = Policy(
     person_column=None,
     privacy_models=(KAnonymity(3), TCloseness("pay", D("0.2")), DistinctLDiversity("pay", 2)),
     release=ReleaseTarget("main", "released"),
-    microaggregation=Microaggregation(),
+    methods=(Microaggregation(),),
 )
 
 
@@ -161,15 +160,15 @@ def test_nulls_have_no_place_in_the_order_of_an_aggregated_column() -> None:
             "choose with microaggregation",
         ),
         ({"game": Game(D(1200), D(300), D(300), D(4))}, "game", "game with microaggregation"),
-        ({"microaggregation": Microaggregation(gain=D("-0.1"))}, "microaggregation.gain", "-0.1"),
-        ({"microaggregation": Microaggregation(gain=D("NaN"))}, "microaggregation.gain", "NaN"),
+        ({"methods": (Microaggregation(gain=D("-0.1")),)}, "microaggregation.gain", "-0.1"),
+        ({"methods": (Microaggregation(gain=D("NaN")),)}, "microaggregation.gain", "NaN"),
         (
-            {"microaggregation": Microaggregation(Clustering.UNIVARIATE)},
+            {"methods": (Microaggregation(Clustering.UNIVARIATE),)},
             "microaggregation.clustering",
             "UNIVARIATE for 2 columns",
         ),
         (
-            {"microaggregation": Microaggregation(Clustering.UNIVARIATE), "attributes": (SEX, PAY)},
+            {"methods": (Microaggregation(Clustering.UNIVARIATE),), "attributes": (SEX, PAY)},
             "microaggregation.clustering",
             "UNIVARIATE for a nominal column",
         ),
@@ -191,10 +190,10 @@ def test_populations_and_the_record_level_are_ruled_out() -> None:
     found = faults_of(replace(SOUND, population=population, privacy_models=models))
     assert ("population", "population with microaggregation") in found
     assert ("privacy_models[1]", "estimated_k_map with microaggregation") in found
-    found = faults_of(replace(SOUND, record_level=RecordLevel()))
+    found = faults_of(replace(SOUND, methods=(*SOUND.methods, RecordLevel())))
     assert ("record_level", "record_level with microaggregation") in found
 
 
 def test_one_ordinal_column_may_be_univariate() -> None:
-    policy = replace(with_age(aggregation=ORDINAL), microaggregation=Microaggregation(Clustering.UNIVARIATE, gain=D(0)))
+    policy = replace(with_age(aggregation=ORDINAL), methods=(Microaggregation(Clustering.UNIVARIATE, gain=D(0)),))
     assert faults_of(replace(policy, attributes=(policy.attributes[0], PAY))) == []

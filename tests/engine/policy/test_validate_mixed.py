@@ -23,7 +23,6 @@ from tableveil.policy import (
     Policy,
     Profitability,
     PublisherPayoutModel,
-    RecordLevel,
     ReleaseTarget,
     Role,
     SafeHarbor,
@@ -33,6 +32,7 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.requests.payout_sweep import check_sweep
 
 SEX = AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly())
@@ -74,7 +74,7 @@ def test_the_games_information_loss_would_be_wrong() -> None:
 
 def test_every_record_has_one_transformation_and_a_class_or_none() -> None:
     payout = PublisherPayoutModel(Success.JOURNALIST)
-    assert "record_level" in faults(record_level=RecordLevel(), quality_model=payout, game=GAME, privacy_models=())
+    assert "record_level" in faults(methods=(RecordLevel(),), quality_model=payout, game=GAME, privacy_models=())
     kept = faults(suppressed_records=SuppressedRecords.KEEP, marker_column="gone")
     assert kept == ["suppressed_records.handling"]
     assert faults(suppressed_records=SuppressedRecords.BLANK, marker_column="gone") == []

@@ -12,12 +12,12 @@ from tableveil.policy import (
     DistinctLDiversity,
     KAnonymity,
     LossModel,
-    Microaggregation,
     PrivacyModel,
     QualityModel,
     SearchOptions,
     policy_warnings,
 )
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tests.engine.policy.test_validate_classification import SOUND
 
 DIVERSE = DistinctLDiversity("salary", 2)
@@ -39,7 +39,7 @@ def test_choosing_by_sensitive_values_is_told(
     (warning,) = policy_warnings(policy)
     assert f"({named})" in warning
     assert "search.choose: QUASI_IDENTIFIERS_ONLY" in warning
-    (clustered,) = policy_warnings(replace(policy, microaggregation=Microaggregation()))
+    (clustered,) = policy_warnings(replace(policy, methods=(Microaggregation(),)))
     assert "QUASI_IDENTIFIERS_ONLY" not in clustered, "there it is refused"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
+    METHODS,
     AbsentValues,
     Aggregate,
     AmbiguityModel,
@@ -47,7 +49,6 @@ from tableveil.policy import (
     ClassificationModel,
     DeltaDisclosure,
     DeltaPresence,
-    DifferentialPrivacy,
     DiscernibilityModel,
     Distance,
     DistinctLDiversity,
@@ -65,7 +66,6 @@ from tableveil.policy import (
     KLDivergenceModel,
     KLWeighting,
     KMap,
-    LocalRecoding,
     LossModel,
     NoAttack,
     NTCloseness,
@@ -81,7 +81,6 @@ from tableveil.policy import (
     Profitability,
     PublisherPayoutModel,
     QualityModel,
-    RecordLevel,
     RecursiveCLDiversity,
     ReleaseContext,
     ReleaseGuards,
@@ -99,6 +98,10 @@ from tableveil.policy import (
     UniquenessEstimator,
     ValueOrder,
 )
+from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering, Microaggregation
+from tableveil.policy.methods.record_level import RecordLevel
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 FILLED = NAMES.filter(bool)
@@ -219,6 +222,26 @@ DOCUMENTATIONS = st.builds(
 GUARDS = st.builds(
     ReleaseGuards, INT64, st.none() | DECIMALS, TEXTS, st.lists(st.sampled_from(Guard), max_size=2).map(tuple)
 )
+METHOD_OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "record_level": st.builds(RecordLevel, st.booleans()),
+    "local_recoding": st.builds(
+        LocalRecoding,
+        st.dictionaries(NAMES, st.integers(1, 9), max_size=2).map(lambda most: tuple(sorted(most.items()))),
+        st.none() | st.integers(1, 10**9),
+    ),
+    "differential_privacy": st.builds(
+        DifferentialPrivacy,
+        DECIMALS,
+        DECIMALS,
+        st.dictionaries(NAMES, st.integers(0, 9), max_size=2).map(lambda scheme: tuple(sorted(scheme.items()))),
+        st.none() | DECIMALS,
+        st.lists(NAMES, max_size=2).map(tuple),
+        st.none() | st.integers(1, 10**9),
+    ),
+    "microaggregation": st.builds(
+        Microaggregation, st.sampled_from(Clustering), st.sampled_from(ClosenessAlgorithm), DECIMALS
+    ),
+}
 POLICIES = st.builds(
     Policy,
     source=TABLES,
@@ -239,22 +262,8 @@ POLICIES = st.builds(
     repeat_reason=NAMES,
     population=st.none() | POPULATIONS,
     game=st.none() | st.builds(Game, DECIMALS, DECIMALS, DECIMALS, DECIMALS),
-    record_level=st.none() | st.builds(RecordLevel, st.booleans()),
-    local_recoding=st.none()
-    | st.builds(
-        LocalRecoding,
-        st.dictionaries(NAMES, st.integers(1, 9), max_size=2).map(lambda most: tuple(sorted(most.items()))),
-        st.none() | st.integers(1, 10**9),
-    ),
-    differential_privacy=st.none()
-    | st.builds(
-        DifferentialPrivacy,
-        DECIMALS,
-        DECIMALS,
-        st.dictionaries(NAMES, st.integers(0, 9), max_size=2).map(lambda scheme: tuple(sorted(scheme.items()))),
-        st.none() | DECIMALS,
-        st.lists(NAMES, max_size=2).map(tuple),
-        st.none() | st.integers(1, 10**9),
+    methods=st.tuples(*(st.none() | METHOD_OPTIONS[method.field] for method in METHODS if method.field)).map(
+        lambda asked: tuple(options for options in asked if options is not None)
     ),
     documentation=DOCUMENTATIONS,
 )

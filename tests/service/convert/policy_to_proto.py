@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tableveil.convert.aggregation import USUAL
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import (
     AGGREGATE_FUNCTIONS,
@@ -22,7 +23,6 @@ from tableveil.convert.enums import (
 )
 from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
-from tableveil.convert.microaggregation import USUAL
 from tableveil.convert.names import load_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.policy import (
@@ -32,10 +32,8 @@ from tableveil.policy import (
     Aggregation,
     AttributePolicy,
     Choose,
-    DifferentialPrivacy,
     Documentation,
     Game,
-    LocalRecoding,
     NullHandling,
     OrderBy,
     Policy,
@@ -50,6 +48,8 @@ from tableveil.policy import (
     SuppressedRecords,
     ValueOrder,
 )
+from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.quality import FIELDS as QUALITY_FIELDS
 from tableveil.v1 import policy_pb2
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from tableveil.convert import policy_from_proto
-from tableveil.policy import BreakEven, Game, NoAttack, Profitability, PublisherPayoutModel, RecordLevel, Success
+from tableveil.policy import BreakEven, Game, NoAttack, Profitability, PublisherPayoutModel, Success
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.v1 import policy_pb2
 from tests.service.convert.policy_to_proto import policy_to_proto
 
@@ -38,7 +39,7 @@ def test_a_game_and_the_defaults_of_what_asks_for_it() -> None:
     assert policy.game == Game(Decimal(1200), Decimal("300.50"), Decimal(300), Decimal(4))
     assert policy.privacy_models == (Profitability(Success.PROSECUTOR, BreakEven.KEEP), NoAttack(Success.PROSECUTOR))
     assert policy.quality_model == PublisherPayoutModel(Success.PROSECUTOR)
-    assert policy.record_level is None
+    assert policy.methods == ()
     assert policy_to_proto(policy).game.publisher_loss == "300.50"
 
 
@@ -111,4 +112,4 @@ def test_an_empty_record_level_is_one() -> None:
     policy, faults = policy_from_proto(message)
     assert faults == []
     assert policy is not None
-    assert policy.record_level == RecordLevel(adversary_knows_method=False)
+    assert policy.methods == (RecordLevel(adversary_knows_method=False),)

@@ -8,17 +8,9 @@ from decimal import Decimal
 import pytest
 
 from tableveil.convert import policy_from_proto
-from tableveil.policy import (
-    AggregateFunction,
-    Aggregation,
-    ClosenessAlgorithm,
-    Clustering,
-    Microaggregation,
-    NullHandling,
-    Policy,
-    Scale,
-)
-from tableveil.policy.microaggregation import FITTING
+from tableveil.policy import AggregateFunction, Aggregation, NullHandling, Policy, Scale
+from tableveil.policy.aggregation import FITTING
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering, Microaggregation
 from tableveil.v1 import policy_pb2
 from tests.service.convert.policy_to_proto import policy_to_proto
 
@@ -43,7 +35,7 @@ def read(policy: policy_pb2.Policy) -> Policy:
 
 def test_what_is_meant_if_nothing_is_said() -> None:
     policy = read(message())
-    assert policy.microaggregation == Microaggregation()
+    assert policy.methods == (Microaggregation(),)
     assert policy.quasi_identifiers == ()
     (age,) = policy.aggregated
     assert age.aggregation == Aggregation(AggregateFunction.MEAN, Scale.NUMERIC)
@@ -75,7 +67,7 @@ def test_every_function_there_and_back(scale: Scale, function: AggregateFunction
 @pytest.mark.parametrize("clustering", Clustering)
 @pytest.mark.parametrize("closeness", ClosenessAlgorithm)
 def test_every_way_to_cluster_there_and_back(clustering: Clustering, closeness: ClosenessAlgorithm) -> None:
-    policy = replace(read(message()), microaggregation=Microaggregation(clustering, closeness, Decimal("0.25")))
+    policy = replace(read(message()), methods=(Microaggregation(clustering, closeness, Decimal("0.25")),))
     assert read(policy_to_proto(policy)) == policy
 
 

@@ -61,7 +61,7 @@ def test_how_a_release_would_be_made_does_not_matter() -> None:
     policy, _, document, faults = payout_sweep_from_proto(request)
     assert faults == []
     assert policy is not None
-    assert policy.record_level is None
+    assert policy.methods == ()
     assert isinstance(policy.quality_model, LossModel)
     assert sorted(json.loads(document)) == [
         "attributes", "game", "privacy_models", "rows_are_people", "search", "source",

@@ -24,19 +24,19 @@ from tableveil.policy import (
     DistinctLDiversity,
     Game,
     KAnonymity,
-    LocalRecoding,
     NullHandling,
     Policy,
     Population,
     Profitability,
     PublisherPayoutModel,
-    RecordLevel,
     ReleaseTarget,
     Role,
     Success,
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import Job, JobSettings, open_jobs
@@ -103,21 +103,21 @@ GAMED = replace(
     suppression_limit=Decimal(1),
 )
 OF_COMBINATIONS = {
-    "local": replace(FEW, local_recoding=LocalRecoding()),
+    "local": replace(FEW, methods=(LocalRecoding(),)),
     "kept": replace(
         FEW,
-        local_recoding=LocalRecoding(),
+        methods=(LocalRecoding(),),
         privacy_models=(KAnonymity(9), DistinctLDiversity("illness", 2)),
         suppression_limit=Decimal("0.3"),
         suppressed_records=SuppressedRecords.KEEP,
         marker_column="gone",
     ),
-    "insensitive": replace(UNCHANGED, local_recoding=LocalRecoding()),
+    "insensitive": replace(UNCHANGED, methods=(LocalRecoding(),)),
     "game": GAMED,
-    "record-level": replace(GAMED, record_level=RecordLevel()),
-    "inversion": replace(GAMED, record_level=RecordLevel(adversary_knows_method=True)),
+    "record-level": replace(GAMED, methods=(RecordLevel(),)),
+    "inversion": replace(GAMED, methods=(RecordLevel(adversary_knows_method=True),)),
     "people": replace(
-        GAMED, record_level=RecordLevel(), population=Population(table=TableReference("", "clinic", "everybody"))
+        GAMED, methods=(RecordLevel(),), population=Population(table=TableReference("", "clinic", "everybody"))
     ),
 }
 """Policies whose labels depend on combinations of values, and a game."""

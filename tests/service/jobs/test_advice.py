@@ -23,7 +23,6 @@ from tableveil.policy import (
     Choose,
     DistinctLDiversity,
     KAnonymity,
-    LocalRecoding,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -31,6 +30,7 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import jobs as store
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.releases import Release
@@ -261,7 +261,7 @@ def test_what_local_recoding_would_keep_comes_true(
     assert match is not None, warning
     assert any(KEPT_LOCALLY.findall(text) == [match.groups()] for text in tried(POLICY).warnings)
     ((top,),) = session.rows(f"SELECT DISTINCT {erased} FROM given.{release.target_name}")
-    local = released(replace(POLICY, local_recoding=LocalRecoding()))
+    local = released(replace(POLICY, methods=(LocalRecoding(),)))
     finer, all_records = session.row(
         f"SELECT count(*) FILTER ({erased} IS DISTINCT FROM '{top}'), count(*) FROM given.{local.target_name}"
     )

@@ -15,7 +15,6 @@ from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.policy import (
     KAnonymity,
     KMap,
-    LocalRecoding,
     NullHandling,
     Policy,
     Population,
@@ -24,6 +23,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs.test_local_recoding import MODELS, POLICY, Row, create, drawn, fits, holds
@@ -139,7 +139,7 @@ def test_nulls(database: Database, session: Session, run: Run) -> None:
 
 def test_a_release_of_one_transformation_has_classes_too(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(3, 200))
-    january = run(database, replace(FIRST, local_recoding=None))
+    january = run(database, replace(FIRST, methods=()))
     run(database, again(january))
     assert classes(session, "february").keys() == classes(session, "january").keys()
 

@@ -13,16 +13,8 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.lifecycle import withdraw
-from tableveil.policy import (
-    AttributePolicy,
-    DistinctLDiversity,
-    IfExists,
-    KAnonymity,
-    LocalRecoding,
-    Policy,
-    ReleaseTarget,
-    Role,
-)
+from tableveil.policy import AttributePolicy, DistinctLDiversity, IfExists, KAnonymity, Policy, ReleaseTarget, Role
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.migrated import opened
 from tests.service.jobs.test_classes_again import FIRST, Run, again, classes
@@ -100,9 +92,7 @@ def test_values_that_are_new_to_a_hierarchy(january: Release, database: Database
 
 def test_other_labels(january: Release, database: Database, run: Run) -> None:
     attributes = with_letters(LETTERS, minimum_level=1)
-    higher = run(
-        database, again(january, attributes=attributes, local_recoding=LocalRecoding(), release=POLICY.release)
-    )
+    higher = run(database, again(january, attributes=attributes, methods=(LocalRecoding(),), release=POLICY.release))
     renamed = InlineLevels(tuple((c, "V" if c in "aei" else "O", "any") for c in "abcdefghi"))
     error = refused(database, run, again(higher, attributes=with_letters(renamed)))
     assert error.code == "CLASSES_DO_NOT_FIT"
@@ -118,10 +108,10 @@ def test_a_column_that_is_held_at_fewer_levels(
     january: Release, database: Database, session: Session, run: Run
 ) -> None:
     held = LocalRecoding((("age", 1),), january.number)
-    error = refused(database, run, again(january, local_recoding=held))
+    error = refused(database, run, again(january, methods=(held,)))
     assert [fault.field for fault in error.faults] == ["local_recoding.most_levels['age']"]
-    as_before = run(database, again(january, local_recoding=replace(held, classes_of=None), release=POLICY.release))
-    run(database, again(as_before, local_recoding=replace(held, classes_of=as_before.number)))
+    as_before = run(database, again(january, methods=(replace(held, classes_of=None),), release=POLICY.release))
+    run(database, again(as_before, methods=(replace(held, classes_of=as_before.number),)))
     assert session.value("SELECT count(DISTINCT length(age) > 2) FROM february") == 1
 
 

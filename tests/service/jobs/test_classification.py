@@ -28,9 +28,7 @@ from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
-    LocalRecoding,
     LossModel,
-    Microaggregation,
     NullHandling,
     Policy,
     ReleaseKind,
@@ -40,6 +38,8 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager, JobSettings, open_jobs
 from tableveil.state.classifications import Classification
@@ -175,7 +175,7 @@ def test_clusters(run: Callable[..., Release], jobs: JobManager, database: Datab
         POLICY.attributes[1],
         aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL),
     )
-    policy = replace(POLICY, attributes=(age, place, *POLICY.attributes[2:]), microaggregation=Microaggregation())
+    policy = replace(POLICY, attributes=(age, place, *POLICY.attributes[2:]), methods=(Microaggregation(),))
     run(database, policy, document=canonical_json(policy_to_proto(policy)))
     found = assessed(jobs, database)
     baseline, original, anonymized = accuracies(found.assessments[0])
@@ -193,7 +193,7 @@ def test_clusters_of_people_with_several_records(
     session.execute("CREATE OR REPLACE TABLE people AS SELECT * REPLACE ('n' || hash(name) % 150 AS name) FROM people")
     age = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())
     place = AttributePolicy("place", Role.IDENTIFYING)
-    policy = replace(POLICY, person_column="name", microaggregation=Microaggregation())
+    policy = replace(POLICY, person_column="name", methods=(Microaggregation(),))
     policy = replace(policy, attributes=(age, place, *POLICY.attributes[2:]))
     run(database, policy, document=canonical_json(policy_to_proto(policy)))
     before = assessed(jobs, database)
@@ -327,7 +327,7 @@ def objects(database: Database) -> dict[ObjectKind, int]:
 
 LOCAL = replace(
     POLICY,
-    local_recoding=LocalRecoding(),
+    methods=(LocalRecoding(),),
     suppressed_records=SuppressedRecords.KEEP,
     marker_column="suppressed",
     quality_model=LossModel(),

@@ -20,16 +20,8 @@ from tableveil.pipelines import differential_privacy as pipeline
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.pipelines.foresight import check_rows
-from tableveil.policy import (
-    AttributePolicy,
-    DifferentialPrivacy,
-    IfExists,
-    KAnonymity,
-    Policy,
-    ReleaseTarget,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.source import Column, Source
 from tableveil.state import ledger_gaps, privacy_budgets
 from tableveil.state.jobs import now
@@ -79,7 +71,7 @@ def policy(options: DifferentialPrivacy = SCHEME, **changes: Any) -> Policy:
         person_column="id",
         privacy_models=(KAnonymity(2),),
         release=ReleaseTarget("main", "shown", if_exists=IfExists.REPLACE),
-        differential_privacy=options,
+        methods=(options,),
         repeat_reason="a test",
     )
     return replace(asked, **changes)

@@ -13,15 +13,8 @@ from scipy.stats import beta
 from tableveil.backend import Database, Session
 from tableveil.differential_privacy import drops
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.policy import (
-    AttributePolicy,
-    DifferentialPrivacy,
-    KAnonymity,
-    Policy,
-    ReleaseTarget,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.state import privacy_budgets
 from tableveil.state.releases import Release
 
@@ -63,7 +56,7 @@ def test_a_released_class_tells_no_more_than_the_claim(
             person_column=None,
             privacy_models=(KAnonymity(2),),
             release=ReleaseTarget("main", "shown"),
-            differential_privacy=DifferentialPrivacy(EPSILON, DELTA, scheme=(("ward", 0),)),
+            methods=(DifferentialPrivacy(EPSILON, DELTA, scheme=(("ward", 0),)),),
         ),
     )
     left: dict[int, Counter[int]] = {size: Counter() for size in SIZES}

@@ -17,6 +17,7 @@ from tableveil.drafting import PolicyDraft, RemarkKind
 from tableveil.errors import InvalidError, NotFoundError
 from tableveil.pipelines.draft import Drafts
 from tableveil.policy import LossModel, Policy, Role, SearchOptions, TableReference
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.state.releases import Release
 
 Draft = Callable[[str], PolicyDraft]
@@ -92,7 +93,7 @@ def test_a_draft_that_is_filled_in_runs(
     assert found.k == 11
     release = run(database, replace(policy, search=SearchOptions(Decimal(1))))
     assert release.target_name == "people_released"
-    assert policy.local_recoding is not None
+    assert policy.method is LOCAL_RECODING
     assert release.proof.strategy.startswith("local recoding")
     assert "levels of its own" in remarks(found, "local_recoding")
     (rows,) = session.row("SELECT count(*) FROM people_released")

@@ -26,9 +26,7 @@ from tableveil.policy import (
     AverageRisk,
     DistinctLDiversity,
     KAnonymity,
-    LocalRecoding,
     LossModel,
-    Microaggregation,
     Policy,
     ReleaseTarget,
     Role,
@@ -36,6 +34,8 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.source import recurring
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
@@ -289,9 +289,7 @@ def test_clusters_have_a_width(database: Database, session: Session, run: Run) -
         *insensitive("birth_year", acknowledged=True),
         *insensitive("coin"),
     )
-    policy = replace(
-        POLICY, attributes=attributes, privacy_models=(KAnonymity(5),), microaggregation=Microaggregation()
-    )
+    policy = replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(5),), methods=(Microaggregation(),))
     release = run(database, policy)
     # At the ends of a cluster of the ages 20 to 24, two years around 20 are those of three of its members.
     assert reached(release) == {"birth_year": 3, "coin": 5}
@@ -337,7 +335,7 @@ def test_random_tables(database: Database, session: Session, run: Run, seed: int
 AS_GENERALIZED: dict[str, dict[str, Any]] = {
     "dropped": {},
     "shown": {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "suppressed"},
-    "own levels": {"local_recoding": LocalRecoding(), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)},
+    "own levels": {"methods": (LocalRecoding(),), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)},
 }
 
 

@@ -27,9 +27,7 @@ from tableveil.policy import (
     Dominance,
     IfExists,
     KAnonymity,
-    LocalRecoding,
     LossModel,
-    Microaggregation,
     Policy,
     ReleaseTarget,
     Role,
@@ -37,6 +35,8 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
 from tests.once import once
@@ -68,7 +68,7 @@ POLICY = Policy(
 )
 SHOWN = {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "gone"}
 ANY_LEVEL = tuple(replace(a, minimum_level=0, maximum_level=2) for a in POLICY.attributes[:2])
-LOCAL = {"local_recoding": LocalRecoding(), "attributes": (*ANY_LEVEL, *POLICY.attributes[2:])}
+LOCAL = {"methods": (LocalRecoding(),), "attributes": (*ANY_LEVEL, *POLICY.attributes[2:])}
 AGAIN = replace(POLICY.release, if_exists=IfExists.REPLACE, guards=UNGUARDED)
 KINDS: dict[str, dict[str, Any]] = {"dropped": {}, "shown": SHOWN, "local": LOCAL, "local, shown": LOCAL | SHOWN}
 
@@ -207,7 +207,7 @@ def test_clusters(database: Database, session: Session, run: Run, seeds: Sequenc
         attributes=(quasi, AttributePolicy("area", Role.IDENTIFYING), *others),
         privacy_models=(KAnonymity(8),),
         suppression_limit=Decimal(0),
-        microaggregation=Microaggregation(),
+        methods=(Microaggregation(),),
         release=AGAIN,
         repeat_reason="a test",
     )

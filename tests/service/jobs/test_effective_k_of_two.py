@@ -22,13 +22,13 @@ from tableveil.policy import (
     Aggregate,
     AttributePolicy,
     KAnonymity,
-    LocalRecoding,
     LossModel,
     Policy,
     ReleaseTarget,
     Role,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.once import once
 
@@ -122,7 +122,7 @@ def test_the_difference_of_two_dates_is_known_to_who_knows_both(
     changes: dict[str, Any] = {}
     if local:
         attributes = [replace(one, minimum_level=0, maximum_level=1) for one in attributes]
-        changes = {"local_recoding": LocalRecoding(), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)}
+        changes = {"methods": (LocalRecoding(),), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)}
     found = left(run, database, asked(attributes, "length", **changes))
     assert found.startswith("INSENSITIVE for 'length', whose effective k is below 5: it leaves 1 row by ")
     if not local:

@@ -21,7 +21,6 @@ from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
-    LocalRecoding,
     LossModel,
     NullHandling,
     Policy,
@@ -30,6 +29,7 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.frontiers import Frontier
@@ -157,7 +157,7 @@ def test_every_point_is_what_a_release_would_have(
 def test_local_recoding_has_no_worse_point_than_a_transformation(jobs: JobManager, database: Database) -> None:
     mean = replace(POLICY, quality_model=LossModel(Aggregate.ARITHMETIC_MEAN))
     whole = computed(jobs, database, mean)
-    local = computed(jobs, database, replace(mean, local_recoding=LocalRecoding()))
+    local = computed(jobs, database, replace(mean, methods=(LocalRecoding(),)))
     for point, other in zip(local.points, whole.points, strict=True):
         assert (point.k, point.suppression_limit) == (other.k, other.suppression_limit)
         if point.found is None:

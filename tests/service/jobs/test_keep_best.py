@@ -22,16 +22,10 @@ from tableveil.pipelines.frontier import frontier_work
 from tableveil.pipelines.local_recoding import method as local_recoding
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.pipelines.work import Work
-from tableveil.policy import (
-    AttributePolicy,
-    LocalRecoding,
-    Microaggregation,
-    Policy,
-    RecordLevel,
-    Role,
-    Strategy,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, Policy, Role, Strategy, TableReference
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.payout_sweep import SweptGains
 from tableveil.runtime import Job, JobManager
@@ -114,7 +108,7 @@ def test_local_recoding_while_classes_are_formed(
         return recode(problem, control, *others)
 
     monkeypatch.setattr(local_recoding, "recode", held)
-    job = searching(jobs, release_work(replace(wide, local_recoding=LocalRecoding()), "{}"))
+    job = searching(jobs, release_work(replace(wide, methods=(LocalRecoding(),)), "{}"))
     jobs.keep_best(job.number)
     release = release_of(database, ended(jobs, job.number))
     assert reached.is_set()
@@ -150,9 +144,9 @@ def test_nothing_is_kept_of_a_job_that_has_nothing_yet(open_manager: Callable[..
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: release_work(to("released", microaggregation=Microaggregation()), "{}"), "microaggregation"),
-        (lambda: dry_run_work(to("released", microaggregation=Microaggregation()), "{}"), "microaggregation"),
-        (lambda: release_work(to("released", record_level=RecordLevel()), "{}"), "record-level game"),
+        (lambda: release_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
+        (lambda: dry_run_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
+        (lambda: release_work(to("released", methods=(RecordLevel(),)), "{}"), "record-level game"),
         (lambda: payout_sweep_work(POLICY, SweptGains((Decimal(1),), if_method_known=False), "{}"), "payout sweep"),
     ],
 )

@@ -19,7 +19,6 @@ from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
-    LocalRecoding,
     NullHandling,
     Policy,
     ReleaseKind,
@@ -28,6 +27,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.migrated import opened
 
@@ -182,7 +182,7 @@ def test_suppressed_records_have_nothing_beside_their_labels(
 def test_labels_of_several_levels_are_in_one_order(database: Database, session: Session, run: Run) -> None:
     attributes = tuple(replace(a, minimum_level=0) for a in POLICY.attributes)
     target = ReleaseTarget("main", "recoded", if_exists=IfExists.REPLACE)
-    policy = replace(POLICY, attributes=attributes, local_recoding=LocalRecoding(), release=target)
+    policy = replace(POLICY, attributes=attributes, methods=(LocalRecoding(),), release=target)
     run(database, policy)
     ends = session.rows("SELECT DISTINCT age_rank, age_from, age_to FROM recoded WHERE age_from >= 0 ORDER BY 1")
     assert len(ends) > 3

@@ -30,7 +30,6 @@ from tableveil.policy import (
     EntropyLDiversity,
     KAnonymity,
     KMap,
-    LocalRecoding,
     LossModel,
     NullHandling,
     Policy,
@@ -44,6 +43,7 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.release import by_combination
 from tableveil.search.infeasible import Infeasible
 from tableveil.search.relaxing import Relaxed
@@ -68,7 +68,7 @@ POLICY = Policy(
     privacy_models=(KAnonymity(4),),
     release=ReleaseTarget("main", "out"),
     quality_model=MEAN,
-    local_recoding=LocalRecoding(),
+    methods=(LocalRecoding(),),
 )
 
 
@@ -194,7 +194,7 @@ def test_never_worse_than_full_domain(database: Database, session: Session, run:
     local = run(database, replace(POLICY, release=ReleaseTarget("main", "out")))
     whole = run(
         database,
-        replace(POLICY, release=ReleaseTarget("main", "whole"), local_recoding=None, repeat_reason="to compare"),
+        replace(POLICY, release=ReleaseTarget("main", "whole"), methods=(), repeat_reason="to compare"),
     )
     assert local.score <= whole.score + 1e-12
 
@@ -202,7 +202,7 @@ def test_never_worse_than_full_domain(database: Database, session: Session, run:
 def test_held_columns_have_few_levels(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(1, 200))
     held = LocalRecoding((("age", 1), ("letter", 2)))
-    release = run(database, replace(POLICY, local_recoding=held))
+    release = run(database, replace(POLICY, methods=(held,)))
     letter, age = release.attributes
     assert len(age.levels) == 1
     assert 1 <= len(letter.levels) <= 2
@@ -295,7 +295,7 @@ def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
     why = Infeasible((0, 0), 40, 0, 40, ())
     too_late = nothing_valid(Asked(POLICY, POLICY.privacy_models), why, 0, Relaxed((1, 1), False))
     assert (too_late.relaxations, too_late.faults[0].hint) == ((), "Give more.")
-    whole = replace(POLICY, local_recoding=None)
+    whole = replace(POLICY, methods=())
     assert nothing_valid(Asked(whole, whole.privacy_models), why, 0, Relaxed((1, 1), False)).relaxations
 
 

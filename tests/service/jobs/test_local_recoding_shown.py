@@ -10,14 +10,8 @@ from decimal import Decimal
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.policy import (
-    ClassificationModel,
-    EntropyLDiversity,
-    KAnonymity,
-    LocalRecoding,
-    ReleaseTarget,
-    SuppressedRecords,
-)
+from tableveil.policy import ClassificationModel, EntropyLDiversity, KAnonymity, ReleaseTarget, SuppressedRecords
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tests.once import once
 from tests.service.jobs import test_local_recoding
 from tests.service.jobs.test_local_recoding import POLICY, Row, Run, create, drawn, holds, released
@@ -96,12 +90,12 @@ def test_the_score_of_classification_is_counted_from_the_rows(
     policy = replace(
         POLICY,
         quality_model=ClassificationModel(("illness",), features),
-        local_recoding=held,
+        methods=(held,),
         suppression_limit=Decimal("0.1"),
     )
     local = run(database, policy)
     assert local.score == pytest.approx(shares_of_the_worst(released(session), 120, at))
     assert local.quality_model.endswith("; minimized: arithmetic mean of loss")
     assert (local.proof.optimal, local.proof.lower_bound) == (False, 0)
-    whole = replace(policy, local_recoding=None, release=ReleaseTarget("main", "whole"), repeat_reason="to compare")
+    whole = replace(policy, methods=(), release=ReleaseTarget("main", "whole"), repeat_reason="to compare")
     assert local.score <= run(database, whole).score

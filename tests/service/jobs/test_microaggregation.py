@@ -31,10 +31,8 @@ from tableveil.policy import (
     AggregateFunction,
     Aggregation,
     AttributePolicy,
-    Clustering,
     IfExists,
     KAnonymity,
-    Microaggregation,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -43,6 +41,7 @@ from tableveil.policy import (
     TableReference,
     ValueOrder,
 )
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase
@@ -88,7 +87,7 @@ POLICY = Policy(
     person_column=None,
     privacy_models=(KAnonymity(4),),
     release=ReleaseTarget("main", "out"),
-    microaggregation=Microaggregation(),
+    methods=(Microaggregation(),),
 )
 
 EVERY_KIND = replace(
@@ -263,7 +262,7 @@ def test_the_order_of_rows_says_nothing(database: Database, session: Session, ru
 
 def test_one_column_has_the_optimum(database: Database, session: Session, run: Run, people: list[Row]) -> None:
     policy = replace(POLICY, attributes=(numeric("income"), ILLNESS, CHARGE, TAG))
-    policy = replace(policy, microaggregation=Microaggregation(Clustering.UNIVARIATE))
+    policy = replace(policy, methods=(Microaggregation(Clustering.UNIVARIATE),))
     release = run(database, policy)
     check(policy, session, people)
     values = sorted(row["income"] for row in people)

@@ -15,18 +15,17 @@ from tableveil.disclosure.determined import EFFECTIVE_K
 from tableveil.errors import InfeasibleError
 from tableveil.policy import (
     AbsentValues,
-    ClosenessAlgorithm,
     DeltaDisclosure,
     Distance,
     DistinctLDiversity,
     EntropyEstimator,
     EntropyLDiversity,
     KAnonymity,
-    Microaggregation,
     PrivacyModel,
     TCloseness,
     validate_policy,
 )
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy.entropy_diversity import entropy_l
 from tests.service.jobs import test_microaggregation
 from tests.service.jobs.aggregated_rows import (
@@ -48,7 +47,7 @@ def test_every_class_is_close(
     policy = replace(
         POLICY,
         privacy_models=(KAnonymity(3), KAnonymity(2), TCloseness("charge", t, Distance.ORDERED)),
-        microaggregation=Microaggregation(closeness=closeness),
+        methods=(Microaggregation(closeness=closeness),),
     )
     release = run(database, policy)
     classes = check(policy, session, people, k=3)

@@ -29,13 +29,11 @@ from tableveil.policy import (
     Aggregation,
     AttributePolicy,
     AverageRisk,
-    Clustering,
     DistinctLDiversity,
     Dominance,
     IfExists,
     KAnonymity,
     LeftBehind,
-    Microaggregation,
     NullHandling,
     Policy,
     PrivacyModel,
@@ -46,6 +44,7 @@ from tableveil.policy import (
     TCloseness,
     validate_policy,
 )
+from tableveil.policy.methods.microaggregation import Clustering, Microaggregation
 from tableveil.privacy.diversity_of_people import DistinctOfPeopleRule
 from tableveil.privacy.people import DominanceRule, KPeopleRule
 from tableveil.release import clusters
@@ -81,7 +80,7 @@ POLICY = Policy(
     person_column="person",
     privacy_models=(KAnonymity(4),),
     release=ReleaseTarget("main", "out"),
-    microaggregation=Microaggregation(),
+    methods=(Microaggregation(),),
 )
 
 
@@ -124,7 +123,7 @@ def people_of(part: Sequence[Row]) -> Counter[str]:
 def test_every_class_has_k_people(database: Database, session: Session, run: Run, clustering: Clustering) -> None:
     rows = visits(1)
     create(session, rows)
-    release = run(database, replace(POLICY, microaggregation=Microaggregation(clustering)))
+    release = run(database, replace(POLICY, methods=(Microaggregation(clustering),)))
     found = classes(session, rows)
     # Counted by SQL, too: nothing of what the search knows.
     counted = session.value(

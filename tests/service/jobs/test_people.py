@@ -25,7 +25,6 @@ from tableveil.policy import (
     AttributePolicy,
     Dominance,
     KAnonymity,
-    LocalRecoding,
     LossModel,
     Policy,
     ReleaseTarget,
@@ -33,6 +32,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.privacy.people import DominanceRule, KPeopleRule
 from tableveil.report.facts import public_facts
 from tableveil.requests.frontier import FrontierGrid
@@ -105,7 +105,7 @@ def classes(session: Session, rows: Sequence[Row]) -> list[Counter[int | None]]:
     return list(found.values())
 
 
-LOCAL = replace(POLICY, local_recoding=LocalRecoding())
+LOCAL = replace(POLICY, methods=(LocalRecoding(),))
 
 
 # --- promises -------------------------------------------------------------------------------------------------------

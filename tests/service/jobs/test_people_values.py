@@ -18,13 +18,13 @@ from tableveil.policy import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
-    LocalRecoding,
     Policy,
     ProbabilisticLDiversity,
     ReleaseTarget,
     Role,
     SuppressedRecords,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.privacy.diversity_of_people import DistinctOfPeopleRule, ProbabilisticOfPeopleRule
 from tableveil.state.releases import Release
 from tests.once import once
@@ -41,7 +41,7 @@ SHOWN = replace(
 DISTINCT = replace(SHOWN, privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 3)))
 PROBABILISTIC = replace(SHOWN, privacy_models=(ProbabilisticLDiversity("illness", Decimal("1.5")),))
 
-METHODS = {"full-domain": None, "local recoding": LocalRecoding()}
+METHODS: dict[str, tuple[LocalRecoding, ...]] = {"full-domain": (), "local recoding": (LocalRecoding(),)}
 
 database, clean = test_people.database, test_people.clean
 
@@ -79,7 +79,7 @@ def having(session: Session, rows: Sequence[Row], where: str = "true") -> Iterat
 def test_few_people_of_a_class_have_a_value(database: Database, session: Session, run: Run, method: str) -> None:
     rows = visits(3)
     create(session, rows)
-    release = run(database, replace(PROBABILISTIC, local_recoding=METHODS[method]))
+    release = run(database, replace(PROBABILISTIC, methods=METHODS[method]))
     worst = max(max(of.values()) / people for people, of in having(session, rows))
     reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
     assert reached["probabilistic_l_diversity (people)"] == pytest.approx(1 / worst)
@@ -90,7 +90,7 @@ def test_few_people_of_a_class_have_a_value(database: Database, session: Session
 def test_every_value_is_missing_for_some_people(database: Database, session: Session, run: Run, method: str) -> None:
     rows = visits(3)
     create(session, rows)
-    release = run(database, replace(DISTINCT, local_recoding=METHODS[method]))
+    release = run(database, replace(DISTINCT, methods=METHODS[method]))
     found = list(having(session, rows))
     reached = {guarantee.model: guarantee.after for guarantee in release.guarantees}
     assert reached["distinct_l_diversity (people)"] == min(people - max(of.values()) + 1 for people, of in found)
@@ -111,7 +111,7 @@ def test_a_search_that_looks_at_records_does_not_pass_the_verification(
         (letter, age, 4 * person + n, person, value) for person, letter, age in people for n, value in enumerate(ill)
     ]
     create(session, rows)
-    asked = replace(policy, local_recoding=METHODS[method])
+    asked = replace(policy, methods=METHODS[method])
     for rule in (DistinctOfPeopleRule, ProbabilisticOfPeopleRule):
         monkeypatch.setattr(rule, "of_people", lambda rule, owners: owners.people > 0)
     with pytest.raises(InternalError, match=r"the people of .* classes are not of"):
@@ -125,8 +125,8 @@ def test_shown_suppressed_records_are_of_people_with_several_values(
     rows = [*visits(4), *(("i", 39, 1000 + i, 1000 + i // 2, "flu") for i in range(6))]
     create(session, rows)
     kept = replace(PROBABILISTIC, suppressed_records=SuppressedRecords.KEEP, marker_column="gone")
-    release = run(database, replace(kept, local_recoding=METHODS[method]))
-    assert release.suppressed_records or METHODS[method] is not None
+    release = run(database, replace(kept, methods=METHODS[method]))
+    assert release.suppressed_records or METHODS[method]
     assert all(max(of.values()) * 1.5 <= people for people, of in having(session, rows))
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from tableveil.backend import Database, Settings
 from tableveil.console.questions import questions
-from tableveil.policy import LocalRecoding, Policy
+from tableveil.policy import Policy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.publishing import DirectoryTarget, Target, read_edition
 from tableveil.publishing.parquet import ParquetTarget
 from tableveil.publishing.postgresql import PostgresqlTarget
@@ -35,7 +36,7 @@ POLICIES = {
     "local": replace(
         POLICY,
         attributes=tuple(replace(attribute, minimum_level=0, maximum_level=None) for attribute in POLICY.attributes),
-        local_recoding=LocalRecoding(),
+        methods=(LocalRecoding(),),
     ),
 }
 

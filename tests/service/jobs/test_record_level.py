@@ -35,7 +35,6 @@ from tableveil.policy import (
     Population,
     Profitability,
     PublisherPayoutModel,
-    RecordLevel,
     ReleaseKind,
     ReleaseTarget,
     Role,
@@ -44,6 +43,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.record_level import RECORD_LEVEL, RecordLevel
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
@@ -73,7 +73,7 @@ POLICY = Policy(
     suppression_limit=Decimal("0.5"),
     quality_model=PublisherPayoutModel(Success.JOURNALIST),
     game=GAME,
-    record_level=RecordLevel(),
+    methods=(RecordLevel(),),
 )
 
 EVERYONE = Population(TableReference("", "main", "everyone"))
@@ -195,7 +195,7 @@ def test_every_record_gets_what_pays_most(
 def test_against_an_adversary_who_knows_the_method_it_pays_too(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
-    release = run(database, replace(POLICY, record_level=RecordLevel(adversary_knows_method=True)))
+    release = run(database, replace(POLICY, methods=(RecordLevel(adversary_knows_method=True),)))
     rows = session.rows("SELECT letter, age, illness FROM out")
     # Labels of this policy tell their levels, so the people who got the same ones are those of the class.
     classes = Counter(row[:2] for row in rows)
@@ -219,7 +219,7 @@ def test_against_an_adversary_who_knows_the_method_it_pays_too(
 def test_with_people_who_are_not_in_the_source_the_method_is_known_as_well(
     database: Database, run: Run, people: list[Row]
 ) -> None:
-    knows = replace(POLICY, record_level=RecordLevel(adversary_knows_method=True), population=EVERYONE)
+    knows = replace(POLICY, methods=(RecordLevel(adversary_knows_method=True),), population=EVERYONE)
     release = run(database, knows)
     reached = {g.model: g.after for g in release.guarantees}
     known, published = (reached[f"publisher_payout (journalist{who})"] for who in (" who knows the method", ""))
@@ -376,7 +376,7 @@ def test_what_is_said_to_be_feasible_is(
         privacy_models=(model,),
         game=replace(GAME, adversary_cost=Decimal(30), publisher_loss=Decimal(2000)),
         suppression_limit=Decimal("0.01"),
-        record_level=RecordLevel(adversary_knows_method=knows),
+        methods=(RecordLevel(adversary_knows_method=knows),),
         repeat_reason="a test",
     )
     with pytest.raises(InfeasibleError, match="no levels of each record") as error:
@@ -390,8 +390,7 @@ def test_what_is_said_to_be_feasible_is(
         own.control = Control()
         job = context(own)
         counted = count(job, narrow)
-        assert narrow.record_level is not None
-        options = narrow.record_level
+        options = RECORD_LEVEL.options(narrow)
 
         def feasible(changes: Sequence[Change]) -> bool:
             policy = with_changes(narrow, changes)

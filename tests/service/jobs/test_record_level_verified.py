@@ -13,12 +13,8 @@ from tableveil.errors import InternalError
 from tableveil.game import Combinations
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines import record_level as run_record_level
-from tableveil.policy import (
-    NoAttack,
-    Profitability,
-    RecordLevel,
-    Success,
-)
+from tableveil.policy import NoAttack, Profitability, Success
+from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.release import ReleasePlan, write
 from tableveil.release.by_combination import ByCombination
 from tests.service.jobs import test_record_level
@@ -87,7 +83,7 @@ def test_levels_that_are_not_those_that_pay_so_much_are_found(
 
     monkeypatch.setattr(ByCombination, "stage", finer)
     with pytest.raises(InternalError, match="pay the publisher"):
-        run(database, replace(POLICY, record_level=RecordLevel(adversary_knows_method=knows)))
+        run(database, replace(POLICY, methods=(RecordLevel(adversary_knows_method=knows),)))
 
 
 def test_a_label_of_two_meanings_is_found(

@@ -17,16 +17,8 @@ from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, repeated
 from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows
-from tableveil.policy import (
-    AttributePolicy,
-    IfExists,
-    LeftBehind,
-    LocalRecoding,
-    Policy,
-    ReleaseTarget,
-    Role,
-    TableReference,
-)
+from tableveil.policy import AttributePolicy, IfExists, LeftBehind, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import jobs, schema_rules
 from tableveil.state.decisions import Decision
 from tableveil.state.dry_runs import DRY_RUNS
@@ -100,9 +92,7 @@ def test_a_full_domain_and_a_local_release(database: Database, session: Session,
     """Both methods of the same people, public together by a reason."""
     register(session, seed)
     first = run(database, policy(f"first_{seed}")).number
-    second = run(
-        database, policy(f"second_{seed}", local_recoding=LocalRecoding(), repeat_reason="test of both methods")
-    )
+    second = run(database, policy(f"second_{seed}", methods=(LocalRecoding(),), repeat_reason="test of both methods"))
     chains = by_labels(session, first, second.number)
     joint = [number for (_, now), number in chains.items() if now != -1]
     left = sum(number for (_, now), number in chains.items() if now == -1 and number < K)
@@ -141,7 +131,7 @@ def test_classes_that_the_ledger_does_not_have(
     register(session, 5)
     name = "without_" + next(iter(changes))
     first = run(database, policy(f"{name}_first")).number
-    second = run(database, policy(name, repeat_reason="a test", local_recoding=LocalRecoding(), **changes))
+    second = run(database, policy(name, repeat_reason="a test", methods=(LocalRecoding(),), **changes))
     assert f"Joint classes with releases/{first} are not defined" in second.warnings[0]
     undefined, (columns, _) = figures(second)
     assert undefined == ("", None)
@@ -175,7 +165,7 @@ def test_a_rule_lets_no_reason_alone_through(database: Database, session: Sessio
     with ruled(session):
         assert run(database, policy("ruled")).state is ReleaseState.APPROVED
         reasoned = {"repeat_reason": "test of both methods"}
-        unsafe = run(database, policy("unsafe", local_recoding=LocalRecoding(), **reasoned))
+        unsafe = run(database, policy("unsafe", methods=(LocalRecoding(),), **reasoned))
         assert unsafe.state is ReleaseState.PENDING
         assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'unsafe'") == 0
         assert any("it waits for approval" in text for text in unsafe.warnings)
@@ -201,7 +191,7 @@ def test_columns_of_other_names_join_by_their_values(
     for old, new in renamed.items():
         session.execute(f"ALTER TABLE register RENAME COLUMN {old} TO {new}")
     attributes = tuple(replace(one, column=renamed.get(one.column, one.column)) for one in policy("").attributes)
-    asked = policy(f"{name}_again", local_recoding=LocalRecoding(), repeat_reason="a test")
+    asked = policy(f"{name}_again", methods=(LocalRecoding(),), repeat_reason="a test")
     second = run(database, replace(asked, attributes=attributes))
     ((columns, smallest),) = [
         (one.column, one.after) for one in second.guarantees if one.model == f"joint_k (releases/{first}, joined)"
@@ -228,7 +218,7 @@ def test_later_releases_do_not_hide_an_earlier_one(
         for one in policy("").attributes
     )
     run(database, policy("hidden_labels", repeat_reason="a test", attributes=silent))
-    latest = run(database, policy("hidden_latest", repeat_reason="a test", local_recoding=LocalRecoding()))
+    latest = run(database, policy("hidden_latest", repeat_reason="a test", methods=(LocalRecoding(),)))
     assert f"joint_k (releases/{first}, joined)" in [one.model for one in latest.guarantees]
     with ruled(session):
         again = run(database, policy("hidden_again", repeat_reason="a test"))
@@ -257,7 +247,7 @@ def test_dry_runs_and_checks_say_that_a_release_would_wait(database: Database, s
     """A dry run has counted it, a check has not; neither speaks where a release becomes public at once."""
     register(session, 7)
     first = run(database, policy("waited_for")).number
-    recoded, reasoned = {"local_recoding": LocalRecoding()}, {"repeat_reason": "a test"}
+    recoded, reasoned = {"methods": (LocalRecoding(),)}, {"repeat_reason": "a test"}
     assert foretold(database, policy("unruled", **recoded, **reasoned)) == ([], [])
     with ruled(session):
         (dry,), (check,) = foretold(database, policy("waiting", **recoded, **reasoned))
@@ -295,7 +285,7 @@ def test_local_recoding_of_people_with_several_records(
     for seed in range(20, 20 + tables):
         visits(session, seed)
         first = run(database, of_visits(f"visits_first_{seed}", "visit")).number
-        recoded = of_visits(f"visits_{seed}", "visit", local_recoding=LocalRecoding(), repeat_reason="a test")
+        recoded = of_visits(f"visits_{seed}", "visit", methods=(LocalRecoding(),), repeat_reason="a test")
         second = run(database, recoded)
         chains: dict[int, list[int]] = {}
         whose: dict[int, int] = {}
@@ -320,7 +310,7 @@ def test_local_recoding_without_numbers_of_records(database: Database, session: 
     """Nobody can say which record is which: that is the first warning, as a small joint class would be."""
     visits(session, 9)
     first = run(database, of_visits("unnumbered_first", "")).number
-    recoded = of_visits("unnumbered", "", local_recoding=LocalRecoding(), repeat_reason="a test")
+    recoded = of_visits("unnumbered", "", methods=(LocalRecoding(),), repeat_reason="a test")
     second = run(database, recoded)
     assert second.warnings[0].startswith(f"Joint classes with releases/{first} are not defined")
     assert figures(second)[0] == ("", None)

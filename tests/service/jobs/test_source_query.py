@@ -30,7 +30,6 @@ from tableveil.policy import (
     AttributePolicy,
     DeltaPresence,
     KAnonymity,
-    Microaggregation,
     Policy,
     Population,
     ReleaseKind,
@@ -40,6 +39,7 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
@@ -214,7 +214,7 @@ def test_microaggregation_and_subsets_are_of_the_querys_rows(database: Database,
     clustered = replace(
         POLICY,
         attributes=(replace(POLICY.attributes[0], hierarchy=None, aggregation=mean), POLICY.attributes[2]),
-        microaggregation=Microaggregation(),
+        methods=(Microaggregation(),),
         repeat_reason="clusters",
         release=ReleaseTarget("main", "clustered"),
         suppression_limit=Decimal(0),

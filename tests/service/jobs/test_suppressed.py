@@ -12,7 +12,6 @@ from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,
-    LocalRecoding,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -20,6 +19,7 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.release.suppressed import MOST_LABELS
 from tableveil.state.releases import Release
 from tests.inserted import insert
@@ -64,5 +64,5 @@ def test_they_are_counted_by_label(session: Session, database: object, run: Call
         least = min(number for _, number in found.values())
         assert all(number <= least for label, (_, number) in by_label.items() if label not in found)
     # Classes of their own levels have no common labels.
-    own = replace(POLICY, local_recoding=LocalRecoding(), search=SearchOptions(), release=ReleaseTarget("main", "own"))
+    own = replace(POLICY, methods=(LocalRecoding(),), search=SearchOptions(), release=ReleaseTarget("main", "own"))
     assert run(database, own).suppressed_labels == ()

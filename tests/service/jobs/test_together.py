@@ -22,7 +22,6 @@ from tableveil.policy import (
     DistinctLDiversity,
     KAnonymity,
     LeftBehind,
-    LocalRecoding,
     Policy,
     ReleaseTarget,
     Role,
@@ -30,6 +29,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.validate_together import check_together
 from tableveil.state import jobs, joint_texts, persons
 from tableveil.state.decisions import Decision
@@ -143,7 +143,7 @@ def test_it_is_hinted_at(database: Database, run: Run) -> None:
             "",
             "first that the policy has no k_anonymity",
         ),
-        ({}, {"local_recoding": LocalRecoding()}, "", "first that the policy has local_recoding"),
+        ({}, {"methods": (LocalRecoding(),)}, "", "first that the policy has local_recoding"),
         ({"no_person_digests": True}, {}, "", "has no class of each person in releases/"),
         ({}, {"record_column": "visit"}, "", "some of these releases name a record_column"),
         ({"record_column": "visit"}, {"record_column": "visit"}, "", "write left_behind: REPORT below release"),
@@ -196,7 +196,7 @@ def test_after_a_local_recoding(database: Database, session: Session, run: Run) 
     """Its classes have levels of their own, and people have them as any others."""
     ages = replace(policy("first").attributes[1], hierarchy=Intervals("20", "40", ("2", "10")))
     attributes = (policy("first").attributes[0], ages, *policy("first").attributes[2:])
-    recoded = policy("first", attributes=attributes, local_recoding=LocalRecoding(), suppression_limit=Decimal("0.05"))
+    recoded = policy("first", attributes=attributes, methods=(LocalRecoding(),), suppression_limit=Decimal("0.05"))
     first = run(database, recoded)
     sizes = session.rows('SELECT count(*) FROM main."first" GROUP BY age, ward ORDER BY ALL')
     assert len({*session.rows('SELECT DISTINCT age FROM main."first"')}) > 2

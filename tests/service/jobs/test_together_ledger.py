@@ -14,12 +14,8 @@ from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError, NotFoundError
 from tableveil.lifecycle import joint_figures
 from tableveil.lifecycle.together import MOST_SIZE
-from tableveil.policy import (
-    DistinctLDiversity,
-    LeftBehind,
-    LocalRecoding,
-    SearchOptions,
-)
+from tableveil.policy import DistinctLDiversity, LeftBehind, SearchOptions
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import persons
 from tests.service.jobs import test_together
 from tests.service.jobs.test_together import Run, chains, month, policy
@@ -27,7 +23,7 @@ from tests.service.jobs.test_together import Run, chains, month, policy
 register = test_together.register
 
 
-@pytest.mark.parametrize("changes", [{}, {"local_recoding": LocalRecoding()}])
+@pytest.mark.parametrize("changes", [{}, {"methods": (LocalRecoding(),)}])
 @pytest.mark.parametrize(
     ("wrong", "found"),
     [

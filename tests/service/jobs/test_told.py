@@ -17,7 +17,6 @@ from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
     KAnonymity,
-    LocalRecoding,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -25,6 +24,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.policy.validate import validate_policy
 from tableveil.privacy.told_suppression import Told
 from tableveil.release import suppressed
@@ -105,7 +105,7 @@ def test_people_are_told_of_once(database: Database, session: Session, run: Run)
         ({"release": replace(POLICY.release, label_columns=False)}, "release.suppressed_by"),
         ({"privacy_models": (KAnonymity(2),)}, "release.suppressed_by"),
         ({"privacy_models": (KAnonymity(5), DistinctLDiversity("diagnosis", 2))}, "privacy_models[1]"),
-        ({"local_recoding": LocalRecoding()}, "release.suppressed_by"),
+        ({"methods": (LocalRecoding(),)}, "release.suppressed_by"),
         (
             {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "marked"},
             "suppressed_records.handling",

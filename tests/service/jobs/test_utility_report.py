@@ -22,8 +22,6 @@ from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
-    LocalRecoding,
-    Microaggregation,
     Policy,
     ReleaseKind,
     ReleaseTarget,
@@ -32,6 +30,8 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.policy.methods.local_recoding import LocalRecoding
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.runtime import Job, JobManager, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
@@ -161,7 +161,7 @@ def test_it_says_what_the_rows_say(
 def test_labels_of_local_recoding_count_each_by_its_own_width(
     jobs: JobManager, database: Database, session: Session, released: Callable[..., Release]
 ) -> None:
-    release = released(replace(POLICY, local_recoding=LocalRecoding(), privacy_models=(KAnonymity(6),)))
+    release = released(replace(POLICY, methods=(LocalRecoding(),), privacy_models=(KAnonymity(6),)))
     report = report_of(jobs, database, release.number)
     age = column(report, "age")
     labels = dict(session.rows("SELECT age, count(*) FROM published WHERE NOT gone GROUP BY age"))
@@ -174,8 +174,8 @@ def test_labels_of_local_recoding_count_each_by_its_own_width(
     "method",
     [
         {},
-        {"local_recoding": LocalRecoding()},
-        {"microaggregation": Microaggregation(), "suppressed_records": SuppressedRecords.DROP, "marker_column": None},
+        {"methods": (LocalRecoding(),)},
+        {"methods": (Microaggregation(),), "suppressed_records": SuppressedRecords.DROP, "marker_column": None},
     ],
     ids=["one transformation", "local recoding", "microaggregation"],
 )

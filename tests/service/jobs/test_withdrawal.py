@@ -13,7 +13,8 @@ from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.utility_report import utility_report_work
-from tableveil.policy import IfExists, LocalRecoding, ReleaseKind, ReleaseTarget, Role, TableReference
+from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, Role, TableReference
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
@@ -149,7 +150,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=RELEASED, default_role=Role.IDENTIFYING)).number,
         lambda: one.submit(utility_report_work(RELEASE, "{}", stored_policy)).number,
-        lambda: submit(one, to("next", local_recoding=LocalRecoding(classes_of=RELEASE))).number,
+        lambda: submit(one, to("next", methods=(LocalRecoding(classes_of=RELEASE),))).number,
     ]
     for use in users:
         user = use()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil import wording
+from tableveil.policy import METHODS
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, LevelRecords
+from tableveil.wording import methods
+from tableveil.wording.methods import method_words
+
+MODULES = Path(methods.__path__[0]).glob("*.py")
 
 
 @pytest.mark.parametrize(
@@ -92,3 +98,12 @@ AT_1 = AttributeResult(level=1, loss=0.25)
 )
 def test_change_of_labels(first: AttributeResult | None, second: AttributeResult | None, change: str) -> None:
     assert wording.change_of_labels(first, second) == change
+
+
+def test_every_method_has_words() -> None:
+    fields = {method.field for method in METHODS if method.field}
+    for field in fields:
+        policy = policy_pb2.Policy()
+        getattr(policy, field).SetInParent()
+        assert method_words(policy).name != method_words(policy_pb2.Policy()).name
+    assert {path.stem for path in MODULES} == fields | {"__init__", "words", "full_domain"}

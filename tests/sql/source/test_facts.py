@@ -20,7 +20,6 @@ from tableveil.policy import (
     Inclusion,
     KAnonymity,
     KMap,
-    Microaggregation,
     NoAttack,
     NullHandling,
     Policy,
@@ -30,6 +29,7 @@ from tableveil.policy import (
     SampleUniqueness,
     TableReference,
 )
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.source import check_facts, resolve_source
 
 AGE = AttributePolicy("age", Role.QUASI_IDENTIFIER, SuppressionOnly())
@@ -101,7 +101,7 @@ def test_person_with_several_records(session: Session) -> None:
         found = f"{name}, which takes every record for another person, {several}"
         assert faults_of(session, rows, replace(POLICY, privacy_models=(model,))) == [(field, found)]
         assert faults_of(session, people(100), replace(POLICY, privacy_models=(model,))) == []
-    assert faults_of(session, rows, replace(POLICY, microaggregation=Microaggregation())) == []
+    assert faults_of(session, rows, replace(POLICY, methods=(Microaggregation(),))) == []
 
 
 def test_rows_without_a_person(session: Session) -> None:

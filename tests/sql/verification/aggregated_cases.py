@@ -27,7 +27,6 @@ from tableveil.policy import (
     Aggregation,
     AttributePolicy,
     KAnonymity,
-    Microaggregation,
     NullHandling,
     OrderBy,
     Policy,
@@ -39,6 +38,7 @@ from tableveil.policy import (
     TableReference,
     ValueOrder,
 )
+from tableveil.policy.methods.microaggregation import Microaggregation
 from tableveil.release import ReleasePlan
 from tableveil.release.clusters import Clusters, Members
 from tableveil.release.objects import write_objects, written_objects
@@ -358,7 +358,7 @@ def _policy(random: Random, specs: dict[str, Spec], clusters: bool) -> Policy:
         suppression_limit=Decimal(1),
         suppressed_records=handling,
         marker_column="" if handling is SuppressedRecords.DROP else "gone",
-        microaggregation=Microaggregation() if clusters else None,
+        methods=(Microaggregation(),) if clusters else (),
     )
 
 

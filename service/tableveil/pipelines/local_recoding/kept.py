@@ -15,7 +15,8 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding.problem import own_levels_of, partition_of, problem_of
 from tableveil.pipelines.privacy import judging_models
 from tableveil.pipelines.read import Counted
-from tableveil.policy import LocalRecoding, Policy, SearchOptions, validate_policy
+from tableveil.policy import Policy, SearchOptions, validate_policy
+from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.release.by_combination import ByCombination, check_one_meaning
 from tableveil.search import Candidate, Problem
 
@@ -60,7 +61,7 @@ def kept_locally(
 def _locally(policy: Policy) -> Policy | None:
     """The policy with local recoding in place of one transformation; None if it would be another policy otherwise."""
     search = SearchOptions(choose=policy.search.choose, time_limit_seconds=policy.search.time_limit_seconds)
-    local = replace(policy, local_recoding=LocalRecoding(), search=search)
+    local = replace(policy, methods=(LocalRecoding(),), search=search)
     return None if judging_models(policy) or validate_policy(local) else local
 
 

@@ -15,7 +15,8 @@ from tableveil.lattice import Lattice
 from tableveil.lifecycle import require_public
 from tableveil.local_recoding import KnownClasses
 from tableveil.pipelines.released_rows import current_release
-from tableveil.policy import LOCAL_RECODING, AttributePolicy, Policy
+from tableveil.policy import AttributePolicy, Policy
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.state.releases import RELEASES
 
 FIELD = "local_recoding.classes_of"

@@ -25,7 +25,6 @@ from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.pipelines.read import Counted
 from tableveil.policy import (
     BALANCED,
-    LOCAL_RECODING,
     Aggregate,
     ClassificationModel,
     EntropyModel,
@@ -35,6 +34,7 @@ from tableveil.policy import (
     SuppressedRecords,
     described,
 )
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import ClassificationQuality
 from tableveil.quality.aggregate import WeightedAggregate

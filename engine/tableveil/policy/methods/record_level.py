@@ -1,4 +1,4 @@
-"""Record-level generalization in a policy, and everything that can be wrong with asking for it."""
+"""Record-level generalization: its options in a policy, all that can be wrong with them, and what it works with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault
 from tableveil.policy.game import Success
-from tableveil.policy.privacy import PLAYED, PRIVACY_FIELDS
+from tableveil.policy.methods.traits import MethodTraits, Recoded
+from tableveil.policy.privacy import PLAYED, PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
 from tableveil.policy.quality import PublisherPayoutModel
 
 if TYPE_CHECKING:
@@ -38,3 +39,21 @@ def check_record_level(policy: Policy, options: RecordLevel) -> Iterator[Fault]:
         field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
         if isinstance(model, PLAYED) and model.success is not Success.JOURNALIST:
             yield Fault(f"{field}.success", model.success, journalist, _WITHOUT)
+
+
+RECORD_LEVEL = MethodTraits(
+    name="record-level game",
+    called="record_level",
+    field="record_level",
+    kind=RecordLevel,
+    check=check_record_level,
+    recoded=Recoded.BY_COMBINATION,
+    models=(Profitability, NoAttack, SafeHarbor),
+    models_hint="Others judge classes that have one transformation. Or leave out record_level.",
+    quality=(PublisherPayoutModel,),
+    search=("seed", "choose"),
+    search_hint="Every combination has levels of its own: there is one pass over the transformations, and no search.",
+    people=False,
+    warehouses=True,
+    interim=False,
+)

@@ -1,4 +1,4 @@
-"""Microaggregation in a policy: how columns are aggregated, how clusters are formed, and what can be wrong."""
+"""Microaggregation: its options in a policy, all that can be wrong with them, and what it works with."""
 
 from __future__ import annotations
 
@@ -9,79 +9,23 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault
+from tableveil.policy.aggregation import Scale
+from tableveil.policy.methods.traits import Analysis, HandedOn, MethodTraits, Recoded
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
     AbsentValues,
     DeltaDisclosure,
+    Dominance,
     EntropyEstimator,
     EntropyLDiversity,
     KAnonymity,
+    NTCloseness,
     PrivacyModel,
+    SensitiveModel,
 )
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
-
-
-class Scale(StrEnum):
-    """The meaning of distances between the values of a column: of numbers, of ranks, or by its hierarchy."""
-
-    NUMERIC = "NUMERIC"
-    ORDINAL = "ORDINAL"
-    NOMINAL = "NOMINAL"
-
-
-class AggregateFunction(StrEnum):
-    """The aggregate that replaces the values of a cluster.
-
-    `MEDIAN` is the lower of two middle values of an ordinal column, and their mean for a numeric one. If values are
-    equally frequent, `MODE` is the first of them in the column's order. `INTERVAL` holds all values, and `COMMON_LABEL`
-    is the lowest label of the hierarchy that all have: both are true of every member.
-    """
-
-    MEAN = "MEAN"
-    MEDIAN = "MEDIAN"
-    MODE = "MODE"
-    GEOMETRIC_MEAN = "GEOMETRIC_MEAN"
-    INTERVAL = "INTERVAL"
-    COMMON_LABEL = "COMMON_LABEL"
-
-
-FITTING = {
-    Scale.NUMERIC: (
-        AggregateFunction.MEAN,
-        AggregateFunction.MEDIAN,
-        AggregateFunction.MODE,
-        AggregateFunction.GEOMETRIC_MEAN,
-        AggregateFunction.INTERVAL,
-    ),
-    Scale.ORDINAL: (AggregateFunction.MEDIAN, AggregateFunction.MODE),
-    Scale.NOMINAL: (AggregateFunction.MODE, AggregateFunction.COMMON_LABEL),
-}
-"""The functions that a scale allows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregation:
-    """How the values of a quasi-identifier are aggregated instead of being generalized.
-
-    `grid` is the width to whose multiples the ends of an `INTERVAL` are rounded outwards, in the column's unit (days
-    for dates, seconds for timestamps). Values below `bottom_coding` and above `top_coding`, in the column's own
-    notation, count as these; empty: no coding.
-    """
-
-    function: AggregateFunction = AggregateFunction.MEAN
-    scale: Scale = Scale.NUMERIC
-    grid: Decimal | None = None
-    bottom_coding: str = ""
-    top_coding: str = ""
-
-    def __str__(self) -> str:
-        parts = [self.function.replace("_", " ").lower()]
-        parts += [f"rounded to multiples of {self.grid:f}"] if self.grid is not None else []
-        parts += [f"from {self.bottom_coding}"] if self.bottom_coding else []
-        parts += [f"up to {self.top_coding}"] if self.top_coding else []
-        return ", ".join(parts)
 
 
 class Clustering(StrEnum):
@@ -151,3 +95,24 @@ def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:
         yield Fault(f"{field}.estimator", f"{model.estimator} with microaggregation", "SHANNON", hint)
     if isinstance(model, DeltaDisclosure) and model.absent_values is not AbsentValues.REJECT:
         yield Fault(f"{field}.absent_values", f"{model.absent_values} with microaggregation", "REJECT", hint)
+
+
+MICROAGGREGATION = MethodTraits(
+    name="microaggregation",
+    called="microaggregation",
+    field="microaggregation",
+    kind=Microaggregation,
+    check=check_microaggregation,
+    recoded=Recoded.CLUSTERS,
+    models=(KAnonymity, Dominance, *(kind for kind in SensitiveModel.__args__ if kind is not NTCloseness)),
+    quality=(),
+    search=(),
+    search_hint="Clusters are merged until all models hold: no lattice is searched.",
+    interim=False,
+    # Clusters depend on the order of records that are equally near.
+    ordered_people=True,
+    refuses=(("population", "population"), ("game", "game")),
+    shows_suppressed_hint="Records set aside are in no class.",
+    hands_on=HandedOn.NOTHING,
+    analyses=frozenset({Analysis.CLASSIFICATION}),
+)

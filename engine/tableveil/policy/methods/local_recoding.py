@@ -1,4 +1,4 @@
-"""Local recoding in a policy, and everything that can be wrong with asking for it."""
+"""Local recoding: its options in a policy, all that can be wrong with them, and what it works with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy.privacy import KMap
+from tableveil.policy.methods.traits import Analysis, HandedOn, MethodTraits, Recoded, ReleaseNumber
+from tableveil.policy.privacy import CLASS_LOCAL, KMap
+from tableveil.policy.quality import ClassificationModel, EntropyModel, LossModel, PrecisionModel
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
@@ -22,7 +24,7 @@ class LocalRecoding:
     """
 
     most_levels: tuple[tuple[str, int], ...] = ()
-    classes_of: int | None = None
+    classes_of: ReleaseNumber | None = None
 
 
 def check_local_recoding(policy: Policy, options: LocalRecoding) -> Iterator[Fault]:
@@ -42,3 +44,23 @@ def _check_most_levels(policy: Policy, options: LocalRecoding) -> Iterator[Fault
             yield Fault(field, f"{shortened(column)}, which is none", expected, nearest(column, columns))
         elif most < 1:
             yield Fault(field, str(most), "at least 1")
+
+
+LOCAL_RECODING = MethodTraits(
+    name="local recoding",
+    called="local_recoding",
+    field="local_recoding",
+    kind=LocalRecoding,
+    check=check_local_recoding,
+    recoded=Recoded.BY_COMBINATION,
+    models=CLASS_LOCAL,
+    models_hint="The meaning of others is not defined where labels overlap. Or leave out local_recoding.",
+    quality=(LossModel, PrecisionModel, EntropyModel, ClassificationModel),
+    search=("time_limit_seconds", "choose"),
+    search_hint="Every class has levels of its own. most_levels holds a column at few levels.",
+    refuses=(("game", "local_recoding"),),
+    shows_suppressed=True,
+    warehouses=True,
+    hands_on=HandedOn.CLASSES,
+    analyses=frozenset({Analysis.FRONTIER, Analysis.CLASSIFICATION}),
+)

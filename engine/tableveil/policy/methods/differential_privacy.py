@@ -1,9 +1,9 @@
-"""Differential privacy in a policy, and everything that can be wrong with asking for it."""
+"""Differential privacy: its options in a policy, all that can be wrong with them, and what it works with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from tableveil.hierarchy.definition import (
     TableLevels,
 )
 from tableveil.policy.guards import ReleaseGuards
+from tableveil.policy.methods.traits import MethodTraits
+from tableveil.policy.privacy import KAnonymity
 from tableveil.policy.quality import Aggregate, LossModel
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class DifferentialPrivacy:
     `people` is the number of people in the table as it is publicly known; None if it is not.
     """
 
-    epsilon: Decimal
+    # In place of one that cannot be read: no search_epsilon is refused because of it.
+    epsilon: Decimal = field(metadata={"placeholder": Decimal(LARGEST_EPSILON)})
     delta: Decimal
     scheme: tuple[tuple[str, int], ...] = ()
     search_epsilon: Decimal | None = None
@@ -183,3 +186,23 @@ def _check_rest(policy: Policy) -> Iterator[Fault]:
     if target.guards != ReleaseGuards():
         hint = "Whether a guard holds tells of the table."
         yield Fault("release.guards", "guards of the release", f"nothing, {because}", hint)
+
+
+DIFFERENTIAL_PRIVACY = MethodTraits(
+    name="differential privacy",
+    called="differential_privacy",
+    field="differential_privacy",
+    kind=DifferentialPrivacy,
+    check=check_differential_privacy,
+    warns=weak_promise,
+    models=(KAnonymity,),
+    models_hint="It only removes more of what is left by chance. Others look at the table again.",
+    quality=(LossModel,),
+    search=("linked",),
+    search_hint="The levels are those of the scheme, or drawn to the end.",
+    refuses=(("population", "population"), ("game", "game")),
+    shows_suppressed_hint="Removed rows leave no trace.",
+    people=False,
+    interim=False,
+    budgeted=True,
+)

@@ -1,14 +1,16 @@
-"""Aggregated columns beside generalized ones in a policy, and everything that can be wrong with asking for them."""
+"""Aggregated columns beside generalized ones: all that can be wrong with asking for them, and what they work with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault
 from tableveil.hierarchy.definition import SafeHarborHierarchy
-from tableveil.policy.privacy import SafeHarbor
-from tableveil.policy.quality import WITH_PARTS, LossModel
+from tableveil.policy.methods.traits import Analysis, MethodTraits
+from tableveil.policy.privacy import PRIVACY_FIELDS, Profitability, SafeHarbor
+from tableveil.policy.quality import FIELDS, WITH_PARTS, LossModel, PublisherPayoutModel
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
@@ -38,3 +40,16 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
             if attribute.aggregation is not None and isinstance(attribute.hierarchy, SafeHarborHierarchy):
                 hint = "Generalized it is released as that allows."
                 yield Fault(f"attributes[{i}].aggregation", "an aggregation", "nothing, because of safe_harbor", hint)
+
+
+AGGREGATED_COLUMNS = MethodTraits(
+    name="aggregated columns inside classes",
+    called="aggregated columns",
+    kind=NoneType,
+    check=check_mixed,
+    models=tuple(kind for kind in PRIVACY_FIELDS if kind is not Profitability),
+    models_hint="It measures information loss by labels. no_attack looks at the sizes of classes only.",
+    quality=tuple(kind for kind in FIELDS if kind is not PublisherPayoutModel),
+    shows_suppressed_hint="Records set aside are in no class.",
+    analyses=frozenset({Analysis.FRONTIER, Analysis.CLASSIFICATION, Analysis.CLASSIFICATION_INSIDE_FOLDS}),
+)
