@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.hierarchy import AttributeLevels, log_leaves, require_discrete
+from tableveil.numeric.rounding import HARDLY
 from tableveil.policy import BreakEven, Game, Success
-
-ROUNDING = 1e-12
-"""More than the relative error of sums of quotients."""
 
 
 class InformationLoss:
@@ -139,7 +137,7 @@ def hits(records: NDArray[np.int64], sizes: NDArray[np.int64]) -> float:
     The result is exact if it equals the number of classes, and otherwise not rounded up.
     """
     total = float((records / sizes).sum())
-    return total if total.is_integer() else total * (1.0 - ROUNDING)
+    return total if total.is_integer() else total * (1.0 - 1.0 / HARDLY)
 
 
 def sizes_of(classes: EquivalenceClasses, success: Success, counter: ClassCounter) -> NDArray[np.int64]:

@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 DIGITS = 12
 """Decimal digits that are compared: sums of non-negative terms are correct to a few more."""
 
+HARDLY = 10**12
+"""A sum of quotients that is above a threshold by less than one part in so many counts as equal to it.
+
+The relative error of such sums is smaller. The search and the verification share it (docs/explanations/models.md).
+"""
+
 SLACK = 10.0 ** (1 - DIGITS)
 """A share larger than the error by rounding to so many digits and the errors of sums together."""
 

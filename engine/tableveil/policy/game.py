@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+AMOUNT_PLACES = 9
+"""An amount has at most so many decimal places, so that sums and comparisons of whole numbers are exact."""
+
 
 class Success(StrEnum):
     """The probability that an attack on a released record succeeds.

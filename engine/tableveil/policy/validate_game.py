@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy, field_of
-from tableveil.policy.game import Game
+from tableveil.policy.game import AMOUNT_PLACES, Game
 from tableveil.policy.model import Policy, Role
 from tableveil.policy.privacy import PLAYED, PRIVACY_FIELDS, SafeHarbor
 from tableveil.policy.quality import FIELDS, PublisherPayoutModel
@@ -38,7 +38,7 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
 def is_amount(value: Decimal) -> bool:
     """Whether the amount is allowed for a record: at least 0, at most `LARGEST`, with at most nine places."""
     # Decimals raise an error when they are compared with NaN.
-    return value.is_finite() and 0 <= value <= LARGEST and round(value, 9) == value
+    return value.is_finite() and 0 <= value <= LARGEST and round(value, AMOUNT_PLACES) == value
 
 
 def _check_stakes(game: Game) -> Iterator[Fault]:

@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tableveil.backend import Session, WarehouseSession
+from tableveil.numeric.rounding import HARDLY
 from tableveil.policy import BreakEven, Game, NoAttack, Policy, Profitability, PublisherPayoutModel, Success
+from tableveil.policy.game import AMOUNT_PLACES
 from tableveil.verification.domains import count_losses
 from tableveil.verification.text import SLACK
 from tableveil.verification.written import Written
 
-PLACES = 10**9
-"""A policy's amounts have at most nine decimal places: they are whole numbers of billionths."""
-
 DIGITS = 10**40
 """Average probabilities are rounded down to so many digits: one that equals a threshold is not above it."""
-
-HARDLY = 10**12
-"""The relative part of a sum of quotients that does not make an attack pay."""
 
 
 def needs_people(policy: Policy) -> bool:
@@ -127,7 +123,7 @@ def _average(session: Session, game: Game, pool: bool) -> tuple[float, bool]:
 
 
 def _whole(amount: Decimal) -> int:
-    return int(amount * PLACES)
+    return int(amount.scaleb(AMOUNT_PLACES))
 
 
 # --- payouts --------------------------------------------------------------------------------------------------------
