@@ -24,7 +24,7 @@ COLUMNS, SECONDS = 18, 30
 
 def private(options: samples.Document = SCHEME, target: str = "shown") -> samples.Document:
     """A policy for `samples.PEOPLE` that keeps the promise."""
-    document = samples.policy(target=target, methods=(options,), repeat_reason="a test")
+    document = samples.policy(target=target, differential_privacy=options, repeat_reason="a test")
     for a in document["attributes"]:
         if a["column"] not in ("age", "sex"):
             a.update(role="IDENTIFYING")
@@ -38,7 +38,7 @@ def private(options: samples.Document = SCHEME, target: str = "shown") -> sample
 def drawn_for_long(target: str) -> samples.Document:
     """A policy whose levels are drawn among 2^18."""
     options = {"epsilon": "1", "delta": "0.001", "search_epsilon": "0.0001"}
-    document = samples.wide_policy(COLUMNS, target=target, methods=(options,), repeat_reason="a test")
+    document = samples.wide_policy(COLUMNS, target=target, differential_privacy=options, repeat_reason="a test")
     document["privacy_models"] = [{"k_anonymity": {"k": 2}}]
     del document["suppression_limit"]
     return document

@@ -48,9 +48,7 @@ def clean(session: Session) -> Iterator[None]:
 
 def again(earlier: Release, **changes: Any) -> Policy:
     classes, target = LocalRecoding(classes_of=earlier.number), ReleaseTarget("main", "february")
-    return replace(
-        POLICY, **{"local_recoding": classes, "release": target, "repeat_reason": "a month later", **changes}
-    )
+    return replace(POLICY, **{"methods": (classes,), "release": target, "repeat_reason": "a month later", **changes})
 
 
 def classes(session: Session, name: str) -> dict[Row, list[str]]:
