@@ -188,7 +188,7 @@ def test_all_records_of_people_are_measured(
 ) -> None:
     session.execute("UPDATE people SET name = 'p' || (substr(name, 2)::INT % 150)")
     attributes = POLICY.attributes
-    if "microaggregation" in method:
+    if Microaggregation() in method.get("methods", ()):
         age, sex, *others = POLICY.attributes
         age = AttributePolicy("age", Role.QUASI_IDENTIFIER, aggregation=Aggregation())
         sex = replace(sex, aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL))
