@@ -55,6 +55,7 @@ def check_sweep(policy: Policy) -> Iterator[Fault]:
     if policy.game is None:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
         yield Fault("game", "nothing", "the worth of records and the cost of attacks", example)
+    # A sweep compares payouts: the methods that can be scored by one can be swept.
     for method in methods_of(policy):
         for field in method.fields(policy) if PublisherPayoutModel not in method.quality else ():
             expected = "nothing, because a sweep tries all transformations"

@@ -18,10 +18,10 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
             records have levels of their own, or nothing is generalized.
     """
     # The registry loads numpy, which a command that only asks the server does not.
-    from tableveil.policy.methods import METHODS, HandedOn
+    from tableveil.convert.methods import methods_stated
+    from tableveil.policy.methods import HandedOn
 
-    stated = {field.name for field, _ in policy.ListFields()}
-    method = next((method for method in METHODS if method.field in stated), None)
+    method = next(iter(methods_stated(policy)), None)
     if method is not None and method.hands_on is HandedOn.NOTHING:
         hint = "Leave --levels-of out: clusters are formed anew."
         actual = f"{method.field}, which generalizes no column"

@@ -7,18 +7,22 @@ from typing import Any
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message
-from tableveil.policy import METHODS
+from tableveil.policy import METHODS, MethodTraits
 from tableveil.v1 import policy_pb2
 
 
 def methods_from_proto(message: policy_pb2.Policy, faults: Faults) -> tuple[Any, ...]:
     """The options of each method that a policy asks for; faults are added to `faults`."""
-    stated = {field.name for field, _ in message.ListFields()}
     return tuple(
         from_message(method.kind, getattr(message, method.field), method.field, faults)
-        for method in METHODS
-        if method.field in stated
+        for method in methods_stated(message)
     )
+
+
+def methods_stated(message: policy_pb2.Policy) -> tuple[MethodTraits[Any], ...]:
+    """The methods that a policy asks for by their fields."""
+    stated = {field.name for field, _ in message.ListFields()}
+    return tuple(method for method in METHODS if method.field in stated)
 
 
 def lists_of_methods(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:

@@ -371,3 +371,10 @@ def test_faults_beyond_all_reason_are_counted() -> None:
     faults = faults_of(message)
     assert len(faults) == 10_001
     assert faults[-1] == ("policy", "20,003 more faults")
+
+
+def test_no_other_option_is_refused_because_an_epsilon_is_missing() -> None:
+    options = policy_pb2.DifferentialPrivacy(delta="0.01", search_epsilon="0.6")
+    _, faults = policy_from_proto(policy_pb2.Policy(differential_privacy=options))
+    fields = [fault.field for fault in faults if fault.field.startswith("differential_privacy")]
+    assert fields == ["differential_privacy.epsilon"]
