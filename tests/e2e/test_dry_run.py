@@ -52,3 +52,8 @@ def test_advice_about_a_release(serve: Serve, tmp_path: Path) -> None:
     made = json.loads(tableveil("show", "dryRuns/1", "--json", server=server.address).stdout)["dry_run"]["release"]
     for warning in made.get("warnings", ["There is nothing to advise."]):
         assert warning in " ".join(advised.stdout.split())
+    file.write_text(json.dumps(samples.policy() | {"local_recoding": {}}))
+    tried = tableveil("submit", str(file), "--dry-run", "--wait", server=server.address)
+    assert tried.exit_code == 0, tried.stderr
+    _, table = tried.stdout.split("\nAlso reached, with little work\n")
+    assert table.split()[:4] == ["k", "limit", "suppressed", "score"]

@@ -751,7 +751,7 @@ class Release(_message.Message):
 
     @_builtins.property
     def alternatives(self) -> _containers.RepeatedCompositeFieldContainer[Global___Alternative]:
-        """With local_recoding: what a lower k, or a higher suppression limit, was seen to reach in a short time."""
+        """In a dry run with local_recoding: what a lower k, or a higher suppression limit, was seen to reach with little work."""
 
     @_builtins.property
     def publications(self) -> _containers.RepeatedCompositeFieldContainer[Global___Publication]:

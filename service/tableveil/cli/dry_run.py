@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +14,7 @@ from tableveil import wording
 from tableveil.cli.account import sections
 from tableveil.cli.follow import follow
 from tableveil.cli.guarantees import guarantees
+from tableveil.cli.tables import listing
 from tableveil.cli.verb import CommandSession
 from tableveil.cli.warnings import warnings
 from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
@@ -35,7 +37,7 @@ def advise(session: CommandSession, policy: Policy) -> None:
     job = session.client.submit_analysis(SubmitDryRunRequest(policy=policy))
     made = session.client.get_result(RESULT, follow(session, job.name, session.output.err).result)
     release = made.release
-    texts = warnings(release.warnings, release.warning_ranks, "", everything=True)
+    texts = [*warnings(release.warnings, release.warning_ranks, "", everything=True), *_alternatives(made)]
     session.output.result("dry_run", made, lambda _: Group(*texts) if texts else Text("There is nothing to advise."))
 
 
@@ -49,7 +51,26 @@ def _account(made: DryRun, everything: bool) -> RenderableType:
     refusals = [Text(wording.printable(text), style="yellow") for text in made.refusals]
     account = sections(made.release, made.name, everything=everything)
     rows = (Text(), _Rows(made)) if made.rows else ()
-    return Group(title, *refusals, *account, *rows)
+    return Group(title, *refusals, *account, *_alternatives(made), *rows)
+
+
+def _alternatives(made: DryRun) -> Sequence[RenderableType]:
+    """The table of other policies that were tried, if some were."""
+    rows = []
+    for other in made.release.alternatives:
+        less = made.release.score - other.score
+        rows.append(
+            (
+                str(other.k) if other.HasField("k") else "",
+                other.suppression_limit,
+                wording.count(other.suppressed_records),
+                wording.score(other.score),
+                wording.score(less) if less > 0 else "no less was found",
+            )
+        )
+    columns = ("k", "limit", "suppressed", "score", "less than this one")
+    table = listing(columns, rows, "", numbers=("k", "limit", "suppressed"))
+    return (Text(), Text("Also reached, with little work", style="bold"), table) if rows else ()
 
 
 @dataclass(frozen=True, slots=True)

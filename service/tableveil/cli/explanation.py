@@ -28,8 +28,7 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
         parts.append(Text(f"  {words.explanation}"))
         if words.tells_costs:
             parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
-            parts += [Text(""), Text("Also reached, in a short time", style="bold")]
-            return Group(*parts, _indented(_alternatives(release)))
+            return Group(*parts)
     parts += [Text(""), Text("Next best that were checked", style="bold")]
     parts.append(_indented(_runners_up(release)))
     return Group(*parts)
@@ -48,23 +47,6 @@ def _costs(release: release_service_pb2.Release) -> RenderableType:
     ]
     columns = ("quasi-identifier", "records labelled", "records", "share of the loss")
     return listing(columns, rows, "nothing: nothing is lost", numbers=columns[2:])
-
-
-def _alternatives(release: release_service_pb2.Release) -> RenderableType:
-    rows = []
-    for other in release.alternatives:
-        less = release.score - other.score
-        rows.append(
-            (
-                str(other.k) if other.HasField("k") else "",
-                other.suppression_limit,
-                wording.count(other.suppressed_records),
-                wording.score(other.score),
-                wording.score(less) if less > 0 else "no less was found",
-            )
-        )
-    columns = ("k", "limit", "suppressed", "score", "less than the release")
-    return listing(columns, rows, "none", numbers=("k", "limit", "suppressed"))
 
 
 def _indented(part: RenderableType) -> Padding:

@@ -84,7 +84,6 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         kept_objects=release.withdrawal.kept_objects if release.withdrawal else (),
         explanation=copied(release.explanation, release_service_pb2.Explanation) if release.explanation else None,
         costs=[copied(one, release_service_pb2.CostPart) for one in release.costs],
-        alternatives=[copied(one, release_service_pb2.Alternative) for one in release.alternatives],
         state=RELEASE_STATES.to_proto(release.state),
         decided_by=release.decision.by if release.decision else "",
         decision_time=timestamp(release.decision.at if release.decision else None),
@@ -156,6 +155,7 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
         suppressed_labels=[copied(one, release_service_pb2.SuppressedLabel) for one in found.suppressed_labels],
+        alternatives=[copied(one, release_service_pb2.Alternative) for one in found.alternatives],
     )
     if found.audience is Audience.REVIEWER:
         _clear_values(message)

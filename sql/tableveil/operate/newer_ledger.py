@@ -16,7 +16,6 @@ from tableveil.state.suspension import suspend
 PARTS = (
     "guarantees",
     "publications",
-    "release_alternatives",
     "release_attributes",
     "release_compared",
     "release_costs",

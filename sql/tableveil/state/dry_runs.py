@@ -16,6 +16,7 @@ from tableveil.state import joint_texts
 from tableveil.state.joint_texts import JointText
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_costs import Alternative
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE, RiskMeasure, risk_measures, risk_of
 from tableveil.state.release_suppressions import SuppressedLabel
 from tableveil.state.releases import Proof, Release
@@ -60,6 +61,7 @@ class DryRun:
     suppressed_labels: tuple[SuppressedLabel, ...] = ()
     audience: Audience = Audience.OWNER
     joint: tuple[JointText, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     rows: tuple[ShownRow, ...] = ()
 
     @classmethod
@@ -140,6 +142,7 @@ DRY_RUNS = _DryRuns(
         "suppressed_labels": Table(
             "dry_run_suppressions", SuppressedLabel, "dry_run", position=True, names={"column": "column_name"}
         ),
+        "alternatives": Table("dry_run_alternatives", Alternative, "dry_run", position=True),
         "rows": Table("dry_run_rows", ShownRow, "dry_run", position=True, names={"values": '"values"'}),
     },
     beside=[_RISKS],

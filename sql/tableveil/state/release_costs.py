@@ -36,4 +36,3 @@ class Alternative:
 
 
 COSTS = Table("release_costs", CostPart, "release", position=True, names={"column": "column_name"})
-ALTERNATIVES = Table("release_alternatives", Alternative, "release", position=True)

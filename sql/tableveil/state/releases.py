@@ -20,7 +20,7 @@ from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.matches import Match
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
-from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
+from tableveil.state.release_costs import COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import OBJECTS, ReleaseObject, latest_among
 from tableveil.state.release_risks import AFTER, BEFORE, BY_SIZE
@@ -97,7 +97,7 @@ class MethodFigures:
         warnings: For the owner, in whole sentences.
         guarantees: The strictest parameters met of every privacy model, before and after.
         costs: The parts of the loss, if classes have levels of their own.
-        alternatives: Scores that other policies would have, if the method looks for them.
+        alternatives: Scores that other policies would have, if a dry run looks for them. No release keeps them.
     """
 
     score: float
@@ -360,7 +360,7 @@ def _releases(**names: str) -> _Releases:
             "explanation.itself": None,
             "explanation.complete": "explanation_complete",
             **dict.fromkeys(("risk_before", "risk_after", "risk_by_size", "current", "withdrawal", "audience")),
-            **dict.fromkeys(("decision", "trial")),
+            **dict.fromkeys(("decision", "trial", "alternatives")),
             **names,
         },
         parts={
@@ -368,7 +368,6 @@ def _releases(**names: str) -> _Releases:
             "attributes": ATTRIBUTES,
             "objects": OBJECTS,
             "costs": COSTS,
-            "alternatives": ALTERNATIVES,
             "source_tables": _SOURCE_TABLES,
             "suppressed_labels": SUPPRESSIONS,
         },

@@ -12,10 +12,12 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager, open_jobs
 from tableveil.state import jobs as store
+from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.releases import RELEASES, Release
 from tests.migrated import opened
 from tests.service.jobs.contexts import context
@@ -58,6 +60,24 @@ def run() -> Callable[..., Release]:
         return found
 
     return run_on
+
+
+@pytest.fixture
+def tried(database: Database) -> Callable[..., DryRun]:
+    """Dry runs of a policy."""
+
+    def dry_run(policy: Policy, control: Control | None = None) -> DryRun:
+        with database.session() as own:
+            own.control = control or Control()
+            number = store.next_number(own.ledger)
+            source, target = policy.source, policy.release
+            request = store.Request(number, "", "{}", "", source, target.schema, target.name, store.now())
+            store.insert_request(own.ledger, request)
+            found = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), policy))
+        assert found is not None
+        return found
+
+    return dry_run
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tableveil.control import Control
 from tableveil.errors import Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines import advice, full_domain
-from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
     AttributePolicy,
@@ -31,8 +30,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.policy.methods.local_recoding import LocalRecoding
-from tableveil.state import jobs as store
-from tableveil.state.dry_runs import DRY_RUNS, DryRun
+from tableveil.state.dry_runs import DryRun
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
 from tests.inserted import insert
@@ -85,24 +83,6 @@ def released(database: Database, run: Run) -> Callable[..., Release]:
         return run(database, replace(policy, release=ReleaseTarget("given", name), repeat_reason="compared"))
 
     return release
-
-
-@pytest.fixture
-def tried(database: Database) -> Callable[..., DryRun]:
-    """Dry runs of a policy."""
-
-    def dry_run(policy: Policy, control: Control | None = None) -> DryRun:
-        with database.session() as own:
-            own.control = control or Control()
-            number = store.next_number(own.ledger)
-            source, target = policy.source, policy.release
-            request = store.Request(number, "", "{}", "", source, target.schema, target.name, store.now())
-            store.insert_request(own.ledger, request)
-            found = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), policy))
-        assert found is not None
-        return found
-
-    return dry_run
 
 
 def asked(**changes: Any) -> Policy:

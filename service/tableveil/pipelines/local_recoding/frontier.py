@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.backend import Session
-from tableveil.classes import ClassCounter
+from tableveil.classes import ClassCounter, Effort
 from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows
 from tableveil.errors import InfeasibleError
@@ -37,9 +37,8 @@ from tableveil.search.frontier import FrontierOutcome, FrontierProblem, frontier
 from tableveil.state.frontiers import Found, Point
 from tableveil.state.release_costs import Alternative
 
-SHARE_FOR_ALTERNATIVES = 0.1
-MOST_SECONDS_FOR_ALTERNATIVES = 5.0
-"""Alternatives may take this share of the time limit, and no longer than that."""
+CHECKS_FOR_ALTERNATIVES = 16
+"""The work that alternatives may take, as `Effort` counts it: a second or two at 20,000 combinations of values."""
 
 MORE_SUPPRESSED = Decimal("0.05")
 
@@ -83,32 +82,20 @@ class _Reached:
     lower_bound: float | None
 
 
-def seconds_for_alternatives(policy: Policy, combinations: int) -> float:
-    """The part of the time limit that `alternatives` may take."""
-    if not _asked(policy, combinations):
-        return 0.0
-    return min(seconds_of(policy) * SHARE_FOR_ALTERNATIVES, MOST_SECONDS_FOR_ALTERNATIVES)
-
-
-def alternatives(
-    job: JobContext, source: LocalSource, local_partition: LocalPartition, deadline: float
-) -> Iterator[Alternative]:
-    """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
+def alternatives(job: JobContext, source: LocalSource, local_partition: LocalPartition) -> Iterator[Alternative]:
+    """Scores that a lower k and a higher limit reach with little work, from the classes that were found.
 
     There are none if some models only judge what is chosen, because nothing asks them here; none for a table so
-    large that nothing is found in a short time; and none once the deadline has come, or the best is to be kept.
+    large that little work finds nothing; and none if the best is to be kept.
 
     Raises:
         CancelledError: the job was cancelled.
     """
-    policy, combinations = source.counts.policy, len(source.rows.combinations.records)
-    asked = _asked(policy, combinations)
-    control = job.control.part(1.0)
-    began = control.now()
-    control.limit(min(began + seconds_for_alternatives(policy, combinations), deadline))
+    asked = _asked(source.counts.policy, len(source.rows.combinations.records))
+    control = job.control.on(Effort())
+    control.limit(control.now() + CHECKS_FOR_ALTERNATIVES)
     for done, other in enumerate(asked):
-        # A part of the work cannot be stopped: another one needs time that is surely left.
-        if control.now() + (control.now() - began) / max(done, 1) > deadline or job.control.keeps_best:
+        if job.control.keeps_best:
             return
         reached = source.reached(other, control.part(1 / (len(asked) - done)), local_partition.classes, bounded=False)
         if reached is not None:

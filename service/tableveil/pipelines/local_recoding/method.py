@@ -24,7 +24,7 @@ from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
-from tableveil.pipelines.local_recoding.frontier import LocalSource, alternatives, seconds_for_alternatives
+from tableveil.pipelines.local_recoding.frontier import LocalSource, alternatives
 from tableveil.pipelines.local_recoding.known_classes import known_classes
 from tableveil.pipelines.local_recoding.problem import (
     all_of,
@@ -77,8 +77,7 @@ class LocalRecodingMethod(Method[Counted]):
         problem = problem_of(counts.policy, counts, counter, rows)
         whole = _whole(counts, counter)
         deadline = started + seconds_of(counts.policy)
-        reserved = seconds_for_alternatives(counts.policy, len(rows.combinations.records))
-        with job.control.searching(deadline - reserved):
+        with job.control.searching(deadline):
             partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, partition)
@@ -121,7 +120,7 @@ class LocalRecodingMethod(Method[Counted]):
             risk_before=risk_before,
             risk_after=risk_after,
             costs=tuple(_costs(plan, problem, partition)),
-            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), partition, deadline)),
+            alternatives=tuple(alternatives(job, LocalSource(counts, counter, rows), partition)) if job.advises else (),
         )
 
 
