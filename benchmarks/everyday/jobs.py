@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from benchmarks.datasets import Dataset
 from benchmarks.service import TARGET
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,

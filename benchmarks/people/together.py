@@ -19,8 +19,9 @@ from benchmarks.section import Section, verdict
 from tableveil.backend import Database, Session, Settings
 from tableveil.backend import table as named
 from tableveil.control import Control
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import AttributePolicy, KAnonymity, LeftBehind, Policy, ReleaseTarget, Role, TableReference

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from tableveil.backend import Session
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import AttributePolicy, Dominance, KAnonymity, Policy, PrivacyModel, ReleaseTarget, Role
 from tableveil.policy import TableReference as Table
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
-from tableveil.hierarchy import AttributeLevels, SuppressionOnly, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy import AttributeLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BetaLikeness, KAnonymity, LossModel, PrivacyModel
 from tableveil.privacy import privacy_of

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tableveil.backend import Database, Session
 from tableveil.errors import TableveilError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import AttributePolicy, KAnonymity, LeftBehind, Policy, ReleaseTarget, Role, TableReference
 from tableveil.state import jobs

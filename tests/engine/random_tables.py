@@ -11,16 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
-from tableveil.hierarchy import (
-    AttributeLevels,
-    InlineLevels,
-    Intervals,
-    MaskFrom,
-    Redaction,
-    ValueKind,
-    attribute_levels,
-    label_values,
-)
+from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy.rules import Intervals, MaskFrom, Redaction
 from tableveil.lattice import Lattice, Transformation
 
 Row = tuple[str | None, ...]

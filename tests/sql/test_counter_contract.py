@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.counting import BaseHistogram, DuckDBCounter, choose, histogram_counter, open_counter
-from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals
+from tableveil.hierarchy import AttributeLevels, InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.lattice import Transformation
 from tableveil.policy import NullHandling
 from tests.once import once

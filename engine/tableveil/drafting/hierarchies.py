@@ -18,18 +18,16 @@ from tableveil.drafting.bounds import (
 )
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of
-from tableveil.hierarchy import (
+from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
+from tableveil.hierarchy.rules import (
     Dates,
     DateUnit,
     Intervals,
     LossRange,
     Redaction,
-    RuleHierarchy,
     SuppressionOnly,
     TimeLevel,
     TimesOfDay,
-    ValueKind,
-    check_rule,
 )
 
 FEW_VALUES = 10

@@ -6,7 +6,8 @@ import datetime
 from decimal import Decimal
 
 from tableveil.drafting.facts import ColumnFacts
-from tableveil.hierarchy import Dates, Intervals, RuleHierarchy, ValueKind, label_values
+from tableveil.hierarchy import RuleHierarchy, ValueKind, label_values
+from tableveil.hierarchy.rules import Dates, Intervals
 
 
 def telling_level(facts: ColumnFacts, hierarchy: RuleHierarchy) -> int:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 
 from tableveil.drafting.bounds import number_of, plain, years_around
-from tableveil.hierarchy import Dates, Intervals, LossRange, ValueKind
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.rules import Dates, Intervals, LossRange
 
 
 def widened(rule: Intervals | Dates, kind: ValueKind, least: str, greatest: str) -> Intervals | Dates:

@@ -13,18 +13,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.hierarchy import order_based
-from tableveil.hierarchy.definition import (
-    Combination,
-    Dates,
-    HierarchyDefinition,
-    Intervals,
-    OrderBased,
-    Redaction,
-    SafeHarborAge,
-    SafeHarborDate,
-)
+from tableveil.hierarchy.definition import Combination, HierarchyDefinition, SafeHarborAge, SafeHarborDate
 from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
+from tableveil.hierarchy.rules import Dates, Intervals, OrderBased, Redaction, order_based
 
 Point = Decimal | datetime.date | datetime.datetime
 
@@ -197,7 +188,7 @@ def natural(label: str) -> list[str]:
 def _places(rule: OrderBased) -> dict[str, tuple[int, int]]:
     """Per label the first and the last of the declared values under it."""
     places: dict[str, tuple[int, int]] = {}
-    for place, row in enumerate(order_based.rows(rule).rows):
+    for place, row in enumerate(order_based.rows(rule)):
         for label in row:
             places[label] = (places.get(label, (place, place))[0], place)
     return places

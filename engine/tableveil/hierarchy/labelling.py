@@ -8,32 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault
-from tableveil.hierarchy import (
-    combination,
-    dates,
-    grouping,
-    intervals,
-    listed,
-    order_based,
-    redaction,
-    suppression,
-    times_of_day,
-)
-from tableveil.hierarchy.definition import (
-    Combination,
-    Dates,
-    Grouping,
-    InlineLevels,
-    Intervals,
-    OrderBased,
-    Redaction,
-    RuleHierarchy,
-    SuppressionOnly,
-    TimesOfDay,
-    field_of,
-)
+from tableveil.hierarchy import combination, listed
+from tableveil.hierarchy.definition import Combination, InlineLevels, RuleHierarchy, field_of
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 from tableveil.hierarchy.represented import Representatives
+from tableveil.hierarchy.rules import RULES
 
 
 def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -> list[Fault]:
@@ -44,23 +23,10 @@ def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -
         field: The rule's path, such as `attributes[2].hierarchy.intervals`; faults point there or below.
         kind: The kind of the column's values; None checks the rule by itself.
     """
-    match rule:
-        case Intervals():
-            return intervals.check(rule, field, kind)
-        case Dates():
-            return dates.check(rule, field, kind)
-        case Redaction():
-            return redaction.check(rule, field, kind)
-        case SuppressionOnly():
-            return suppression.check(rule, field, kind)
-        case Grouping():
-            return grouping.check(rule, field, kind)
-        case OrderBased():
-            return order_based.check(rule, field, kind)
-        case TimesOfDay():
-            return times_of_day.check(rule, field, kind)
-        case Combination(_, rest):
-            return combination.check(rule, field) + check_rule(rest, f"{field}.rest.{field_of(rest)}", kind)
+    if isinstance(rule, Combination):
+        rest = rule.rest
+        return combination.check(rule, field) + check_rule(rest, f"{field}.rest.{field_of(rest)}", kind)
+    return RULES[type(rule)].check(rule, field, kind)
 
 
 def label_values(
@@ -82,22 +48,8 @@ def label_values(
     """
     counting = np.ones(len(texts), dtype=np.bool_) if own is None else own
     match definition:
-        case InlineLevels():
-            return listed.label(definition, kind, values, texts)
-        case Intervals():
-            return intervals.label(definition, kind, values, texts)
-        case Dates():
-            return dates.label(definition, kind, values, texts)
-        case Redaction():
-            return redaction.label(definition, kind, values, texts)
-        case SuppressionOnly():
-            return suppression.label(definition, counting)
-        case Grouping():
-            return grouping.label(definition, kind, values, texts, counting)
-        case OrderBased():
-            return listed.label(order_based.rows(definition), kind, values, texts)
-        case TimesOfDay():
-            return times_of_day.label(definition, kind, values, texts)
+        case InlineLevels(rows):
+            return listed.label_rows(rows, texts)
         case Combination(_, rest):
             return combination.label(
                 definition,
@@ -106,6 +58,8 @@ def label_values(
                 counting,
                 lambda others, their_texts, their_own: label_values(rest, kind, others, their_texts, their_own),
             )
+        case rule:
+            return RULES[type(rule)].label(rule, kind, values, texts, counting)
 
 
 def representatives(definition: InlineLevels | RuleHierarchy) -> Representatives | None:
@@ -118,21 +72,11 @@ def representatives(definition: InlineLevels | RuleHierarchy) -> Representatives
     match definition:
         case InlineLevels(rows):
             return Representatives.of_texts([row[0] for row in rows])
-        case Grouping(levels):
-            return Representatives.of_texts([member for group in levels[0].groups for member in group.members])
-        case OrderBased(values):
-            return Representatives.of_texts(values)
-        case Intervals():
-            return intervals.representatives(definition)
-        case Dates():
-            return dates.representatives(definition)
-        case TimesOfDay():
-            return times_of_day.representatives()
         case Combination(rows, rest):
             others = representatives(rest)
             if others is None:
                 return None
             own = {row[0]: None for row in rows}
             return Representatives(others.kind, (*own.values(), *others.values), (*own, *others.texts))
-        case _:
-            return None
+        case rule:
+            return RULES[type(rule)].representatives(rule)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault
-from tableveil.hierarchy.definition import InlineLevels
-from tableveil.hierarchy.labelled import LabelledValues, ValueKind
+from tableveil.hierarchy.labelled import LabelledValues
 
 MOST_COLUMNS = 1000
 """The most columns of a written-out hierarchy, including the value's own."""
@@ -113,20 +112,20 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def label(rule: InlineLevels, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+def label_rows(rows: Sequence[tuple[str, ...]], texts: Sequence[str]) -> LabelledValues:
     """Looks the values up by their text.
 
     |H| is the number of rows and the leaves of a label are the rows that have it. Values without a row are not covered.
     """
-    rows = {row[0]: row for row in rule.rows}
-    covered = np.fromiter((text in rows for text in texts), np.bool_, len(texts))
-    members = [rows[text] for text in texts if text in rows]
-    *middle, top = range(1, len(rule.rows[0]))
+    by_value = {row[0]: row for row in rows}
+    covered = np.fromiter((text in by_value for text in texts), np.bool_, len(texts))
+    members = [by_value[text] for text in texts if text in by_value]
+    *middle, top = range(1, len(rows[0]))
 
     def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
         for level in middle:
-            leaves = Counter([row[level] for row in rule.rows])
+            leaves = Counter([row[level] for row in rows])
             labels = [row[level] for row in members]
             yield labels, np.fromiter(map(leaves.__getitem__, labels), np.float64, len(labels))
 
-    return LabelledValues.of(covered, levels(), float(len(rule.rows)), top_label=rule.rows[0][top])
+    return LabelledValues.of(covered, levels(), float(len(rows)), top_label=rows[0][top])

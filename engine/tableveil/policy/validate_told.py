@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import Combination, Intervals
+from tableveil.hierarchy import Combination
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import AttributePolicy, Choose, NullHandling, Policy, SuppressedRecords
 from tableveil.policy.privacy import PRIVACY_FIELDS, SensitiveModel

@@ -6,7 +6,7 @@ from tableveil.convert.aggregation import aggregation_from_proto
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
 from tableveil.convert.hierarchies import hierarchy_from_proto
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, NullHandling, OrderBy, Role, ValueOrder
 from tableveil.v1 import policy_pb2
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from tableveil import access, hierarchy, policy
+from tableveil import access, policy
 from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
+from tableveil.hierarchy import rules
 from tableveil.policy.methods import microaggregation
 from tableveil.requests.classification import Classifier
 from tableveil.requests.proposal import ReleaseReaders
@@ -83,7 +84,7 @@ CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
 CLASSIFIERS = EnumMap(classification_service_pb2.Classifier, Classifier)
 CLOSENESS_ALGORITHMS = EnumMap(policy_pb2.ClosenessAlgorithm, microaggregation.ClosenessAlgorithm)
 CLUSTERINGS = EnumMap(policy_pb2.Clustering, microaggregation.Clustering)
-DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
+DATE_UNITS = EnumMap(policy_pb2.DateUnit, rules.DateUnit)
 DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)
 FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
@@ -94,13 +95,13 @@ JOB_PHASES = EnumMap(job_service_pb2.JobPhase, job_state.JobPhase)
 JOB_STATES = EnumMap(job_service_pb2.JobState, job_state.JobState)
 KL_WEIGHTINGS = EnumMap(policy_pb2.KLWeighting, policy.KLWeighting)
 LEFT_BEHIND = EnumMap(policy_pb2.LeftBehind, policy.LeftBehind)
-MASK_FROM = EnumMap(policy_pb2.MaskFrom, hierarchy.MaskFrom)
+MASK_FROM = EnumMap(policy_pb2.MaskFrom, rules.MaskFrom)
 NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
 NULL_POSITIONS = EnumMap(policy_pb2.NullPosition, policy.NullPosition)
 OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, ObjectKind)
-ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, hierarchy.OrderLabels)
+ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, rules.OrderLabels)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
-PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)
+PAD_AT = EnumMap(policy_pb2.PadAt, rules.PadAt)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.SweepMethod)
 PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
 READERS = EnumMap(proposal_service_pb2.Readers, ReleaseReaders)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.hierarchy_rules import RULES, rule_from_proto, rule_to_proto
+from tableveil.convert.hierarchy_rules import RULE_FIELDS, rule_from_proto, rule_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
@@ -56,7 +56,7 @@ def hierarchy_from_proto(
         case "safe_harbor_date":
             dates = message.safe_harbor_date
             return SafeHarborDate(dates.minimum, dates.maximum, dates.birth_as_of)
-        case rule if rule in RULES:
+        case rule if rule in RULE_FIELDS:
             return rule_from_proto(message, path, faults)
         case "csv" if before_upload:
             return _csv(message.csv, column, f"{path}.csv", faults)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message, to_message
-from tableveil.hierarchy import Combination, RuleHierarchy, SimpleRule, field_of
-from tableveil.hierarchy.definition import FIELDS
+from tableveil.hierarchy import Combination, RuleHierarchy, field_of
+from tableveil.hierarchy.rules import RULES, SimpleRule
 from tableveil.v1 import policy_pb2
 
-_SIMPLE: dict[str, type[SimpleRule]] = {FIELDS[rule]: rule for rule in get_args(SimpleRule)}
-RULES = (*_SIMPLE, "combination")
+_SIMPLE: dict[str, type[SimpleRule]] = {traits.field: kind for kind, traits in RULES.items()}
+RULE_FIELDS = (*_SIMPLE, "combination")
 """Members of the message's oneof that hold a rule."""
 
 

@@ -21,7 +21,8 @@ from tableveil.dictionary.values import check_fit
 from tableveil.differential_privacy import Below, Drops, Gains, draw_transformation, drops, eta, values_of
 from tableveil.drawing import ColumnValues, check_people, combinations, read_values, write_drawn
 from tableveil.errors import Fault, InternalError, InvalidError, by_rank
-from tableveil.hierarchy import InlineLevels, RuleHierarchy, SuppressionOnly, ValueKind, label_values
+from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind, label_values
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lattice import Lattice, Transformation
 from tableveil.lifecycle import Evidence, writing
 from tableveil.pipelines.full_domain import FullDomainMethod

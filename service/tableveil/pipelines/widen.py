@@ -10,7 +10,8 @@ from tableveil.backend import Database, WarehouseSession, alias, cast, collected
 from tableveil.control import Control, Stopped
 from tableveil.drafting import widened
 from tableveil.errors import CancelledError, InvalidError
-from tableveil.hierarchy import Dates, Intervals, ValueKind
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.rules import Dates, Intervals
 from tableveil.policy import Policy
 from tableveil.source import Source, resolve_source
 from tableveil.source.query import take_snapshot

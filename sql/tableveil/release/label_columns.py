@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import Combination, HierarchyDefinition, Intervals, ValueKind, bounds_kind
+from tableveil.hierarchy import Combination, HierarchyDefinition, ValueKind, bounds_kind
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import AggregateFunction, AttributePolicy, Policy, Role
 from tableveil.policy.validate_told import closed_ends
 from tableveil.source import Column, Source

@@ -11,7 +11,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, collected, column, drop, left_join, number, table, united
-from tableveil.hierarchy import Bounds, Intervals, Point, ValueKind, in_order, listed_labels, read_bounds
+from tableveil.hierarchy import Bounds, Point, ValueKind, in_order, listed_labels, read_bounds
+from tableveil.hierarchy.rules import Intervals
 from tableveil.release.label_columns import LabelColumns
 from tableveil.release.plan import ReleasePlan
 

@@ -18,18 +18,8 @@ from functools import cache
 import pyarrow as pa
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.hierarchy import (
-    Combination,
-    Dates,
-    DateUnit,
-    Grouping,
-    HierarchyDefinition,
-    InlineLevels,
-    Intervals,
-    OrderBased,
-    Redaction,
-    SuppressionOnly,
-)
+from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Grouping, Intervals, OrderBased, Redaction, SuppressionOnly
 from tableveil.policy import AttributePolicy, NullHandling, Policy
 from tableveil.verification.text import near, quoted
 from tableveil.verification.written import Labels, Written

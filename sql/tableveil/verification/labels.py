@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.hierarchy import Combination, OrderBased, OrderLabels, Redaction, ValueKind
+from tableveil.hierarchy import Combination, ValueKind
+from tableveil.hierarchy.rules import OrderBased, OrderLabels, Redaction
 from tableveil.policy import AttributePolicy, Policy
 from tableveil.verification.text import differing, near, quoted
 from tableveil.verification.written import CompanionColumns, Written

@@ -13,18 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.drafting import ColumnFacts, Meaning, propose_hierarchy
-from tableveil.hierarchy import (
-    Dates,
-    DateUnit,
-    HierarchyDefinition,
-    Intervals,
-    LossRange,
-    Redaction,
-    SuppressionOnly,
-    ValueKind,
-    check_rule,
-    label_values,
-)
+from tableveil.hierarchy import HierarchyDefinition, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange, Redaction, SuppressionOnly
 
 INTEGER, DECIMAL, FLOAT, DATE, TEXT = (
     ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TEXT,

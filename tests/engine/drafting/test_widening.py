@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.drafting import widened
-from tableveil.hierarchy import Dates, DateUnit, Intervals, LossRange, ValueKind, check_rule, label_values
+from tableveil.hierarchy import ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange
 
 DATES = Dates("2024-01-01", "2024-12-31", (DateUnit.MONTH, DateUnit.YEAR))
 

@@ -14,12 +14,12 @@ from tableveil.game import InformationLoss, Stakes, hits, sizes_of
 from tableveil.hierarchy import (
     AttributeLevels,
     InlineLevels,
-    Intervals,
     UncountableError,
     ValueKind,
     attribute_levels,
     label_values,
 )
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import BreakEven, Game, PublisherPayoutModel, Success
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees

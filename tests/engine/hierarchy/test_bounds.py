@@ -12,19 +12,12 @@ import pytest
 from tableveil.hierarchy import (
     Bounds,
     Combination,
-    Dates,
-    DateUnit,
     HierarchyDefinition,
     InlineLevels,
-    Intervals,
-    OrderBased,
-    OrderLabels,
-    Redaction,
     RuleHierarchy,
     SafeHarborAge,
     SafeHarborDate,
     StoredLevels,
-    SuppressionOnly,
     ValueKind,
     bounds_kind,
     in_order,
@@ -32,6 +25,7 @@ from tableveil.hierarchy import (
     listed_labels,
     read_bounds,
 )
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, OrderBased, OrderLabels, Redaction, SuppressionOnly
 from tableveil.hierarchy.safe_harbor import age_levels, date_levels
 
 DAY = datetime.date(2020, 1, 1)

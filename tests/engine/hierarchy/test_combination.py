@@ -7,20 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import (
-    Combination,
-    Group,
-    Grouping,
-    GroupingLevel,
-    Intervals,
-    LabelledValues,
-    Redaction,
-    SimpleRule,
-    SuppressionOnly,
-    ValueKind,
-    check_rule,
-    label_values,
-)
+from tableveil.hierarchy import Combination, LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Group, Grouping, GroupingLevel, Intervals, Redaction, SimpleRule, SuppressionOnly
 
 FIELD = "attributes[0].hierarchy.combination"
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import Dates, DateUnit, LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy import LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Dates, DateUnit
 
 FIELD = "attributes[0].hierarchy.dates"
 UTC = datetime.UTC

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import Group, Grouping, GroupingLevel, LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy import LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Group, Grouping, GroupingLevel
 
 FIELD = "attributes[0].hierarchy.grouping"
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tableveil.hierarchy import Intervals, ValueKind, check_rule
+from tableveil.hierarchy import ValueKind, check_rule
+from tableveil.hierarchy.rules import Intervals
 from tests.engine.hierarchy.test_intervals import FIELD, UNEVEN
 
 

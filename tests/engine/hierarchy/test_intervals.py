@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import Intervals, LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy import LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import Intervals
 
 FIELD = "attributes[2].hierarchy.intervals"
 INTERVAL = re.compile(r"\[(?P<low>[^,]+), (?P<high>[^,\])]+)(?P<end>[\])])")

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from tableveil.hierarchy import (
     Combination,
+    RuleHierarchy,
+    ValueKind,
+    attribute_levels,
+    check_rule,
+    field_of,
+    label_values,
+)
+from tableveil.hierarchy.rules import (
+    RULES,
     Dates,
     DateUnit,
     DayPart,
@@ -20,16 +30,10 @@ from tableveil.hierarchy import (
     OrderBased,
     PadAt,
     Redaction,
-    RuleHierarchy,
     SimpleRule,
     SuppressionOnly,
     TimeLevel,
     TimesOfDay,
-    ValueKind,
-    attribute_levels,
-    check_rule,
-    field_of,
-    label_values,
 )
 
 VALUES: dict[ValueKind, list[object]] = {
@@ -75,6 +79,10 @@ def rules(kind: ValueKind) -> list[RuleHierarchy]:
 
 
 FITTING = [(kind, rule) for kind in ValueKind for rule in rules(kind)]
+
+
+def test_every_rule_has_an_entry_and_is_tried_here() -> None:
+    assert set(RULES) == set(get_args(SimpleRule)) == {type(rule) for _, rule in FITTING} - {Combination}
 
 
 @pytest.mark.parametrize(("kind", "rule"), FITTING)

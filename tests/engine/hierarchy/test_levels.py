@@ -12,20 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.hierarchy import (
-    Dates,
-    DateUnit,
     InlineLevels,
-    Intervals,
     LabelledValues,
-    MaskFrom,
-    Redaction,
     RuleHierarchy,
-    SuppressionOnly,
     ValueKind,
     attribute_levels,
     check_rule,
     label_values,
 )
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, MaskFrom, Redaction, SuppressionOnly
 
 INLINE = InlineLevels(
     (

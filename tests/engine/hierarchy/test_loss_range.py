@@ -11,18 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import (
-    AttributeLevels,
-    Combination,
-    Dates,
-    DateUnit,
-    Intervals,
-    LossRange,
-    ValueKind,
-    attribute_levels,
-    check_rule,
-    label_values,
-)
+from tableveil.hierarchy import AttributeLevels, Combination, ValueKind, attribute_levels, check_rule, label_values
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange
 
 AGES = Intervals("0", "59", ("5", "10", "30"), "10", "50")
 DAY_ONE, LAST_DAY = datetime.date(2023, 1, 1), datetime.date(2025, 12, 31)

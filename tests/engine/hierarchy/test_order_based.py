@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import OrderBased, OrderLabels, ValueKind, check_rule, label_values
+from tableveil.hierarchy import ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import OrderBased, OrderLabels
 
 FIELD = "attributes[0].hierarchy.order_based"
 GRADES = tuple("ABCDEFG")

@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import (
-    LabelledValues,
-    MaskFrom,
-    PadAt,
-    Redaction,
-    ValueKind,
-    attribute_levels,
-    check_rule,
-    label_values,
-)
+from tableveil.hierarchy import LabelledValues, ValueKind, attribute_levels, check_rule, label_values
+from tableveil.hierarchy.rules import MaskFrom, PadAt, Redaction
 
 FIELD = "attributes[1].hierarchy.redaction"
 

@@ -11,24 +11,26 @@ from hypothesis import strategies as st
 
 from tableveil.hierarchy import (
     Combination,
+    InlineLevels,
+    RuleHierarchy,
+    ValueKind,
+    check_rule,
+    label_values,
+    representatives,
+)
+from tableveil.hierarchy.rules import (
     Dates,
     DateUnit,
     DayPart,
     Group,
     Grouping,
     GroupingLevel,
-    InlineLevels,
     Intervals,
     OrderBased,
     Redaction,
-    RuleHierarchy,
     SuppressionOnly,
     TimeLevel,
     TimesOfDay,
-    ValueKind,
-    check_rule,
-    label_values,
-    representatives,
 )
 
 

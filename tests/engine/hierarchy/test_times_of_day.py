@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.hierarchy import DayPart, LabelledValues, TimeLevel, TimesOfDay, ValueKind, check_rule, label_values
+from tableveil.hierarchy import LabelledValues, ValueKind, check_rule, label_values
+from tableveil.hierarchy.rules import DayPart, TimeLevel, TimesOfDay
 
 FIELD = "attributes[0].hierarchy.times_of_day"
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import InlineLevels, Intervals, Redaction, StoredLevels, SuppressionOnly, TableLevels
+from tableveil.hierarchy import InlineLevels, StoredLevels, TableLevels
+from tableveil.hierarchy.rules import Intervals, Redaction, SuppressionOnly
 from tableveil.policy import (
     Aggregate,
     AmbiguityModel,

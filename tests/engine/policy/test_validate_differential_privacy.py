@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
-from tableveil.hierarchy.definition import InlineLevels, LossRange
+from tableveil.hierarchy.definition import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange, SuppressionOnly
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.hierarchy import SafeHarborAge, SuppressionOnly
+from tableveil.hierarchy import SafeHarborAge
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,

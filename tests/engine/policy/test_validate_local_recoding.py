@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     AbsentValues,
     AggregateFunction,

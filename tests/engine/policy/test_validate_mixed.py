@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import SafeHarborAge, SuppressionOnly
+from tableveil.hierarchy import SafeHarborAge
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,

@@ -8,14 +8,8 @@ from typing import Any
 
 import pytest
 
-from tableveil.hierarchy import (
-    HierarchyDefinition,
-    Intervals,
-    SafeHarborAge,
-    SafeHarborDate,
-    SafeHarborZip,
-    SuppressionOnly,
-)
+from tableveil.hierarchy import HierarchyDefinition, SafeHarborAge, SafeHarborDate, SafeHarborZip
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from tableveil.classes import Check
-from tableveil.hierarchy import InlineLevels, MaskFrom, Redaction, UncountableError
+from tableveil.hierarchy import InlineLevels, UncountableError
+from tableveil.hierarchy.rules import MaskFrom, Redaction
 from tableveil.policy import AmbiguityModel, KLDivergenceModel, KLWeighting, QualityModel
 from tableveil.quality import quality_of
 from tableveil.quality.crowding import crowding

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 from tableveil.classes import Marginals, NumpyCounter
-from tableveil.hierarchy import (
-    AttributeLevels,
-    InlineLevels,
-    Intervals,
-    SuppressionOnly,
-    ValueKind,
-    attribute_levels,
-    label_values,
-)
+from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import Aggregate, LossModel
 from tableveil.quality import Loss
 from tests.engine.rules import k_anonymity

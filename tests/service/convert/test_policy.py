@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from tableveil.convert import canonical_json, policy_from_json, policy_from_proto
-from tableveil.hierarchy import (
-    MaskFrom,
-    Redaction,
-    SafeHarborZip,
-    StoredLevels,
-    SuppressionOnly,
-)
+from tableveil.hierarchy import SafeHarborZip, StoredLevels
+from tableveil.hierarchy.rules import MaskFrom, Redaction, SuppressionOnly
 from tableveil.policy import (
     Aggregate,
     AmbiguityModel,

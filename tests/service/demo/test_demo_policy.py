@@ -15,6 +15,7 @@ from tableveil import hierarchy
 from tableveil.demo.discharges import SCHEMA, batches
 from tableveil.demo.hospital import ETHNICITY_GROUPS, FIRST_DAY, LAST_DAY, LONGEST_STAY, OLDEST, REGIONS, ZIP_CODES
 from tableveil.document import read_policy
+from tableveil.hierarchy import rules
 
 Rows = list[list[str]]
 
@@ -108,12 +109,12 @@ def _definition(document: dict[str, Any]) -> hierarchy.InlineLevels | hierarchy.
         case {"inline": {"rows": rows}}:
             return hierarchy.InlineLevels(tuple(tuple(row["labels"]) for row in rows))
         case {"intervals": rule}:
-            return hierarchy.Intervals(**{**rule, "widths": tuple(rule["widths"])})
+            return rules.Intervals(**{**rule, "widths": tuple(rule["widths"])})
         case {"dates": rule}:
-            units = tuple(hierarchy.DateUnit(unit) for unit in rule["units"])
-            return hierarchy.Dates(rule["minimum"], rule["maximum"], units)
+            units = tuple(rules.DateUnit(unit) for unit in rule["units"])
+            return rules.Dates(rule["minimum"], rule["maximum"], units)
         case {"redaction": rule}:
-            mask_from = hierarchy.MaskFrom(rule["mask_from"])
-            return hierarchy.Redaction(int(rule["length"]), int(rule["alphabet_size"]), mask_from)
+            mask_from = rules.MaskFrom(rule["mask_from"])
+            return rules.Redaction(int(rule["length"]), int(rule["alphabet_size"]), mask_from)
         case _:
-            return hierarchy.SuppressionOnly()
+            return rules.SuppressionOnly()

@@ -11,7 +11,8 @@ from typing import Any
 from tableveil.backend import Database, WarehouseSession
 from tableveil.control import Control
 from tableveil.convert.drafts import policy_draft_to_proto
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.dry_run import dry_run_work

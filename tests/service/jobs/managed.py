@@ -12,7 +12,7 @@ from typing import Any
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference

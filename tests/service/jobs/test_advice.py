@@ -14,7 +14,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import Change, InfeasibleError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines import advice, full_domain
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (

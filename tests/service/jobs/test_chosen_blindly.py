@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.backend import Database
 from tableveil.control import Control
-from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines import full_domain as run
 from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.policy import (

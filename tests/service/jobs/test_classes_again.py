@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (
     KAnonymity,
     KMap,

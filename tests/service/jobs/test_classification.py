@@ -17,7 +17,7 @@ from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.features.sampled import draw_sample, labels_of
 from tableveil.features.unpaired import RowsBeside, paired_at_random
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
 from tableveil.pipelines.assessed_release import read_again, resolve_assessed, written_rows
 from tableveil.pipelines.classification import classification_work

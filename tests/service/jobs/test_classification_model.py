@@ -13,7 +13,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InvalidError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,

@@ -15,7 +15,8 @@ from tableveil.backend import Database, Session
 from tableveil.differential_privacy import Drops
 from tableveil.drawing import read_values
 from tableveil.errors import InternalError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly, ValueKind
+from tableveil.hierarchy import InlineLevels, ValueKind
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines import differential_privacy as pipeline
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.dry_run import dry_run_work

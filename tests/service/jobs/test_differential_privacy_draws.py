@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from tableveil.backend import Database, Session
 from tableveil.differential_privacy import drops
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.state import privacy_budgets

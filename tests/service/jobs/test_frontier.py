@@ -12,7 +12,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.frontier import frontier_work

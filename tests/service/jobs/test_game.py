@@ -17,7 +17,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.frontier import run_frontier
 from tableveil.policy import (
     AttributePolicy,

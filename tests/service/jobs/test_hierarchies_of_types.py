@@ -9,8 +9,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InvalidError
-from tableveil.hierarchy import (
-    Combination,
+from tableveil.hierarchy import Combination, RuleHierarchy
+from tableveil.hierarchy.rules import (
     Dates,
     DateUnit,
     DayPart,
@@ -22,7 +22,6 @@ from tableveil.hierarchy import (
     OrderLabels,
     PadAt,
     Redaction,
-    RuleHierarchy,
     SuppressionOnly,
     TimeLevel,
     TimesOfDay,

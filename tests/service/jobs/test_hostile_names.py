@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.hierarchy import InlineLevels, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
     DeltaPresence,

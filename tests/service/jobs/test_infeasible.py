@@ -14,7 +14,8 @@ from tableveil.backend import Database
 from tableveil.classes import ClassCounter, EquivalenceClasses, RememberingCounter
 from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, InfeasibleError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lattice import Transformation
 from tableveil.pipelines.full_domain import chosen_plan, search_of
 from tableveil.pipelines.relaxing import relaxed

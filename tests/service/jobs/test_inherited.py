@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.inherited import with_earlier_models
 from tableveil.policy import (

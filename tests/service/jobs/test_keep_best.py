@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import ConflictError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.local_recoding import recode
 from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work

@@ -13,7 +13,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, Redaction, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, Redaction, SuppressionOnly
 from tableveil.pipelines.read import resolve_fully
 from tableveil.policy import (
     AttributePolicy,

@@ -10,7 +10,8 @@ import pytest
 from sqlglot import exp
 
 from tableveil.backend import Database, Session
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (
     AttributePolicy,
     IfExists,

@@ -16,7 +16,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InfeasibleError, InternalError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.infeasible import Asked, nothing_valid
 from tableveil.pipelines.report import JobReport

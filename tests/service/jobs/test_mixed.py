@@ -12,7 +12,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.frontier import run_frontier
 from tableveil.policy import (

@@ -17,7 +17,8 @@ from tableveil.control import Control
 from tableveil.convert import canonical_json, stored_policy
 from tableveil.features.paired import Paired, pair
 from tableveil.features.sampled import SAMPLE, draw_sample
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
 from tableveil.pipelines.levels_inside_folds import ChosenInside
 from tableveil.policy import (

@@ -13,7 +13,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.game.sweep import Among, SweepMethod, SweepPoint
-from tableveil.hierarchy import InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
+from tableveil.hierarchy import InlineLevels, SafeHarborAge
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import Results
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.policy import (

@@ -17,7 +17,8 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.convert.releases import release_to_proto
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.lookups.reports import BesideLedger
 from tableveil.pipelines.frontier import run_frontier
 from tableveil.policy import (

@@ -17,7 +17,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.dictionary import sensitive
 from tableveil.errors import ConflictError, InfeasibleError, InternalError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.errors import InvalidError, NotFoundError, TableveilError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, Policy, ReleaseKind, Role
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now

@@ -17,8 +17,9 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Progress, Stopped
 from tableveil.errors import Change, InfeasibleError, InvalidError
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
+from tableveil.hierarchy import InlineLevels, SafeHarborAge
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines import record_level as run_record_level
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.lattice import lattice_of

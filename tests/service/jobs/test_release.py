@@ -12,7 +12,8 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,

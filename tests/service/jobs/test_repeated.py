@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Scopes, Session, Visibility, seeing
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, repeated
 from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows

@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.state.releases import Release
 

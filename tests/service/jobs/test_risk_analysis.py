@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import (

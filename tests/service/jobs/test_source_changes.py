@@ -11,7 +11,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Stopped
 from tableveil.errors import CancelledError, ConflictError, InternalError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.pipelines.report import JobReport
 from tableveil.policy import (
     AttributePolicy,

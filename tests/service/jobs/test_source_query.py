@@ -16,7 +16,7 @@ from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, stored_policy
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work

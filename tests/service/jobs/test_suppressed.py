@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from tableveil.backend import Session
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

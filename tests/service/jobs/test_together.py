@@ -13,7 +13,7 @@ import pytest
 
 from tableveil.backend import ALL, Database, Scopes, Session, Visibility, seeing
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
-from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, withdraw
 from tableveil.lifecycle.erase import erase
 from tableveil.pipelines.anonymize import anonymize

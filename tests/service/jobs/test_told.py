@@ -12,7 +12,8 @@ import pytest
 from tableveil.answers import MACROS
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,

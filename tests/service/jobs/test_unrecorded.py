@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.backend import Database, Ledger, Session, Settings
 from tableveil.errors import InternalError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import JobSettings, open_jobs

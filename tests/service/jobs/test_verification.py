@@ -12,7 +12,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InternalError
-from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Intervals
 from tableveil.lifecycle import Evidence, PublicationTerms, publish
 from tableveil.pipelines import anonymize as run_module
 from tableveil.pipelines.anonymize import anonymize

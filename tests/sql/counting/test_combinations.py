@@ -8,7 +8,8 @@ import pytest
 
 from tableveil.backend import Session
 from tableveil.counting import missing_people, read_combinations
-from tableveil.hierarchy import InlineLevels, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import NullHandling
 from tests.sql.tables import Table, Value, base_of
 

@@ -14,7 +14,8 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import AggregatedDictionary, build_aggregated
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
-from tableveil.hierarchy import InlineLevels, RuleHierarchy, SuppressionOnly
+from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,

@@ -12,15 +12,8 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import Dictionary, build_dictionary, read_together
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
-from tableveil.hierarchy import (
-    Dates,
-    DateUnit,
-    InlineLevels,
-    Intervals,
-    Redaction,
-    RuleHierarchy,
-    SuppressionOnly,
-)
+from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, Redaction, SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import resolve_source
 

@@ -9,7 +9,7 @@ from tableveil.counting import BaseHistogram, CountedColumns, DuckDBCounter, bui
 from tableveil.dictionary import JointDictionary, build_dictionary, build_joint
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import Source, resolve_source
 

@@ -12,13 +12,12 @@ from tableveil.errors import InvalidError, NotFoundError
 from tableveil.hierarchy import (
     HierarchyDefinition,
     InlineLevels,
-    Intervals,
     SafeHarborAge,
     SafeHarborDate,
     StoredLevels,
-    SuppressionOnly,
     TableLevels,
 )
+from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.policy import TableReference
 from tableveil.state import hierarchies
 

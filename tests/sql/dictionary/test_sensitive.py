@@ -10,7 +10,8 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import SensitiveDictionary, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, RuleHierarchy
+from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy.rules import Dates, DateUnit, Intervals
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

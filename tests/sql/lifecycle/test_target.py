@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.lifecycle import check_existing, check_target
 from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import resolve_source

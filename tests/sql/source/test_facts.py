@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import (
     PRIVACY_FIELDS,
     AttributePolicy,

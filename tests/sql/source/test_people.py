@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import check_facts, resolve_source
 from tableveil.source.facts import SourceFacts

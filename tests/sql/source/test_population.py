@@ -11,7 +11,7 @@ from tableveil.counting import build_base
 from tableveil.dictionary import Dictionary, build_dictionary
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.errors import Fault
-from tableveil.hierarchy import Intervals
+from tableveil.hierarchy.rules import Intervals
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

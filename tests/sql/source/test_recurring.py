@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import shortened
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import check_facts, recurring, resolve_source
 from tableveil.source.facts import SourceFacts

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tableveil.backend import Database, Session, Settings
-from tableveil.hierarchy import SuppressionOnly, ValueKind
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.source import Source, resolve_source
 

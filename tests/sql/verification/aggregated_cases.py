@@ -20,7 +20,8 @@ from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.counting import CountedColumns, build_base, open_counter
 from tableveil.dictionary import AggregatedDictionary, build_aggregated, build_dictionary, build_sensitive
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.hierarchy import InlineLevels, SuppressionOnly
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import SuppressionOnly
 from tableveil.microaggregation.classes import classes_of
 from tableveil.policy import (
     AggregateFunction,

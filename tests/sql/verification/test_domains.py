@@ -11,22 +11,18 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import build_dictionary
 from tableveil.dictionary.coded import CodedAttribute
 from tableveil.game import InformationLoss
-from tableveil.hierarchy import (
-    Combination,
+from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels, RuleHierarchy, StoredLevels
+from tableveil.hierarchy.rules import (
     Dates,
     DateUnit,
     Group,
     Grouping,
     GroupingLevel,
-    HierarchyDefinition,
-    InlineLevels,
     Intervals,
     MaskFrom,
     OrderBased,
     PadAt,
     Redaction,
-    RuleHierarchy,
-    StoredLevels,
     SuppressionOnly,
 )
 from tableveil.policy import (

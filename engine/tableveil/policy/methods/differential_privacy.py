@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy.definition import (
     Combination,
-    Grouping,
     HierarchyDefinition,
     InlineLevels,
-    OrderBased,
     SafeHarborZip,
     StoredLevels,
     TableLevels,
 )
+from tableveil.hierarchy.rules import Grouping, OrderBased
 from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.methods.traits import MethodTraits
 from tableveil.policy.privacy import KAnonymity

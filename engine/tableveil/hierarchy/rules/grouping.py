@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, NearestNames, shortened
-from tableveil.hierarchy.definition import Grouping, GroupingLevel
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind
+from tableveil.hierarchy.represented import Representatives
+from tableveil.hierarchy.rules.traits import RuleTraits
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A label and its members: values as text at level 1, labels of the level below at higher levels."""
+
+    label: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingLevel:
+    """The groups of one level; `others`, if not empty, is the label of all values in none of them."""
+
+    groups: tuple[Group, ...]
+    others: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Groups of values, then groups of these groups, from level 1 upwards."""
+
+    levels: tuple[GroupingLevel, ...]
+
+    def __str__(self) -> str:
+        return f"groups, {' then '.join(str(len(level.groups) + bool(level.others)) for level in self.levels)}"
 
 
 def check(rule: Grouping, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -147,3 +175,12 @@ def _upward(label: str, above: Sequence[GroupingLevel], steps: Sequence[dict[str
     for level, step in zip(above, steps, strict=True):
         labels.append(step.get(labels[-1], level.others))
     return tuple(labels)
+
+
+GROUPING = RuleTraits(
+    field="grouping",
+    kind=Grouping,
+    check=check,
+    label=label,
+    representatives=lambda rule: Representatives.of_texts([*_step(rule.levels[0])]),
+)

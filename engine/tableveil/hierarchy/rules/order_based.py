@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import InlineLevels, OrderBased, OrderLabels
 from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
+from tableveil.hierarchy.listed import label_rows
+from tableveil.hierarchy.represented import Representatives
+from tableveil.hierarchy.rules.traits import RuleTraits
+
+
+class OrderLabels(StrEnum):
+    """How a group of neighbouring values is named: by its ends, `[low, high]`, or by all of them, `{a, b, c}`."""
+
+    INTERVAL = "INTERVAL"
+    SET = "SET"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBased:
+    """Declared values in order: `fan_outs[0]` of them form a group of level 1; `fan_outs[i]` groups form one above."""
+
+    values: tuple[str, ...]
+    fan_outs: tuple[int, ...]
+    labels: OrderLabels = OrderLabels.INTERVAL
+
+    def __str__(self) -> str:
+        return f"{len(self.values)} ordered values, grouped by {', then '.join(map(str, self.fan_outs))}"
 
 
 def check(rule: OrderBased, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -58,7 +81,7 @@ def _alike(rule: OrderBased, field: str) -> list[Fault]:
     return []
 
 
-def rows(rule: OrderBased) -> InlineLevels:
+def rows(rule: OrderBased) -> tuple[tuple[str, ...], ...]:
     """The levels, written out.
 
     Level 1 has groups of `fan_outs[0]` neighbouring values, level i has groups of `fan_outs[i - 1]` groups of the level
@@ -67,7 +90,7 @@ def rows(rule: OrderBased) -> InlineLevels:
     """
     columns = [[label for group in groups for label in [_label(rule, group)] * len(group)] for groups in _groups(rule)]
     top = [TOP_LABEL] * len(rule.values)
-    return InlineLevels(tuple(zip(rule.values, *columns, top, strict=True)))
+    return tuple(zip(rule.values, *columns, top, strict=True))
 
 
 def _groups(rule: OrderBased) -> list[list[tuple[str, ...]]]:
@@ -86,3 +109,12 @@ def _label(rule: OrderBased, group: Sequence[str]) -> str:
     if rule.labels is OrderLabels.SET:
         return f"{{{', '.join(group)}}}"
     return f"[{group[0]}, {group[-1]}]"
+
+
+ORDER_BASED = RuleTraits(
+    field="order_based",
+    kind=OrderBased,
+    check=check,
+    label=lambda rule, kind, values, texts, own: label_rows(rows(rule), texts),
+    representatives=lambda rule: Representatives.of_texts(rule.values),
+)

@@ -4,17 +4,47 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import Dates, DateUnit
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
-from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import Notation, day_of
 from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
+from tableveil.hierarchy.rules.loss_range import LossRange, loss_range_faults
+from tableveil.hierarchy.rules.traits import RuleTraits
+
+
+class DateUnit(StrEnum):
+    """Calendar periods, finest first."""
+
+    DAY = "DAY"
+    WEEK = "WEEK"
+    MONTH = "MONTH"
+    QUARTER = "QUARTER"
+    YEAR = "YEAR"
+    DECADE = "DECADE"
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Calendar periods over a declared range of days (ISO dates, inclusive).
+
+    Loss counts the days of `loss_range`, or as many as `loss_days` wherever they are, if it is not 0; else all.
+    """
+
+    minimum: str
+    maximum: str
+    units: tuple[DateUnit, ...]
+    loss_range: LossRange | None = None
+    loss_days: int = 0
+
+    def __str__(self) -> str:
+        return f"{', '.join(unit.lower() for unit in self.units)} in {self.minimum} to {self.maximum}"
+
 
 # Days are counted from the first of year 1, which is a Monday: so day // 7 is the ISO week.
 _DAY_ZERO = np.datetime64("0001-01-01")
@@ -43,9 +73,8 @@ def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
     ]
     if days["minimum"] is not None and days["maximum"] is not None and days["minimum"] >= days["maximum"]:
         faults.append(Fault(f"{field}.maximum", rule.maximum, f"a date after the minimum, {rule.minimum}"))
-    faults += loss_range_faults(
-        rule, field, Notation.DATE, {name: day for name, day in days.items() if day is not None}
-    )
+    ends = {name: day for name, day in days.items() if day is not None}
+    faults += loss_range_faults(rule.loss_range, field, Notation.DATE, bounds, ends)
     return [*faults, *_loss_days_faults(rule, field), *_unit_faults(rule, field, kind)]
 
 
@@ -81,7 +110,9 @@ def _unit_faults(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]
     return faults
 
 
-def label(rule: Dates, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+def label(
+    rule: Dates, kind: ValueKind, values: Sequence[object], texts: Sequence[str], own: NDArray[np.bool_]
+) -> LabelledValues:
     """Labels each value with the periods its day lies in.
 
     |H| is the number of days from minimum to maximum, both included; the leaves of a label are the days of its period
@@ -170,3 +201,6 @@ def representatives(rule: Dates) -> Representatives | None:
         return None
     days = [datetime.date.fromordinal(number) for number in sorted({*range(first, last + 1, step), last})]
     return Representatives(ValueKind.DATE, days, [day.isoformat() for day in days])
+
+
+DATES = RuleTraits(field="dates", kind=Dates, check=check, label=label, representatives=representatives)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import Intervals
-from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, IntervalGrid, Offsets
 from tableveil.hierarchy.labelled import CountedLeaves, LabelledValues, ValueKind, misfit
-from tableveil.hierarchy.loss_range import loss_range_faults
 from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
 from tableveil.hierarchy.represented import MOST_REPRESENTATIVES, Representatives
+from tableveil.hierarchy.rules.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, IntervalGrid, Offsets
+from tableveil.hierarchy.rules.loss_range import LossRange, loss_range_faults
+from tableveil.hierarchy.rules.traits import RuleTraits
 
 _ABOVE = (operator.gt, "a bound above")
 _AT_MOST = (operator.le, "a bound not above")
@@ -42,6 +42,31 @@ _REPRESENTED = {
 # Bounds have at most 300 characters, and a result computed from two of them has as many digits before and after the
 # point.
 _DIGITS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals over a declared range; all bounds and widths are kept as the policy wrote them.
+
+    The intervals of a level have one of `widths`, counted from `minimum`, or lie between the bounds of one of
+    `boundaries`.
+    """
+
+    minimum: str
+    maximum: str
+    widths: tuple[str, ...] = ()
+    bottom_coding: str = ""
+    top_coding: str = ""
+    boundaries: tuple[tuple[str, ...], ...] = ()
+    loss_range: LossRange | None = None
+
+    def __str__(self) -> str:
+        coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
+            self.top_coding
+        )
+        together = f", {' and '.join(coding)} together" if coding else ""
+        cut = [f"cut at {', '.join(bounds)}" for bounds in self.boundaries] or [f"of {', '.join(self.widths)}"]
+        return f"intervals {'; '.join(cut)} in {self.minimum} to {self.maximum}{together}"
 
 
 def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -68,7 +93,7 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
     for name, (holds, wording), other in _ORDER:
         if name in numbers and other in numbers and not holds(numbers[name], numbers[other]):
             faults.append(Fault(f"{field}.{name}", shortened(bounds[name]), f"{wording} the {other}, {bounds[other]}"))
-    faults += loss_range_faults(rule, field, notation or Notation.NUMBER, numbers)
+    faults += loss_range_faults(rule.loss_range, field, notation or Notation.NUMBER, bounds, numbers)
     if rule.widths and rule.boundaries:
         actual = f"{len(rule.boundaries)} levels of boundaries beside widths"
         return [*faults, Fault(f"{field}.boundaries", actual, "either widths or boundaries")]
@@ -146,7 +171,9 @@ def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapp
         below = numbers if len(numbers) == len(texts) else None
 
 
-def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+def label(
+    rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Sequence[str], own: NDArray[np.bool_]
+) -> LabelledValues:
     """Labels each value with the interval it lies in, per width or list of boundaries.
 
     Integers and dates are counted: intervals are closed, `[20, 29]`. |H| = maximum - minimum + 1, and the leaves of a
@@ -280,3 +307,6 @@ def _typed(number: Fraction, notation: Notation) -> tuple[object, str]:
         context.prec = _DIGITS
         value = Decimal(number.numerator) / number.denominator
     return value, format(value, "f")
+
+
+INTERVALS = RuleTraits(field="intervals", kind=Intervals, check=check, label=label, representatives=representatives)

@@ -4,18 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import TimeLevel, TimesOfDay
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind, misfit
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, microseconds_of, seconds_of_day
 from tableveil.hierarchy.represented import Representatives
+from tableveil.hierarchy.rules.traits import RuleTraits
 
 _DAY = 86_400
 _HOUR = 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class DayPart:
+    """A part of the day from `start` until the next part starts; without a label it is named by its interval."""
+
+    start: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLevel:
+    """A level of times of day: intervals of a `width` that divides the day, or `parts` of the day."""
+
+    width: str = ""
+    parts: tuple[DayPart, ...] = ()
+
+    def __str__(self) -> str:
+        return self.width or f"{len(self.parts)} parts of the day"
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfDay:
+    """Times of day, from level 1 upwards; for a timestamp, its time in UTC."""
+
+    levels: tuple[TimeLevel, ...]
+
+    def __str__(self) -> str:
+        return f"times of day by {', '.join(map(str, self.levels))}"
 
 
 def check(rule: TimesOfDay, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -85,7 +115,9 @@ def _not_nesting(rule: TimesOfDay, field: str) -> Iterator[Fault]:
         below = labels
 
 
-def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+def label(
+    rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Sequence[str], own: NDArray[np.bool_]
+) -> LabelledValues:
     """Labels each time of day, at every level, with its interval or part of the day.
 
     The domain is the day: |H| is 24, and the leaves of a label are the hours that have it. Intervals are half-open,
@@ -111,7 +143,7 @@ def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Se
     return LabelledValues.of(covered, levels(), _DAY / _HOUR, continuous=True)
 
 
-def representatives() -> Representatives:
+def representatives(rule: TimesOfDay) -> Representatives:
     """Every second of a day, whatever its labels are."""
     return Representatives.of_texts(
         [_text(minute * 60) + f":{second:02d}" for minute in range(_DAY // 60) for second in range(60)], ValueKind.TIME
@@ -159,3 +191,8 @@ def _text(second: int) -> str:
     hours, rest = divmod(second, _HOUR)
     minutes, seconds = divmod(rest, 60)
     return f"{hours:02d}:{minutes:02d}" + f":{seconds:02d}" * bool(seconds)
+
+
+TIMES_OF_DAY = RuleTraits(
+    field="times_of_day", kind=TimesOfDay, check=check, label=label, representatives=representatives
+)

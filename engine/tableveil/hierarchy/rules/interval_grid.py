@@ -6,14 +6,17 @@ import datetime
 from bisect import bisect_right
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import shortened
-from tableveil.hierarchy.definition import Intervals
 from tableveil.hierarchy.labelled import ValueKind
 from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation
+
+if TYPE_CHECKING:
+    from tableveil.hierarchy.rules.intervals import Intervals
 
 NOTATIONS = {
     ValueKind.INTEGER: Notation.INTEGER,

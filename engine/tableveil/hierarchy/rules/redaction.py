@@ -4,15 +4,56 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy.definition import MaskFrom, PadAt, Redaction
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.rules.traits import RuleTraits
+
+MASK = "*"
+"""The character that masks others, unless the policy names one."""
 
 GREATEST_LENGTH = 1000
+
+
+class MaskFrom(StrEnum):
+    """The end of a text at which masking starts."""
+
+    RIGHT = "RIGHT"
+    LEFT = "LEFT"
+
+
+class PadAt(StrEnum):
+    """The end of a text at which padding is added."""
+
+    RIGHT = "RIGHT"
+    LEFT = "LEFT"
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Text of at most `length` characters, masked `step` characters per level.
+
+    A position takes one of `alphabet_size` characters, or one of `alphabet`, if these are listed. Shorter texts are
+    filled up with `padding`, or with the mask if it is empty. They are filled at the end that `pad_at` names, or at the
+    masked end if it is None.
+    """
+
+    length: int
+    alphabet_size: int = 0
+    mask_from: MaskFrom = MaskFrom.RIGHT
+    step: int = 1
+    alphabet: str = ""
+    mask: str = MASK
+    padding: str = ""
+    pad_at: PadAt | None = None
+
+    def __str__(self) -> str:
+        return f"{self.length} characters masked from the {self.mask_from.lower()} by {self.step}"
 
 
 def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -67,7 +108,9 @@ def _pads_left(rule: Redaction) -> bool:
     return rule.mask_from is MaskFrom.LEFT if rule.pad_at is None else rule.pad_at is PadAt.LEFT
 
 
-def label(rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+def label(
+    rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Sequence[str], own: NDArray[np.bool_]
+) -> LabelledValues:
     """Masks `level * step` of the `length` positions of each text, as long as one position stays visible.
 
     A text is first padded to the declared length, so that every label has that length and none shows how long the text
@@ -110,3 +153,6 @@ def _masked(rule: Redaction, texts: Sequence[str], count: int) -> list[str]:
     if rule.mask_from is MaskFrom.RIGHT:
         return [text[:-count] + mask for text in texts]
     return [mask + text[count:] for text in texts]
+
+
+REDACTION = RuleTraits(field="redaction", kind=Redaction, check=check, label=label)
