@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -69,7 +70,7 @@ def _alternatives(made: DryRun) -> Sequence[RenderableType]:
             )
         )
     columns = ("k", "limit", "suppressed", "score", "less than this one")
-    table = listing(columns, rows, "", numbers=("k", "limit", "suppressed"))
+    table = Padding(listing(columns, rows, "", numbers=("k", "limit", "suppressed")), (0, 0, 0, 2), expand=False)
     return (Text(), Text("Also reached, with little work", style="bold"), table) if rows else ()
 
 

@@ -28,7 +28,8 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
         parts.append(Text(f"  {words.explanation}"))
         if words.tells_costs:
             parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
-            return Group(*parts)
+            hint = f"tableveil show {release.name} --advice tries half of k, and a higher limit."
+            return Group(*parts, Text(""), Text(hint))
     parts += [Text(""), Text("Next best that were checked", style="bold")]
     parts.append(_indented(_runners_up(release)))
     return Group(*parts)

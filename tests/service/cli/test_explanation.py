@@ -106,6 +106,8 @@ Largest costs
   age                                   80,000 (80 %)               75 %
   suppressed records                      5,000 (5 %)               25 %
   age                 *                 10,000 (10 %)               50 %
+
+tableveil show releases/3 --advice tries half of k, and a higher limit.
 """
 
 

@@ -76,8 +76,7 @@ class LocalRecodingMethod(Method[Counted]):
         rows = combination_rows(job.session, counts.base)
         problem = problem_of(counts.policy, counts, counter, rows)
         whole = _whole(counts, counter)
-        deadline = started + seconds_of(counts.policy)
-        with job.control.searching(deadline):
+        with job.control.searching(started + seconds_of(counts.policy)):
             partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, partition)

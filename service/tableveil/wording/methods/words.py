@@ -13,7 +13,7 @@ class MethodWords:
         promise: The promise beside those of privacy models, with the options in braces, as in a report.
         score: The measure of loss, if no quality model of the policy is.
         explanation: The sentence for a release without neighbours of its transformation.
-        tells_costs: Whether its explanation lists the labels that lose most, and what was reached with more.
+        tells_costs: Whether its explanation lists the labels that lose most, and advice tries another k and limit.
         price: The reason why its average risk is higher than that of others, with both risks in braces.
         then: The second part of its search for a frontier.
         ranges: The reason why a frontier has ranges of scores.
