@@ -26,19 +26,38 @@ _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 _FORMATS = ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y")
 """Dates as texts that no cast reads, whatever stands between the numbers: the first of these that reads nearly all."""
 
-_WRITTEN = r"if(regexp_full_match(value::VARCHAR, '\d\d?[-./ ](\d\d?|[A-Za-z]{3})[-./ ]\d{2,4}'), " + (
-    "regexp_replace(value::VARCHAR, '[./ ]', '-', 'g'), NULL)"
+_WRITTEN = (
+    r"if(regexp_full_match(text, '\d\d?[-./ ](\d\d?|[A-Za-z]{3})[-./ ]\d{2,4}'), "
+    "regexp_replace(text, '[./ ]', '-', 'g'), NULL)"
 )
 
 
-def _time() -> str:
-    """The time of a `value` that is a text."""
-    forms = (
-        f"if(count(try_strptime({_WRITTEN}, '{form}')) OVER () >= 0.9 * count({_WRITTEN}) OVER (), "
-        f"try_strptime({_WRITTEN}, '{form}'), NULL)"
-        for form in _FORMATS
+def of_texts(texts: str, keys: str) -> str:
+    """A query of the readings of the column `text` of a subquery, each `nr` a column of its own, with its `keys`.
+
+    One statement reads all columns, each form in a subquery of its own: to plan the forms of one column, repeated where
+    they are used, would take ten milliseconds.
+    """
+    dates = ", ".join(f"try_strptime(written, '{form}')" for form in _FORMATS)
+    usual = ", ".join(
+        f"if(count(dates[{i}]) OVER same >= 0.9 * count(written) OVER same, dates[{i}], NULL)"
+        for i in range(1, len(_FORMATS) + 1)
     )
-    return f"coalesce(TRY_CAST(value::VARCHAR AS TIMESTAMP), {', '.join(forms)})"
+    return (
+        "SELECT coalesce(TRY_CAST(text AS DOUBLE), epoch(time) / 86400.0, 'nan'::DOUBLE) AS number, "
+        f"coalesce(year(time), 'nan'::DOUBLE) AS year, coalesce(text, '') AS text, {keys} FROM ("
+        f"SELECT *, coalesce(TRY_CAST(text AS TIMESTAMP), {usual}) AS time FROM ("
+        f"SELECT *, [{dates}] AS dates FROM (SELECT *, {_WRITTEN} AS written FROM ({texts}))"
+        ") WINDOW same AS (PARTITION BY nr))"
+    )
+
+
+def _of_values(of: Column, values: str, keys: str) -> str:
+    """A query of the readings of the column `value` of a relation, which are no texts, with its `keys`."""
+    return (
+        f"SELECT coalesce({_number(of)}, 'nan'::DOUBLE) AS number, coalesce({_year(of)}, 'nan'::DOUBLE) AS year, "
+        f"coalesce(value::VARCHAR, '') AS text, {keys} FROM {values}"
+    )
 
 
 def _number(of: Column) -> str:
@@ -50,15 +69,11 @@ def _number(of: Column) -> str:
         return "epoch(value::TIMESTAMP) / 86400.0"
     if of.kind in _TIMES or of.type.upper() in ("TIME", "INTERVAL"):
         return "epoch(value) / 86400.0"
-    if of.kind is ValueKind.TEXT:
-        return f"coalesce(TRY_CAST(value::VARCHAR AS DOUBLE), epoch({_time()}) / 86400.0)"
     return "NULL"
 
 
 def _year(of: Column) -> str:
-    if of.kind in _TIMES:
-        return "if(isfinite(value), year(value), NULL)"
-    return f"year({_time()})" if of.kind is ValueKind.TEXT else "NULL"
+    return "if(isfinite(value), year(value), NULL)" if of.kind in _TIMES else "NULL"
 
 
 class _Texts(Sequence["str | None"]):
@@ -93,9 +108,15 @@ def _read(codes: Codes, arrays: dict[str, NDArray[Any]]) -> Readings:
 
 def read_own(session: Session, plan: ReleasePlan, loaded: LoadedRows) -> list[Readings]:
     """The readings of all quasi-identifiers."""
-    read = []
+    read, texts = [], []
     for j, released in enumerate(plan.quasi_identifiers()):
-        read.append(f"SELECT {_readings(released.column)}, {j} AS nr, code FROM {released.dictionary.table_name}")
+        dictionary = released.dictionary.table_name
+        if released.column.kind is ValueKind.TEXT:
+            texts.append(f"SELECT value::VARCHAR AS text, {j} AS nr, code FROM {dictionary}")
+        else:
+            read.append(_of_values(released.column, dictionary, f"{j} AS nr, code"))
+    if texts:
+        read.append(of_texts(" UNION ALL ".join(texts), "nr, code"))
     together = session.arrays(f"SELECT * FROM ({' UNION ALL '.join(read)}) ORDER BY nr, code") if read else {}
     readings = []
     for j, own in enumerate(loaded.own):
@@ -124,19 +145,13 @@ def read_column(
             query = query.where(exp.In(this=row_hash(value.copy()), query=exp.select("stands").from_("wanted_values")))
         rendered = render(collected(rows, rows_, query))
         same = "hashed = stands" if coded is None else "code = stands"
-        arrays = session.arrays(
-            f"SELECT {_readings(of)}, stands FROM wanted_values LEFT JOIN "
-            f"{f'{rendered} JOIN {coded} USING (hashed)' if coded else rendered} ON {same} "
-            "QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands"
-        )
+        wanted = f"wanted_values LEFT JOIN {f'{rendered} JOIN {coded} USING (hashed)' if coded else rendered} ON {same}"
+        if of.kind is ValueKind.TEXT:
+            read = of_texts(f"SELECT value::VARCHAR AS text, 0 AS nr, stands FROM {wanted}", "stands")
+        else:
+            read = _of_values(of, wanted, "stands")
+        arrays = session.arrays(f"{read} QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands")
     if rows.traits.collects:
         session.execute(f"DROP TABLE temp.main.{rows_}")
     assert len(arrays["stands"]) == values
     return _read(codes, arrays)
-
-
-def _readings(of: Column) -> str:
-    return (
-        f"coalesce({_number(of)}, 'nan'::DOUBLE) AS number, coalesce({_year(of)}, 'nan'::DOUBLE) AS year, "
-        "coalesce(value::VARCHAR, '') AS text"
-    )
