@@ -27,6 +27,9 @@ Hashes = NDArray[Any]
 
 _MIXED = np.uint64(0x9E3779B97F4A7C15)
 
+_MOST_BITS = 32
+"""Numbers of classes have fewer bits, hashes of clusters more: half of a key tells rows of a class apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Own:
@@ -121,15 +124,16 @@ def load(
     arrays = session.arrays(f"SELECT {selected}{people}{records} FROM {ROWS} {where}")
     order = _order(arrays)
     arrays = {name: array[order] for name, array in arrays.items()}
-    different, classes = np.unique(arrays["class"], return_inverse=True)
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = arrays["class"][1:] != arrays["class"][:-1]
     weights = arrays["n"].astype(np.int64) if "n" in arrays else None
     if share > 1:
-        weights = np.full(len(classes), share) if weights is None else weights * share
+        weights = np.full(len(begins), share) if weights is None else weights * share
     owners = np.unique(arrays["w"], return_inverse=True)[1].astype(np.int64) if "w" in arrays else None
     return LoadedRows(
         session,
-        ClassRows(classes.astype(np.int64), weights, owners),
-        different == 0,
+        ClassRows(np.cumsum(begins) - 1, weights, owners),
+        arrays["class"][begins] == 0,
         tuple(_own(released, arrays[f"q{j}"]) for j, released in enumerate(identifiers)),
         tuple(arrays[each.name] for each in counted_rows.columns),
         counted_rows,
@@ -162,7 +166,13 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
     for array in arrays.values():
         mixed = (mixed ^ array.astype(np.uint64)) * _MIXED
         mixed ^= mixed >> np.uint64(29)
-    order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))
+    bits = np.uint64(int(arrays["class"].max(initial=1)).bit_length())
+    if bits > _MOST_BITS:
+        order: NDArray[np.intp] = np.lexsort((mixed, arrays["class"]))
+    else:
+        # One key of both takes half the time of two.
+        by_class = arrays["class"].astype(np.uint64) << (np.uint64(64) - bits)
+        order = np.argsort(by_class | mixed >> bits, kind="stable")
     return order
 
 

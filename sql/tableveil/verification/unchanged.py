@@ -228,8 +228,77 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
 def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: bool) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
 
-    It is that of people, if their rows do not show that they are k: `asked.hold` stages who has which values.
+    It is that of people, if their rows do not show that they are k: `asked.hold` stages who has which values. It is None,
+    too, if the classes have k and every value fits every own value: then nobody leaves out any row.
     """
+    pairs = [_stage_pairs(session, j, i, minorities=minorities) for i in range(asked.columns)]
+    all_left = _all_fit(session, pairs) and not session.value(
+        f"SELECT count(*) FROM (SELECT class, sum(n) AS rows FROM held GROUP BY class) LEFT JOIN {owned} USING (class) "
+        f"WHERE rows < {asked.k} OR {_UNDECIDED.format(k=asked.k)}"
+    )
+    left = None if all_left else _least_left(session, j, asked, owned, pairs)
+    for i in range(asked.columns):
+        session.execute(f"DROP TABLE temp.main.pairs_{i}")
+    return left
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """When a value of a column `fits` an own value, in SQL, and the `joins` of the staged pairs that say so."""
+
+    fits: str
+    joins: str
+
+
+_BESIDE = (
+    "JOIN (SELECT o, sum(n) AS own FROM pairs_0 GROUP BY o) USING (o) "
+    "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l)"
+)
+"""The numbers of records of own values and labels."""
+
+_UNDECIDED = "(most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {k})"
+"""Whether rows may be of fewer than k people.
+
+A row takes away one person at most; and so many rows are of at least as many people as have the most each. Where nobody
+has several, the rows are the people.
+"""
+
+
+def _stage_pairs(session: Session, j: int, i: int, *, minorities: bool) -> _Pairs:
+    """Stages how often the records have an own value together with a value of a column, as `pairs_<i>`."""
+    session.stage(
+        f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
+    )
+    by_chance, apart, alike = _independent(session, i)
+    few = (apart, alike) if minorities and by_chance else ([], [])
+    joins = (
+        f"LEFT JOIN pairs_{i} AS p{i} ON p{i}.o = known.o AND p{i}.v = held.v{i} "
+        f"LEFT JOIN (SELECT v, sum(n) AS n FROM pairs_{i} GROUP BY v) AS t{i} ON t{i}.v = held.v{i} "
+        f"LEFT JOIN (SELECT l, v, sum(n) AS n FROM pairs_{i} GROUP BY ALL) AS u{i} "
+        f"ON u{i}.l = known.l AND u{i}.v = held.v{i}"
+    )
+    if few[1]:
+        of_own = f"SELECT o, count(*) AS of_own FROM pairs_{i} GROUP BY o"
+        joins = f"JOIN ({of_own}) AS s{i} ON s{i}.o = known.o {joins}"
+    return _Pairs(_fits(i, *few, independent=by_chance), joins)
+
+
+def _all_fit(session: Session, pairs: Sequence[_Pairs]) -> bool:
+    """Whether all released values fit all own values, as far as there are not too many to try."""
+    own_values = "(SELECT DISTINCT l, o FROM pairs_0)"
+    for i, column in enumerate(pairs):
+        values = f"(SELECT DISTINCT v{i} FROM held)"
+        tried = session.value(f"SELECT (SELECT count(*) FROM {own_values}) * (SELECT count(*) FROM {values})")
+        if tried > AT_ONCE or session.value(
+            f"SELECT count(*) FROM {own_values} AS known {_BESIDE} CROSS JOIN {values} AS held {column.joins} "
+            f"WHERE ({column.fits}) IS NOT TRUE"
+        ):
+            return False
+    return True
+
+
+def _least_left(session: Session, j: int, asked: _Asked, owned: str, pairs: Sequence[_Pairs]) -> int | None:
+    """The least number, by comparing the own values of each class with its rows."""
     session.stage(
         "known",
         f"SELECT class, o{j} AS o, any_value(l{j}) AS l, sum(n)::BIGINT AS n, "
@@ -243,54 +312,30 @@ def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: b
     left = None
     if 0 < compared <= MOST_COMPARED:
         parts = 1 + compared // AT_ONCE
-        fits, joins = [], []
-        for i in range(asked.columns):
-            session.stage(
-                f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, sum(n)::BIGINT AS n FROM unchanged GROUP BY ALL"
-            )
-            by_chance, apart, alike = _independent(session, i)
-            few = (apart, alike) if minorities and by_chance else ([], [])
-            fits.append(_fits(i, *few, independent=by_chance))
-            if few[1]:
-                of_own = f"SELECT o, count(*) AS of_own FROM pairs_{i} GROUP BY o"
-                joins.append(f"JOIN ({of_own}) AS s{i} ON s{i}.o = known.o")
-            joins.append(
-                f"LEFT JOIN pairs_{i} AS p{i} ON p{i}.o = known.o AND p{i}.v = held.v{i} "
-                f"LEFT JOIN (SELECT v, sum(n) AS n FROM pairs_{i} GROUP BY v) AS t{i} ON t{i}.v = held.v{i} "
-                f"LEFT JOIN (SELECT l, v, sum(n) AS n FROM pairs_{i} GROUP BY ALL) AS u{i} "
-                f"ON u{i}.l = known.l AND u{i}.v = held.v{i}"
-            )
-        fitting = f"FILTER ({' AND '.join(fits)})"
-        beside = (
-            "JOIN (SELECT o, sum(n) AS own FROM pairs_0 GROUP BY o) USING (o) "
-            "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l)"
-        )
+        fitting = f"FILTER ({' AND '.join(column.fits for column in pairs)})"
+        joins = " ".join(column.joins for column in pairs)
         session.stage(
             "rows_left",
-            f"SELECT class, known.o, coalesce(sum(held.n) {fitting}, 0) AS rows FROM known {beside} "
-            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 AND known.o % {parts} = 0 "
+            f"SELECT class, known.o, coalesce(sum(held.n) {fitting}, 0) AS rows FROM known {_BESIDE} "
+            f"JOIN held USING (class) {joins} WHERE different > 1 AND known.o % {parts} = 0 "
             "GROUP BY class, known.o",
         )
         left = session.value("SELECT min(rows) FROM rows_left")
-        # A row takes away one person at most; and so many rows are of at least as many people as have the most each.
-        # Where nobody has several, the rows are the people.
         undecided = session.stage(
             "undecided",
             f"SELECT class, o, l FROM known JOIN rows_left USING (class, o) JOIN {owned} USING (class) "
-            f"WHERE most > 1 AND greatest(people - (size - rows), ceil(rows / most)) < {asked.k}",
+            f"WHERE {_UNDECIDED.format(k=asked.k)}",
         )
         if undecided:
             asked.hold()
             held = f"(SELECT DISTINCT class, w, {', '.join(f'v{i}' for i in range(asked.columns))} FROM held_by)"
             owners = session.value(
                 f"SELECT min(owners) FROM (SELECT count(DISTINCT held.w) {fitting} AS owners FROM undecided AS known "
-                f"{beside} JOIN {held} AS held USING (class) {' '.join(joins)} GROUP BY class, known.o)"
+                f"{_BESIDE} JOIN {held} AS held USING (class) {joins} GROUP BY class, known.o)"
             )
             left = min(left, owners)
         session.execute("DROP TABLE temp.main.undecided")
         session.execute("DROP TABLE temp.main.rows_left")
-        for i in range(asked.columns):
-            session.execute(f"DROP TABLE temp.main.pairs_{i}")
     session.execute("DROP TABLE temp.main.known")
     return left
 

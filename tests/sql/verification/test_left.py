@@ -202,6 +202,30 @@ def test_random_tables(shared_database: Database, monkeypatch: pytest.MonkeyPatc
     assert 0 < below < 32
 
 
+@pytest.mark.parametrize("people", [True, False])
+def test_classes_are_not_compared_where_all_fits(
+    shared_database: Database, monkeypatch: pytest.MonkeyPatch, people: bool
+) -> None:
+    """But those of fewer than k rows, or people, are."""
+    chance = Random(1)
+    records = [
+        Record(n, n % 12, n % 6, tuple(chance.randrange(2) for _ in range(COLUMNS)), times=1) for n in range(1200)
+    ]
+    few = [Record(n if people else 0, 12, 3 * n % 6, (0,) * COLUMNS, times=1) for n in range(K - 1)]
+    if people:
+        few += [replace(record) for record in few]
+    asked = unchanged._Asked(COLUMNS, K, lambda: None)
+    with shared_database.session() as session:
+        for rows, least in ((records, None), ([*records, *few], K - 1)):
+            held = Counter((record.class_, *record.values) for record in rows)
+            staged(session, rows, held, people=people)
+            with monkeypatch.context() as patched:
+                if least is None:
+                    patched.setattr(unchanged, "_least_left", lambda *_: pytest.fail("classes are compared"))
+                assert unchanged._least(session, 0, asked, "owned", minorities=not people) == least
+            assert by_definition(rows, held, 1, people=people) == (K if least is None else least)
+
+
 def _compared(records: list[Record], classes: set[int]) -> int:
     sizes: Counter[int] = Counter()
     owns: defaultdict[int, set[int]] = defaultdict(set)
