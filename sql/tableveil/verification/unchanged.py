@@ -228,8 +228,8 @@ def _held(rows: WarehouseSession, names: list[str], marker: str, written: Writte
 def _least(session: Session, j: int, asked: _Asked, owned: str, *, minorities: bool) -> int | None:
     """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much.
 
-    It is that of people, if their rows do not show that they are k: `asked.hold` stages who has which values. It is None,
-    too, if the classes have k and every value fits every own value: then nobody leaves out any row.
+    It is that of people, if their rows do not show that they are k: `asked.hold` stages who has which values. It is
+    None, too, if the classes have k and every value fits every own value: then nobody leaves out any row.
     """
     pairs = [_stage_pairs(session, j, i, minorities=minorities) for i in range(asked.columns)]
     all_left = _all_fit(session, pairs) and not session.value(
@@ -284,7 +284,7 @@ def _stage_pairs(session: Session, j: int, i: int, *, minorities: bool) -> _Pair
 
 
 def _all_fit(session: Session, pairs: Sequence[_Pairs]) -> bool:
-    """Whether all released values fit all own values, as far as there are not too many to try."""
+    """Whether all released values fit all own values; False if there are too many to try."""
     own_values = "(SELECT DISTINCT l, o FROM pairs_0)"
     for i, column in enumerate(pairs):
         values = f"(SELECT DISTINCT v{i} FROM held)"
