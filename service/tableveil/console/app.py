@@ -10,7 +10,7 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,6 +42,7 @@ _HEADERS = {
 View = Callable[[Visit], Response]
 
 _GET: dict[str, View] = {
+    "/": releases.start,
     "/releases": releases.listed,
     "/releases/{number:int}": releases.one,
     "/releases/{number:int}/report": releases.report,
@@ -103,7 +104,6 @@ def make_app(settings: ConsoleSettings, sessions: Sessions) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", _start),
             Route("/static/{name}", _static),
             Route("/sign-in", signing.form, methods=["GET"]),
             Route("/sign-in", signing.by_token, methods=["POST"]),
@@ -139,10 +139,6 @@ class _Guarded:
             await send(message)
 
         await self._app(scope, receive, guarded)
-
-
-async def _start(_: Request) -> Response:
-    return RedirectResponse("/releases", 303)
 
 
 _TYPES = {

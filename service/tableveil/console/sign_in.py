@@ -128,9 +128,9 @@ class SignInPages:
 
 
 def _inside(following: str) -> str:
-    """The address to go on to, if it is one of this site."""
+    """The address to go on to, if it is one of this site, else its start."""
     parts = urlsplit(following)
     inside = (
         following.startswith("/") and not following.startswith(("//", "/\\")) and not (parts.scheme or parts.netloc)
     )
-    return following if inside and following.isprintable() else "/releases"
+    return following if inside and following.isprintable() else "/"

@@ -116,7 +116,14 @@ def test_a_bad_token_begins_no_session(browser: Browser, token: str) -> None:
 )
 def test_signing_in_leads_nowhere_else(browser: Browser, house: House, place: str) -> None:
     answer = browser().post("/sign-in", data={"token": house.token_file("ann").read_text(), "next": place})
-    assert answer.headers["location"] == "/releases"
+    assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(("who", "first"), [("ann", "/releases"), ("ops", "/server")])
+def test_the_start_is_a_page_that_the_visitor_may_see(browser: Browser, who: str, first: str) -> None:
+    one = browser(who)
+    assert one.get("/").headers["location"] == first
+    assert one.get(first).status_code == 200
 
 
 def test_signing_in_again_ends_the_session_before(browser: Browser, house: House) -> None:

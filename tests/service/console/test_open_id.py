@@ -97,7 +97,7 @@ def test_a_visitor_signs_in_at_the_provider(browser: TestClient, provider: Provi
     state = begun(browser, provider)
     answer = browser.get("/callback", params={"state": state, "code": "a code"})
     assert answer.status_code == 200, answer.text
-    assert 'data-go="/releases"' in answer.text, "a page of this site goes on"
+    assert 'data-go="/"' in answer.text, "a page of this site goes on"
     assert "ward_a" in browser.get("/tables").text
     assert "Sign out oidc:alice" in browser.get("/tables").text
 

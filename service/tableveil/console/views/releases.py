@@ -10,13 +10,22 @@ from tableveil.console.faults import CORRECTABLE, placed
 from tableveil.console.questions import Question, questions, quoted
 from tableveil.console.render import fragment
 from tableveil.console.visit import Visit, status_of
-from tableveil.errors import NotFoundError, TableveilError
+from tableveil.errors import DeniedError, NotFoundError, TableveilError
 from tableveil.pages.comparison import Side, compared
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import report_service_pb2
 
 _FRAMED = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox allow-same-origin"
 """A report has no script, and none would run."""
+
+
+def start(visit: Visit) -> Response:
+    """Leads to the releases, or to the server if the visitor may see none, as who only administers it."""
+    try:
+        visit.client.list_releases(summary=True).page("")
+    except DeniedError:
+        return visit.go("/server")
+    return visit.go("/releases")
 
 
 def listed(visit: Visit) -> Response:
