@@ -13,8 +13,6 @@ from tableveil.policy.documentation import Documentation
 from tableveil.policy.game import BreakEven, Game
 from tableveil.policy.guards import ReleaseGuards
 from tableveil.policy.methods import MethodTraits, Recoded, methods_of
-from tableveil.policy.methods.local_recoding import LocalRecoding
-from tableveil.policy.methods.record_level import RecordLevel
 from tableveil.policy.parts import JobPart, parts_of
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, Profitability, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
@@ -310,12 +308,12 @@ class Policy:
     @property
     def classes_of(self) -> int | None:
         """The release whose classes are used again, if there is one."""
-        return next((asked.classes_of for asked in self.methods if isinstance(asked, LocalRecoding)), None)
+        return self.method.classes_of(self.method.options(self))
 
     @property
-    def adversary_knows_method(self) -> bool:
-        """Whether levels of combinations are chosen against an adversary who knows how."""
-        return any(isinstance(asked, RecordLevel) and asked.adversary_knows_method for asked in self.methods)
+    def more_choice_helps(self) -> bool:
+        """Whether its method suppresses no more records where there is more to choose from."""
+        return self.method.more_choice_helps(self.method.options(self))
 
     @property
     def has_own_levels(self) -> bool:

@@ -11,7 +11,7 @@ _MOST_NAMED = 5
 def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Release) -> None:
     """Gives every generalized quasi-identifier of the policy, as `search.levels`, the level it has in the release.
 
-    A policy of local recoding uses the classes of the release again, whose labels the server reads.
+    A policy whose method takes over classes uses those of the release again, whose labels the server reads.
 
     Raises:
         InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, the release's
@@ -19,7 +19,7 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
     """
     # The registry loads numpy, which a command that only asks the server does not.
     from tableveil.convert.methods import methods_stated
-    from tableveil.policy.methods import HandedOn
+    from tableveil.policy.methods import METHODS, HandedOn
 
     method = next(iter(methods_stated(policy)), None)
     if method is not None and method.hands_on is HandedOn.NOTHING:
@@ -38,7 +38,8 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
         raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
     if any(result.levels for result in release.attributes):
         actual = f"{release.name}, whose records have levels of their own"
-        hint = "Add local_recoding to the policy: it uses their classes again. Or choose anew."
+        able = " or ".join(method.field for method in METHODS if method.hands_on is HandedOn.CLASSES)
+        hint = f"Add {able} to the policy: it uses their classes again. Or choose anew."
         raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", actual, "a release of one transformation", hint)
     # Aggregated columns have no levels.
     levels = {result.column: result.level for result in release.attributes if not result.aggregation}

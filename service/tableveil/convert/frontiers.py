@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
@@ -42,20 +43,24 @@ def frontier_from_proto(
         hint = "Leave it out: the points of a frontier are chosen by all models."
         expected = "ALL_MODELS, because what a frontier finds is not checked a second time"
         faults.append(Fault("search.choose", "QUASI_IDENTIFIERS_ONLY", expected, hint))
-    for method in methods_of(policy) if policy is not None else ():
-        if Analysis.FRONTIER not in method.analyses:
-            hint = "Leave it out, and give the quasi-identifiers hierarchies; or ask for releases."
-            expected = "nothing, because a frontier searches a lattice of transformations"
-            faults.append(Fault(method.field, f"{method.called} for a frontier", expected, hint))
-    if policy is not None and policy.classes_of is not None:
-        hint = "Leave it out: a frontier forms classes anew for every k and limit."
-        faults.append(Fault("local_recoding.classes_of", "the classes of a release for a frontier", "nothing", hint))
+    faults += _of_methods(policy) if policy is not None else ()
     limits, unfit = _limits(message)
     faults += unfit
     if policy is None or own is None or faults:
         return policy, None, "", faults
     grid = FrontierGrid.of(message.k or [own], limits or [policy.suppression_limit])
     return policy, grid, canonical_json(asked), []
+
+
+def _of_methods(policy: Policy) -> Iterator[Fault]:
+    for method in methods_of(policy):
+        if Analysis.FRONTIER not in method.analyses:
+            hint = "Leave it out, and give the quasi-identifiers hierarchies; or ask for releases."
+            expected = "nothing, because a frontier searches a lattice of transformations"
+            yield Fault(method.field, f"{method.called} for a frontier", expected, hint)
+        if method.classes_of(method.options(policy)) is not None:
+            hint = "Leave it out: a frontier forms classes anew for every k and limit."
+            yield Fault(f"{method.field}.classes_of", "the classes of a release for a frontier", "nothing", hint)
 
 
 def _limits(message: frontier_service_pb2.SubmitFrontierRequest) -> tuple[list[Decimal], list[Fault]]:

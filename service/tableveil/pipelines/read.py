@@ -33,8 +33,8 @@ from tableveil.lattice import Lattice
 from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, named
 from tableveil.pipelines.inherited import Inherited, with_earlier_models
 from tableveil.pipelines.joint_features import joint_dictionaries
+from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.pipelines.lattice import lattice_of
-from tableveil.pipelines.local_recoding.known_classes import check_known_classes
 from tableveil.pipelines.privacy import (
     check_contained,
     check_population,

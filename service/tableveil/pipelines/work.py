@@ -10,7 +10,7 @@ from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.loading import check_bound
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_recoding.known_classes import check_known_classes
+from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.source import Source, resolve_source
 from tableveil.state.kinds import JobKind

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from tableveil.audit import REFUSED, Audit, Refused, without_port
 from tableveil.convert.decimals import LONGEST_DECIMAL
+from tableveil.convert.methods import methods_stated
 from tableveil.server.call import Call
 from tableveil.source.query import NAMED
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
@@ -29,8 +30,8 @@ To execute a statement changes nothing by itself: what it stands for are calls o
 _NAMES = ("name", "principal")
 """Fields of requests about what is nobody's resource: tokens, backups."""
 
-_PARTS = {"table", "path", "name", "population", "stored", "safe_harbor_zip", "combination", "rest"}
-"""Fields of messages, such as hierarchies, that name what is read, or have fields that do."""
+_PARTS = {"table", "path", "name", "population", "stored", "safe_harbor_zip", "combination", "rest", "classes_of"}
+"""Fields of messages, such as hierarchies and options of methods, that name what is read, or have fields that do."""
 
 _TARGET = re.compile(r"[\w-]{1,63}")
 
@@ -112,7 +113,8 @@ def _names(found: object, path: str) -> Iterator[str]:
             yield ".".join(filter(None, (found.release.schema, found.release.name)))
             yield from (f"target {name}" for name in found.release.publish if _TARGET.fullmatch(name))
             yield from _names(found.population, "population")
-            yield found.local_recoding.classes_of
+            for method in methods_stated(found):
+                yield from _names(getattr(found, method.field), method.field)
             yield from found.release.together_with
             yield from _names(found.attributes, "attributes")
         case Attribute():

@@ -62,5 +62,6 @@ LOCAL_RECODING = MethodTraits(
     shows_suppressed=True,
     warehouses=True,
     hands_on=HandedOn.CLASSES,
+    classes_of=lambda options: options.classes_of,
     analyses=frozenset({Analysis.FRONTIER, Analysis.CLASSIFICATION}),
 )

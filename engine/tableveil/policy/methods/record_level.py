@@ -56,4 +56,5 @@ RECORD_LEVEL = MethodTraits(
     people=False,
     warehouses=True,
     interim=False,
+    more_choice_helps=lambda options: not options.adversary_knows_method,
 )

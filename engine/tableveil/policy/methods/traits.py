@@ -69,6 +69,8 @@ class MethodTraits(Generic[Options]):
         interim: Whether it has a valid release before its end.
         budgeted: Whether a release draws rows that a budget of the table pays for, so that nothing else may read it.
         hands_on: The part of a release that a later one takes over.
+        classes_of: The number of the release whose classes its options take over, by their `classes_of`; None without.
+        more_choice_helps: Whether, with its options, no more records are suppressed where there is more to choose from.
         ordered_people: Whether the release depends on the order in which people are numbered.
         analyses: The analyses of a policy that asks for it.
     """
@@ -94,6 +96,8 @@ class MethodTraits(Generic[Options]):
     interim: bool = True
     budgeted: bool = False
     hands_on: HandedOn = HandedOn.LEVELS
+    classes_of: Callable[[Options], ReleaseNumber | None] = lambda options: None
+    more_choice_helps: Callable[[Options], bool] = lambda options: True
     ordered_people: bool = False
     analyses: frozenset[Analysis] = frozenset()
 

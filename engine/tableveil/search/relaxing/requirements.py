@@ -87,10 +87,9 @@ def _follows(policy: Policy, model: PrivacyModel) -> bool:
     """Whether everything that is valid with a stricter parameter of the model is valid with a more lenient one.
 
     Suppressed records that are kept have to meet the models together: fewer of them may not. Estimates, and sets of
-    classes that pay together, need not improve with more classes; nor does a record-level choice that expects the
-    adversary to know the method.
+    classes that pay together, need not improve with more classes; nor does a method to which more choice is no help.
     """
-    if policy.suppressed_records is SuppressedRecords.KEEP or policy.adversary_knows_method:
+    if policy.suppressed_records is SuppressedRecords.KEEP or not policy.more_choice_helps:
         return False
     by_sample = isinstance(model, PopulationUniqueness) or _by_marketer(model)
     return not by_sample and not any(
@@ -184,12 +183,12 @@ def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
     for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
         i, most = columns.index(attribute.column), attribute.maximum_level
         if most is not None and most < top:
-            yield _level_limit(i, attribute.column, "maximum_level", most, top, not policy.adversary_knows_method)
+            yield _level_limit(i, attribute.column, "maximum_level", most, top, policy.more_choice_helps)
         # Levels below are forbidden by `safe_harbor`, which is a requirement of its own.
         least = policy.least_level(replace(attribute, minimum_level=0))
         if attribute.minimum_level > least:
             yield _level_limit(
-                i, attribute.column, "minimum_level", attribute.minimum_level, least, not policy.adversary_knows_method
+                i, attribute.column, "minimum_level", attribute.minimum_level, least, policy.more_choice_helps
             )
 
 

@@ -1,4 +1,4 @@
-"""The classes of an earlier release that a policy uses again: whether it may, and their labels for its hierarchies."""
+"""The classes of an earlier release that a policy uses again, as labels of its own hierarchies."""
 
 from __future__ import annotations
 
@@ -9,41 +9,14 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Session
 from tableveil.dictionary import Dictionary
-from tableveil.errors import Fault, InvalidError, TableveilError, shortened
+from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.features.class_labels import Label, class_labels, meanings
 from tableveil.lattice import Lattice
-from tableveil.lifecycle import require_public
 from tableveil.local_recoding import KnownClasses
-from tableveil.pipelines.released_rows import current_release
+from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.policy import AttributePolicy, Policy
 from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.state.releases import RELEASES
-
-FIELD = "local_recoding.classes_of"
-
-
-def check_known_classes(session: Session, policy: Policy) -> list[Fault]:
-    """The faults of the release whose classes are used again, as the caller sees it."""
-    number = policy.classes_of
-    if number is None:
-        return []
-    try:
-        release = current_release(session, number)
-        require_public(release)
-    except TableveilError as error:
-        return [Fault(FIELD, fault.found, fault.expected, fault.hint) for fault in error.faults]
-    hint = "Take a release of the same columns, or form all classes anew."
-    if any(attribute.aggregation for attribute in release.attributes):
-        return [Fault(FIELD, f"releases/{number}, whose values are aggregated", "a release of labels", hint)]
-    wanted = {attribute.column for attribute in policy.quasi_identifiers}
-    there = {attribute.column for attribute in release.attributes}
-    if wanted != there:
-        parts = (("the policy", wanted - there), (f"releases/{number}", there - wanted))
-        differ = "; ".join(
-            f"{', '.join(map(shortened, sorted(some)))} only in {where}" for where, some in parts if some
-        )
-        return [Fault(FIELD, f"a release of other quasi-identifiers: {differ}", "the policy's quasi-identifiers", hint)]
-    return []
 
 
 def known_classes(
