@@ -15,6 +15,12 @@ from tableveil.classes.blocks import Blocks, sums_at
 from tableveil.game.combinations import Combinations
 from tableveil.lattice import Axis, Lattice, Transformation
 
+MOST_PAIRS = 20_000_000_000
+"""The most pairs of a combination and a transformation: some minutes on one core."""
+
+MOST_TRANSFORMATIONS = 1_000_000
+"""The most transformations: each is counted, however few combinations there are."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedClasses:
@@ -33,6 +39,11 @@ class CountedClasses:
     groups: tuple[NDArray[np.int32], ...]
     records: NDArray[np.int64]
     people: NDArray[np.int64]
+
+
+def enumerable(combinations: int, lattice: Lattice) -> bool:
+    """Whether all transformations of the lattice can be tried on so many combinations; if not, callers refuse."""
+    return lattice.size <= min(MOST_TRANSFORMATIONS, MOST_PAIRS // max(combinations, 1))
 
 
 def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool = False) -> Iterator[CountedClasses]:

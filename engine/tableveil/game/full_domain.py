@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.game.assignment import Choice
 from tableveil.game.counting import CountedClasses
 from tableveil.game.payout import Stakes
-from tableveil.game.record_level import Choice
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
 

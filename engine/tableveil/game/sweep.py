@@ -17,19 +17,13 @@ from numpy.typing import NDArray
 
 from tableveil.classes.blocks import sums_at
 from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
 from tableveil.game.combinations import Combinations
 from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.full_domain import BestFullDomain
 from tableveil.game.inversion import payouts_against, pre_image_sizes
 from tableveil.game.payout import InformationLoss, Stakes
-from tableveil.game.record_level import (
-    SUPPRESSED,
-    Assignment,
-    BestOfAll,
-    Choice,
-    best_transformations,
-    in_order,
-)
+from tableveil.game.record_level import BestOfAll, best_transformations
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game
 

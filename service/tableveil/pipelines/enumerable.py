@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.counting import BaseHistogram
 from tableveil.errors import InvalidError
-from tableveil.game.record_level import MOST_PAIRS, MOST_TRANSFORMATIONS, enumerable
+from tableveil.game.counting import MOST_PAIRS, MOST_TRANSFORMATIONS, enumerable
 from tableveil.lattice import Lattice
 
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
-from tableveil.errors import InfeasibleError, by_rank
+from tableveil.errors import InfeasibleError, InvalidError, by_rank
 from tableveil.game import (
+    SUPPRESSED,
     Assignment,
     Choice,
     Combinations,
     Stakes,
-    best_transformations,
     payouts_against,
     people_of_labels,
     pre_image_sizes,
-    solve_against_inversion,
 )
-from tableveil.game.record_level import SUPPRESSED
+from tableveil.game.record_level import best_transformations, solve_against_inversion
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import Solution
@@ -30,10 +31,11 @@ from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
-from tableveil.pipelines.relaxing import relaxed_record_level
+from tableveil.pipelines.relaxing import seconds_for
 from tableveil.pipelines.solution import Method
 from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy.methods.record_level import RECORD_LEVEL
@@ -41,6 +43,7 @@ from tableveil.policy.methods.record_level import RecordLevel as RecordLevelOpti
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.by_combination import ByCombination
+from tableveil.search.relaxing import Relaxed, UnmetPolicy, relax_judged
 from tableveil.state.releases import Proof, Searched
 
 STRATEGY = "every transformation was tried for each combination of values, because of record_level"
@@ -156,9 +159,41 @@ def _too_many_suppressed(
         _, chosen = _assigned(combinations, lattice, policy, options, job.control)
         return plan.records - int(combinations.records[chosen.chosen != SUPPRESSED].sum())
 
-    relaxed = relaxed_record_level(job, counted, suppressed_by)
+    relaxed = _relaxed(job, counted, suppressed_by)
     withheld = plan.records - int(combinations.records.sum())
     return too_few_released(counted.policy, plan.suppressed_records, plan.records, withheld, relaxed)
+
+
+def _relaxed(job: JobContext, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]) -> Relaxed:
+    """The relaxations of the policy; `suppressed_by` gives the number of records that another one suppresses.
+
+    Raises:
+        CancelledError: `control` was cancelled.
+    """
+    tops = [dictionary.levels.top for dictionary in counted.dictionaries]
+    # The suppressed records do not depend on the limit.
+    suppressed = lru_cache(maxsize=None)(suppressed_by)
+
+    @cache
+    def possible(lattice: Lattice) -> bool:
+        try:
+            check_enumerable(counted.base, lattice)
+            check_one_meaning(job.session, counted.policy, counted.dictionaries, lattice)
+        except InvalidError:
+            return False
+        return True
+
+    def feasible(policy: Policy) -> bool | None:
+        lattice, faults = lattice_of(policy, tops)
+        if lattice is None or faults:
+            return False
+        if not possible(lattice):
+            return None
+        lost = suppressed(replace(policy, suppression_limit=Decimal(0)), lattice)
+        return lost <= policy.suppressible(counted.base.records)
+
+    policy = counted.policy
+    return relax_judged(UnmetPolicy(policy, tops, counted.base.records), feasible, job.control, seconds_for(policy))
 
 
 def choice_of(policy: Policy) -> Choice:

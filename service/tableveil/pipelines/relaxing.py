@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
-from functools import cache, lru_cache
 
 from tableveil.backend import Session
 from tableveil.classes import ClassCounter, Effort, RememberingCounter
 from tableveil.counting import BaseHistogram
 from tableveil.counting.memory import memory_limit
-from tableveil.errors import InvalidError
-from tableveil.lattice import Lattice
-from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.inherited import also_meeting
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
-from tableveil.pipelines.read import Counted
 from tableveil.policy import Choose, Policy, SuppressedRecords
-from tableveil.release import check_one_meaning
 from tableveil.search import Problem
 from tableveil.search.relaxing import (
     LatticeQuestions,
@@ -29,7 +21,6 @@ from tableveil.search.relaxing import (
     RelaxedOutcome,
     UnmetPolicy,
     relax,
-    relax_judged,
 )
 
 MOST_SECONDS = 5.0
@@ -59,38 +50,6 @@ def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseH
     """
     questions = LatticeQuestions(problem_of(job.session, problem, base), job.control, seconds_for(policy))
     return questions.find(replace(policy, search=replace(policy.search, choose=Choose.ALL_MODELS)))
-
-
-def relaxed_record_level(job: JobContext, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]) -> Relaxed:
-    """Relaxes record-level generalization: `suppressed_by` gives the number of records that a policy suppresses.
-
-    Raises:
-        CancelledError: `control` was cancelled.
-    """
-    tops = [dictionary.levels.top for dictionary in counted.dictionaries]
-    # The suppressed records do not depend on the limit.
-    suppressed = lru_cache(maxsize=None)(suppressed_by)
-
-    @cache
-    def possible(lattice: Lattice) -> bool:
-        try:
-            check_enumerable(counted.base, lattice)
-            check_one_meaning(job.session, counted.policy, counted.dictionaries, lattice)
-        except InvalidError:
-            return False
-        return True
-
-    def feasible(policy: Policy) -> bool | None:
-        lattice, faults = lattice_of(policy, tops)
-        if lattice is None or faults:
-            return False
-        if not possible(lattice):
-            return None
-        lost = suppressed(replace(policy, suppression_limit=Decimal(0)), lattice)
-        return lost <= policy.suppressible(counted.base.records)
-
-    policy = counted.policy
-    return relax_judged(UnmetPolicy(policy, tops, counted.base.records), feasible, job.control, seconds_for(policy))
 
 
 def seconds_for(policy: Policy) -> float:

@@ -28,8 +28,7 @@ from tableveil.backend import (
 from tableveil.dictionary import Dictionary
 from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, note, shortened
-from tableveil.game import Combinations
-from tableveil.game.record_level import SUPPRESSED
+from tableveil.game import SUPPRESSED, Combinations
 from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
@@ -193,15 +192,13 @@ def label_at_own_level(labels: Mapping[int, exp.Expr], attribute: int) -> exp.Ex
 # --- meanings of labels ----------------------------------------------------------------------------------------------
 
 
-def check_one_meaning(
-    session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice, mixing: str = "record_level"
-) -> None:
+def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice) -> None:
     """Raises `InvalidError` for every hierarchy in which one label stands for different values at different levels.
 
     With mixed levels, readers could not know the meaning of such a label. All levels of the lattice are checked, used
     or not.
     """
-    faults = []
+    faults, method = [], policy.method
     shown = [dictionary for dictionary, bottom in zip(dictionaries, lattice.bottom, strict=False) if bottom == 0]
     values = iter(value_texts(session, shown))
     for j, (dictionary, attribute) in enumerate(zip(dictionaries, policy.quasi_identifiers, strict=True)):
@@ -213,7 +210,7 @@ def check_one_meaning(
                     f"attributes[{policy.attributes.index(attribute)}].hierarchy",
                     f"a label of {shortened(attribute.column)} that stands for different values at the levels "
                     f"{levels[0]} and {levels[1]}",
-                    f"labels that stand for the same values at every level, because {mixing} mixes levels",
+                    f"labels that stand for the same values at every level, because {method.called} mixes levels",
                     "Rename the label at one of them, or leave one out by minimum_level or maximum_level.",
                 )
             )

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.game import Assignment, in_order, people_of_labels
-from tableveil.game.record_level import SUPPRESSED
+from tableveil.game import SUPPRESSED, Assignment, in_order, people_of_labels
 from tests.engine.game.test_record_level import Table, tables
 
 

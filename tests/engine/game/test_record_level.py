@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 
 from tableveil.control import Control, Stopped
 from tableveil.game import (
+    SUPPRESSED,
     Assignment,
     Choice,
     Combinations,
     Stakes,
-    best_transformations,
     enumerable,
     in_order,
     payouts_against,
     pre_image_sizes,
-    solve_against_inversion,
 )
-from tableveil.game.record_level import SUPPRESSED
-from tableveil.game.stability import stable_choices
+from tableveil.game.record_level import best_transformations, solve_against_inversion
+from tableveil.game.record_level.stability import stable_choices
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game

@@ -117,7 +117,7 @@ class PartitionFrontier(FrontierMethod):
 
     def check(self, session: Session, counts: Counted) -> None:
         """Labels of different levels are told apart."""
-        check_one_meaning(session, counts.policy, counts.dictionaries, counts.lattice, "local_recoding")
+        check_one_meaning(session, counts.policy, counts.dictionaries, counts.lattice)
 
     def searched(self, policy: Policy) -> Policy:
         """The sum that is minimized, for the transformations that are the first partitions."""

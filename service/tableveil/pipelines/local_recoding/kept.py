@@ -40,7 +40,7 @@ def kept_locally(
     if policy is None:
         return {}
     try:
-        check_one_meaning(job.session, policy, counted.dictionaries, counted.lattice, "local_recoding")
+        check_one_meaning(job.session, policy, counted.dictionaries, counted.lattice)
     except InvalidError:
         return {}
     rows = combination_rows(job.session, counted.base)

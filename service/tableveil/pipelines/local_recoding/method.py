@@ -70,7 +70,7 @@ class LocalRecodingMethod(Method[Counted]):
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The cheapest partition that is found."""
-        check_one_meaning(job.session, counts.policy, counts.dictionaries, counts.lattice, "local_recoding")
+        check_one_meaning(job.session, counts.policy, counts.dictionaries, counts.lattice)
         started = job.control.now()
         counter = open_counter(job.session, counts.base, counts.lattice.bottom)
         rows = combination_rows(job.session, counts.base)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
 from tableveil.game.combinations import Combinations
 from tableveil.game.counting import counted_at_all
 from tableveil.game.inversion import groups_at, pre_image_sizes, released_at
 from tableveil.game.payout import InformationLoss, Stakes
-from tableveil.game.record_level import SUPPRESSED, Assignment, BestOfAll, Choice, in_order
-from tableveil.game.stability import stable_choices
+from tableveil.game.record_level.best import BestOfAll
+from tableveil.game.record_level.stability import stable_choices
 from tableveil.lattice import Lattice
 
 if TYPE_CHECKING:

@@ -9,78 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice, in_order
 from tableveil.game.combinations import Combinations
 from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.payout import InformationLoss, Stakes
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Lattice, Transformation
-from tableveil.policy import BreakEven
 
 if TYPE_CHECKING:
     # The search builds on quality models, which build on the game.
     from tableveil.control import Control
 
-SUPPRESSED = -1
-
 DIGITS = 12
 """Decimal digits of payout / benefit that are compared, so that rounding decides between no equal payouts."""
-
-MOST_PAIRS = 20_000_000_000
-"""The most pairs of a combination and a transformation: some minutes on one core."""
-
-MOST_TRANSFORMATIONS = 1_000_000
-"""The most transformations: each is counted, however few combinations there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The transformations at which a record may be released.
-
-    If `no_attack`, only those at which the record is not attacked. A record that pays less than 0 is suppressed, unless
-    `break_even` is
-    None: then it is released at its best transformation, whatever it pays. For a record that pays exactly 0,
-        `break_even` decides.
-    """
-
-    break_even: BreakEven | None = BreakEven.KEEP
-    no_attack: bool = False
-
-    def releasable(self, stakes: Stakes, loss: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether records with this loss, among this number of people, may be released."""
-        releasable = np.ones(len(sizes), np.bool_)
-        if self.break_even is not None:
-            releasable &= stakes.profitable(loss, sizes, self.break_even)
-        if self.no_attack:
-            releasable &= ~stakes.attacked(sizes)
-        return releasable
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Assignment:
-    """The transformation of each combination; for combinations that only the population has, the one they would get.
-
-    Attributes:
-        transformations: The transformations of the lattice, by the sum of their levels, then lexicographic.
-        chosen: Per combination an index into `transformations`, or `SUPPRESSED`.
-        sizes: Per combination the number of people who share its labels at these levels: success has the probability 1
-            / size. 0 if suppressed.
-        payouts: Per combination the payout of each of its records; 0 if suppressed.
-    """
-
-    transformations: tuple[Transformation, ...]
-    chosen: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    payouts: NDArray[np.float64]
-
-
-def enumerable(combinations: int, lattice: Lattice) -> bool:
-    """Whether all transformations of the lattice can be tried on so many combinations; if not, callers refuse."""
-    return lattice.size <= min(MOST_TRANSFORMATIONS, MOST_PAIRS // max(combinations, 1))
-
-
-def in_order(lattice: Lattice) -> tuple[Transformation, ...]:
-    """All transformations by the sum of their levels, then lexicographic: the first of equally good ones is chosen."""
-    return tuple(sorted(lattice, key=lambda x: (sum(x), x)))
 
 
 def best_transformations(

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps
+from tableveil.game.assignment import SUPPRESSED, Assignment, Choice
 from tableveil.game.combinations import Combinations
 from tableveil.game.counting import CountedClasses, counted_at_all
 from tableveil.game.inversion import crowds, groups_at, payouts_against, pre_image_sizes, released_at
 from tableveil.game.payout import Stakes
-from tableveil.game.record_level import SUPPRESSED, Assignment, BestOfAll, Choice
+from tableveil.game.record_level.best import BestOfAll
 from tableveil.lattice import Lattice
 
 if TYPE_CHECKING:
