@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from tableveil.errors import Fault
 from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
 from tableveil.lattice import Transformation
 from tableveil.policy.game import Success
-from tableveil.policy.methods import methods_of
+from tableveil.policy.methods import MethodTraits, methods_of
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
 from tableveil.policy.quality import PublisherPayoutModel
@@ -50,14 +51,18 @@ def safe_harbor_of(policy: Policy) -> Transformation | None:
     )
 
 
+def can_be_swept(method: MethodTraits[Any]) -> bool:
+    """Whether a method can be scored by a payout: a sweep compares these, and tries all such methods."""
+    return PublisherPayoutModel in method.quality
+
+
 def check_sweep(policy: Policy) -> Iterator[Fault]:
     """Faults of a sound policy that make a sweep impossible."""
     if policy.game is None:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
         yield Fault("game", "nothing", "the worth of records and the cost of attacks", example)
-    # A sweep compares payouts: the methods that can be scored by one can be swept.
     for method in methods_of(policy):
-        for field in method.fields(policy) if PublisherPayoutModel not in method.quality else ():
+        for field in method.fields(policy) if not can_be_swept(method) else ():
             expected = "nothing, because a sweep tries all transformations"
             hint = "Give the quasi-identifiers hierarchies."
             yield Fault(field, f"{method.called} for a payout sweep", expected, hint)

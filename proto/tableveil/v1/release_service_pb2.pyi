@@ -1010,7 +1010,7 @@ class AttributeResult(_message.Message):
     """The aggregate that replaced the column's values; there are no levels then. Empty: the column was generalized."""
     @_builtins.property
     def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelRecords]:
-        """With record_level: the levels of the released records, ascending; `level` is the highest."""
+        """Where records have levels of their own: those of the released records, ascending; `level` is the highest."""
 
     def __init__(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from google.protobuf.message import Message
+
 from tableveil.convert.collect import Faults
 from tableveil.convert.fields import from_message
 from tableveil.policy import METHODS, MethodTraits
@@ -23,6 +25,12 @@ def methods_stated(message: policy_pb2.Policy) -> tuple[MethodTraits[Any], ...]:
     """The methods that a policy asks for by their fields."""
     stated = {field.name for field, _ in message.ListFields()}
     return tuple(method for method in METHODS if method.field in stated)
+
+
+def leave_out(message: policy_pb2.Policy, method: MethodTraits[Any]) -> None:
+    """Takes a method out of a policy, with its options."""
+    fields: Message = message
+    fields.ClearField(method.field)
 
 
 def lists_of_methods(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:

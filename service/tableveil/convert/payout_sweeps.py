@@ -7,6 +7,7 @@ from decimal import Decimal
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.decimals import decimal_from_text
+from tableveil.convert.methods import leave_out, methods_stated
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.submission import Read, Submission
 from tableveil.convert.times import duration
@@ -14,7 +15,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.policy import Policy
-from tableveil.requests.payout_sweep import SweptGains, check_gains, check_number, check_sweep
+from tableveil.requests.payout_sweep import SweptGains, can_be_swept, check_gains, check_number, check_sweep
 from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
@@ -47,7 +48,8 @@ def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
     copy.ClearField("release")
     copy.ClearField("repeat_reason")
     copy.ClearField("quality_model")
-    copy.ClearField("record_level")
+    for method in filter(can_be_swept, methods_stated(copy)):
+        leave_out(copy, method)
     copy.ClearField("suppression_limit")
     copy.ClearField("suppressed_records")
     copy.ClearField("risk_thresholds")
