@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
-from tableveil.pipelines.frontier_method import FrontierMethod, TransformationFrontier
+from tableveil.pipelines.anonymize import method_of
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.local_recoding.frontier import PartitionFrontier
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy, SuppressedRecords
-from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierProblem
 from tableveil.source import fingerprint, resolve_source
@@ -26,9 +23,6 @@ from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
-
-_METHODS: Mapping[str, FrontierMethod] = {LOCAL_RECODING.name: PartitionFrontier()}
-"""The methods whose points are more than transformations."""
 
 
 def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
@@ -51,7 +45,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
         counts = count_classes(session, policy, read)
-    method = _METHODS.get(policy.method.name, TransformationFrontier())
+    method = method_of(policy).frontier
     method.check(session.embedded, counts)
     report.phase(JobPhase.SEARCHING)
     started, base = job.control.now(), counts.base

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from tableveil.backend import WarehouseSession
 from tableveil.lifecycle import Evidence, Solution
+from tableveil.pipelines.frontier_method import FrontierMethod, TransformationFrontier
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import Dictionaries, FoundHierarchies
 from tableveil.policy import Policy
@@ -15,7 +16,12 @@ Counts = TypeVar("Counts")
 
 
 class Method(Protocol[Counts]):
-    """A way to make a release. All methods share the reading, the writing and the verification."""
+    """A way to make a release. All methods share the reading, the writing and the verification.
+
+    A method has a `frontier` of its own if the points of its frontiers are more than transformations.
+    """
+
+    frontier: FrontierMethod = TransformationFrontier()
 
     def admit(self, session: WarehouseSession, policy: Policy, source: Source) -> None:
         """Raises `InvalidError` if the source cannot be released, by what shows without its rows."""

@@ -24,7 +24,7 @@ from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import Asked, Chosen, nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import FoundPartition, JobContext
-from tableveil.pipelines.local_recoding.frontier import LocalSource, alternatives
+from tableveil.pipelines.local_recoding.frontier import LocalSource, PartitionFrontier, alternatives
 from tableveil.pipelines.local_recoding.known_classes import known_classes
 from tableveil.pipelines.local_recoding.problem import (
     all_of,
@@ -63,6 +63,8 @@ from tableveil.state.releases import Proof
 
 class LocalRecodingMethod(Method[Counted]):
     """See `Method`."""
+
+    frontier = PartitionFrontier()
 
     def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
         """The combinations of values."""
