@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from tableveil.drafting.draft import ColumnDraft, person_column, unique
 from tableveil.drafting.figures import Figures
@@ -12,7 +13,8 @@ from tableveil.drafting.meanings import Meaning
 from tableveil.drafting.roles import agreement
 from tableveil.drafting.thresholds import propose_k
 from tableveil.errors import shortened
-from tableveil.policy import Role, TableReference
+from tableveil.policy import MethodTraits, Role, TableReference
+from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 
 MANY_QUASI_IDENTIFIERS = 20
 """With more, hardly any two records are alike before nearly everything is generalized away (Aggarwal 2005)."""
@@ -44,7 +46,8 @@ class PolicyDraft:
     """The proposals for a table, or for the rows of `source_query`; then `source` names none.
 
     If `person_column` is None, the draft proposes to state that each row is one person. `repeating` says that people
-    have several rows, so that dominance belongs beside k-anonymity. The table may be in a `warehouse`.
+    have several rows, so that dominance belongs beside k-anonymity. The table may be in a `warehouse`. The
+    `method` is one that has a field.
 
     The owner decides on the statement on people, the privacy models, and the roles of columns of which nothing is
     known, whatever the draft proposes.
@@ -58,6 +61,7 @@ class PolicyDraft:
     source_query: str = ""
     repeating: bool = False
     warehouse: str = ""
+    method: MethodTraits[Any] = LOCAL_RECODING
 
 
 def draft_policy(
@@ -84,7 +88,7 @@ def draft_policy(
             RemarkKind.GUESS,
             "Up to one record in twenty may be left out, so that a few rare ones do not blur all others.",
         ),
-        _on_local_recoding(),
+        _on_method(),
         *_on_choosing(columns),
     ]
     name = person.facts.name if person is not None and numbers_people else None
@@ -164,13 +168,13 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
         yield Remark("privacy_models", RemarkKind.DECIDE, text)
 
 
-def _on_local_recoding() -> Remark:
+def _on_method() -> Remark:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/explanations/utility.md. "
         "Without this field, all records have the same level in a column. Frontiers need that, and some models, "
         "and a second release of the same people that is judged together with the first: docs/explanations/together.md."
     )
-    return Remark("local_recoding", RemarkKind.GUESS, text)
+    return Remark(LOCAL_RECODING.field, RemarkKind.GUESS, text)
 
 
 def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:

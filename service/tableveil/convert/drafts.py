@@ -38,7 +38,6 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         privacy_models=list(_models(draft)),
         suppression_limit=SUPPRESSION_LIMIT,
         quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
-        local_recoding=policy_pb2.LocalRecoding(),
         search=policy_pb2.Search(time_limit_seconds=TIME_LIMIT_SECONDS),
         release=policy_pb2.ReleaseTarget(
             schema=draft.source.schema or "main",
@@ -46,6 +45,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
             kind=policy_pb2.RELEASE_KIND_TABLE,
         ),
     )
+    getattr(proposal, draft.method.field).SetInParent()
     if draft.person_column is None:
         proposal.rows_are_people = True
     else:

@@ -12,6 +12,7 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.drafts import declare, policy_draft_to_proto
 from tableveil.convert.enums import READERS
+from tableveil.convert.methods import leave_out
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
 from tableveil.convert.submission import Read, Submission
@@ -101,7 +102,7 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
     if request.recurs and not variant.local:
         message.release.left_behind = policy_pb2.LEFT_BEHIND_REQUIRE
     if not variant.local:
-        message.ClearField("local_recoding")
+        leave_out(message, draft.method)
     _document(message.documentation, request.readers)
     del message.privacy_models[:]
     message.privacy_models.extend(_models(message, wanted, draft, variant.k))
