@@ -10,7 +10,6 @@ from tableveil import access, policy
 from tableveil.errors import InvalidError, Rank
 from tableveil.game import sweep
 from tableveil.hierarchy import rules
-from tableveil.policy.methods import microaggregation
 from tableveil.requests.classification import Classifier
 from tableveil.requests.proposal import ReleaseReaders
 from tableveil.runtime import model
@@ -74,19 +73,13 @@ class EnumMap(Generic[E]):
 
 
 ACCESS_ROLES = EnumMap(access_pb2.AccessRole, access.AccessRole)
-ABSENT_VALUES = EnumMap(policy_pb2.AbsentValues, policy.AbsentValues)
 AGGREGATE_FUNCTIONS = EnumMap(policy_pb2.AggregateFunction, policy.AggregateFunction)
 AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
 AMONG = EnumMap(payout_service_pb2.Among, sweep.Among)
-BREAK_EVEN = EnumMap(policy_pb2.BreakEven, policy.BreakEven)
-CELL_SIZES = EnumMap(policy_pb2.CellSizes, policy.CellSizes)
 CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
 CLASSIFIERS = EnumMap(classification_service_pb2.Classifier, Classifier)
-CLOSENESS_ALGORITHMS = EnumMap(policy_pb2.ClosenessAlgorithm, microaggregation.ClosenessAlgorithm)
-CLUSTERINGS = EnumMap(policy_pb2.Clustering, microaggregation.Clustering)
 DATE_UNITS = EnumMap(policy_pb2.DateUnit, rules.DateUnit)
 DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
-ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)
 FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
 DOUBT_KINDS = EnumMap(proposal_service_pb2.DoubtKind, DoubtKind)
 GUARDS = EnumMap(policy_pb2.Guard, policy.Guard)
@@ -99,13 +92,10 @@ MASK_FROM = EnumMap(policy_pb2.MaskFrom, rules.MaskFrom)
 NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
 NULL_POSITIONS = EnumMap(policy_pb2.NullPosition, policy.NullPosition)
 OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, ObjectKind)
-ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, rules.OrderLabels)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
-PAD_AT = EnumMap(policy_pb2.PadAt, rules.PadAt)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.SweepMethod)
 PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
 READERS = EnumMap(proposal_service_pb2.Readers, ReleaseReaders)
-RELEASE_CONTEXTS = EnumMap(policy_pb2.ReleaseContext, policy.ReleaseContext)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)
 REPORT_AUDIENCES = EnumMap(report_service_pb2.ReportAudience, ReportAudience)
@@ -113,14 +103,14 @@ REPORT_FORMATS = EnumMap(report_service_pb2.ReportFormat, ReportFormat)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)
 SCALES = EnumMap(policy_pb2.Scale, policy.Scale)
 SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)
-SUCCESS = EnumMap(policy_pb2.Success, policy.Success)
 SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)
-UNIQUENESS_ESTIMATORS = EnumMap(policy_pb2.UniquenessEstimator, policy.UniquenessEstimator)
 WARNING_RANKS = EnumMap(faults_pb2.WarningRank, Rank)
 
 _BY_DOMAIN = {found.domain: found for found in list(globals().values()) if isinstance(found, EnumMap)}
 
 
 def enum_map(domain: type[E]) -> EnumMap[E]:
-    """The map of a domain enum."""
+    """The map of a domain enum: the one above, or else that of the enum of the same name in policies."""
+    if domain not in _BY_DOMAIN:
+        _BY_DOMAIN[domain] = EnumMap(getattr(policy_pb2, domain.__name__), domain)
     return _BY_DOMAIN[domain]

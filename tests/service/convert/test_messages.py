@@ -34,7 +34,9 @@ from tableveil.convert import (
 from tableveil.convert.enums import FAILURE_KINDS
 from tableveil.convert.times import duration
 from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decide
-from tableveil.policy import ReleaseKind, TableReference
+from tableveil.hierarchy.rules import PadAt
+from tableveil.policy import EntropyEstimator, ReleaseKind, TableReference
+from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
@@ -190,6 +192,10 @@ def test_other_tokens_are_invalid(token: str) -> None:
         (job_service_pb2.JobPhase, enums.JOB_PHASES),
         (job_service_pb2.JobState, enums.JOB_STATES),
         (release_service_pb2.ReleaseObjectKind, enums.OBJECT_KINDS),
+        (policy_pb2.EntropyEstimator, enums.enum_map(EntropyEstimator)),
+        (policy_pb2.PadAt, enums.enum_map(PadAt)),
+        (policy_pb2.Clustering, enums.enum_map(Clustering)),
+        (policy_pb2.ClosenessAlgorithm, enums.enum_map(ClosenessAlgorithm)),
     ],
 )
 def test_enums_match_value_by_value(proto: Any, domain: enums.EnumMap[StrEnum]) -> None:
