@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from tableveil.hierarchy.definition import Combination, HierarchyDefinition, SafeHarborAge, SafeHarborDate
 from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
-from tableveil.hierarchy.rules import Dates, Intervals, OrderBased, Redaction, order_based
+from tableveil.hierarchy.rules import RULES, SimpleRule
+from tableveil.hierarchy.rules.traits import RuleTraits
 
 Point = Decimal | datetime.date | datetime.datetime
 
@@ -32,14 +34,6 @@ _LEADING = "[({<>=≤≥ "
 _PARTS = re.compile(r"[0-9]+|[^0-9]+")
 _DIGIT = "0123456789"
 _DIGITS = 40
-
-_KINDS = {
-    ValueKind.INTEGER: ValueKind.INTEGER,
-    ValueKind.DECIMAL: ValueKind.FLOAT,
-    ValueKind.FLOAT: ValueKind.FLOAT,
-    ValueKind.DATE: ValueKind.DATE,
-    ValueKind.TIMESTAMP: ValueKind.TIMESTAMP,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +54,17 @@ def bounds_kind(hierarchy: HierarchyDefinition | None, kind: ValueKind) -> Value
     They are whole or other numbers, dates or timestamps. No hierarchy stands for the intervals of an aggregated column.
     """
     match hierarchy:
-        case None | Intervals():
-            return _KINDS.get(kind)
-        case Dates() | SafeHarborDate():
+        case None:
+            return kind.ends
+        case SafeHarborDate():
             return ValueKind.DATE
         case SafeHarborAge():
             return ValueKind.INTEGER
         case Combination(_, rest):
             return bounds_kind(rest, kind)
         case _:
-            return None
+            traits = _traits(hierarchy)
+            return traits.bounds(kind) if traits is not None else None
 
 
 def listed_labels(hierarchy: HierarchyDefinition | None) -> Collection[str]:
@@ -160,10 +155,12 @@ def in_order(
 ) -> list[int]:
     """The positions of different labels, from the least label to the greatest.
 
-    By their bounds, the narrower of two that begin alike first, then those without bounds: in the order that an
-    `order_based` rule declares, masked texts as texts, and others by the numbers in them. `*` is the last.
+    By their bounds, the narrower of two that begin alike first, then those without bounds: in the order that the rule
+    declares, and others by the numbers in them, or as texts if the rule says so. `*` is the last.
     """
-    places = _places(hierarchy) if isinstance(hierarchy, OrderBased) else {}
+    traits = _traits(hierarchy)
+    places = traits.places(hierarchy) if traits is not None else {}
+    as_texts = traits is not None and not traits.natural
 
     def key(position: int) -> tuple[object, ...]:
         label, bounds_here = labels[position], bounds[position]
@@ -175,7 +172,7 @@ def in_order(
             return (3,)
         if label in places:
             return (1, *places[label], label)
-        return (2, [] if isinstance(hierarchy, Redaction) else natural(label), label)
+        return (2, [] if as_texts else natural(label), label)
 
     return sorted(range(len(labels)), key=key)
 
@@ -185,10 +182,5 @@ def natural(label: str) -> list[str]:
     return [part.zfill(_DIGITS) if part[0] in _DIGIT else part for part in _PARTS.findall(label.lstrip(_LEADING))]
 
 
-def _places(rule: OrderBased) -> dict[str, tuple[int, int]]:
-    """Per label the first and the last of the declared values under it."""
-    places: dict[str, tuple[int, int]] = {}
-    for place, row in enumerate(order_based.rows(rule)):
-        for label in row:
-            places[label] = (places.get(label, (place, place))[0], place)
-    return places
+def _traits(hierarchy: HierarchyDefinition | None) -> RuleTraits[Any] | None:
+    return RULES[type(hierarchy)] if isinstance(hierarchy, SimpleRule) else None

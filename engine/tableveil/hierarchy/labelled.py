@@ -27,6 +27,17 @@ class ValueKind(StrEnum):
     TEXT = "TEXT"
     OTHER = "OTHER"
 
+    @property
+    def ends(self) -> ValueKind | None:
+        """The kind of the ends of intervals of such values; None if there are no such intervals."""
+        match self:
+            case ValueKind.INTEGER | ValueKind.DATE | ValueKind.TIMESTAMP:
+                return self
+            case ValueKind.DECIMAL | ValueKind.FLOAT:
+                return ValueKind.FLOAT
+            case _:
+                return None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedLeaves:

@@ -203,4 +203,11 @@ def representatives(rule: Dates) -> Representatives | None:
     return Representatives(ValueKind.DATE, days, [day.isoformat() for day in days])
 
 
-DATES = RuleTraits(field="dates", kind=Dates, check=check, label=label, representatives=representatives)
+DATES = RuleTraits(
+    field="dates",
+    kind=Dates,
+    check=check,
+    label=label,
+    representatives=representatives,
+    bounds=lambda kind: ValueKind.DATE,
+)

@@ -309,4 +309,11 @@ def _typed(number: Fraction, notation: Notation) -> tuple[object, str]:
     return value, format(value, "f")
 
 
-INTERVALS = RuleTraits(field="intervals", kind=Intervals, check=check, label=label, representatives=representatives)
+INTERVALS = RuleTraits(
+    field="intervals",
+    kind=Intervals,
+    check=check,
+    label=label,
+    representatives=representatives,
+    bounds=lambda kind: kind.ends,
+)

@@ -93,6 +93,15 @@ def rows(rule: OrderBased) -> tuple[tuple[str, ...], ...]:
     return tuple(zip(rule.values, *columns, top, strict=True))
 
 
+def places(rule: OrderBased) -> dict[str, tuple[int, int]]:
+    """Per label the first and the last of the values under it."""
+    ends: dict[str, tuple[int, int]] = {}
+    for place, row in enumerate(rows(rule)):
+        for label in row:
+            ends[label] = (ends.get(label, (place, place))[0], place)
+    return ends
+
+
 def _groups(rule: OrderBased) -> list[list[tuple[str, ...]]]:
     """Per level from 1 on the groups, as their values."""
     size = 1
@@ -117,4 +126,5 @@ ORDER_BASED = RuleTraits(
     check=check,
     label=lambda rule, kind, values, texts, own: label_rows(rows(rule), texts),
     representatives=lambda rule: Representatives.of_texts(rule.values),
+    places=places,
 )

@@ -155,4 +155,4 @@ def _masked(rule: Redaction, texts: Sequence[str], count: int) -> list[str]:
     return [mask + text[count:] for text in texts]
 
 
-REDACTION = RuleTraits(field="redaction", kind=Redaction, check=check, label=label)
+REDACTION = RuleTraits(field="redaction", kind=Redaction, check=check, label=label, natural=False)

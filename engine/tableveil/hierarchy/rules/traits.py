@@ -1,8 +1,8 @@
-"""The entry of a rule: its field in a policy, its faults, the labels that it gives, and values that represent these."""
+"""The entry of a rule: its field in a policy, its faults, its labels, values that represent these, and their order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -26,6 +26,9 @@ class RuleTraits(Generic[Rule]):
         label: The labels of a column's values at every level.
         check: The faults of the rule and, if the kind of a column is known, of using it on such a column.
         representatives: Values that have every label; None if the rule knows none without a table, or too many.
+        bounds: The kind of the bounds of its labels, by the kind of the column; None if they have none.
+        places: Per label without bounds its place in the order that the rule declares; empty if it declares none.
+        natural: Whether other labels without bounds are ordered by the numbers in them, and not as texts.
     """
 
     field: str
@@ -33,3 +36,6 @@ class RuleTraits(Generic[Rule]):
     label: Callable[[Rule, ValueKind, Sequence[object], Sequence[str], NDArray[np.bool_]], LabelledValues]
     check: Callable[[Rule, str, ValueKind | None], list[Fault]] = lambda rule, field, kind: []
     representatives: Callable[[Rule], Representatives | None] = lambda rule: None
+    bounds: Callable[[ValueKind], ValueKind | None] = lambda kind: None
+    places: Callable[[Rule], Mapping[str, tuple[int, int]]] = lambda rule: {}
+    natural: bool = True
