@@ -28,9 +28,9 @@ METHOD = r"\.(microaggregation|local_recoding|record_level|own_levels|aggregated
 METHOD_OTHERWISE = r'HasField\("(microaggregation|local_recoding|record_level)|\.method is\b|isinstance\([\w.]*recoding'
 """The question by its other names, in messages, in the registry and in plans."""
 METHODS = {
-    "local recoding": Change(15, 3, r"(?i)local_?recoding", own=r"/local_"),
-    "record level": Change(17, 3, r"(?i)record_?level(?!s)", own=r"/record_level|/by_combination"),
-    "microaggregation": Change(8, 3, r"(?i)microaggregation", own=r"/microaggregation"),
+    "local recoding": Change(6, 3, r"(?i)local_?recoding", own=r"/local_"),
+    "record level": Change(7, 3, r"(?i)record_?level(?!s)", own=r"/record_level|/by_combination"),
+    "microaggregation": Change(7, 3, r"(?i)microaggregation", own=r"/microaggregation"),
 }
 """The methods that are no example of the developer's guide; features that treat one otherwise are counted, too."""
 ENGINE = r"\bis (not )?(\w+\.)*embedded\b|\bembedded is\b"
