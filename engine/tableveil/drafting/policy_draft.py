@@ -171,8 +171,8 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
 def _on_method() -> Remark:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/explanations/utility.md. "
-        "Without this field, all records have the same level in a column. Frontiers need that, and some models, "
-        "and a second release of the same people that is judged together with the first: docs/explanations/together.md."
+        "Without this field, all records have the same level in a column. Some models need that, and a second release "
+        "of the same people that is judged together with the first: docs/explanations/together.md."
     )
     return Remark(LOCAL_RECODING.field, RemarkKind.GUESS, text)
 
