@@ -44,6 +44,8 @@ def page() -> Iterator[str]:
     yield "## Privacy models\n"
     for kind, field in PRIVACY_FIELDS.items():
         yield f"### {field}\n"
+        if field not in PROMISES:
+            raise SystemExit(f"{field} has no promise in PROMISES of service/tableveil/report/words.py")
         yield f"{re.sub('[{}]', '', PROMISES[field])}\n"
         against = [risk.lower() for risk, models in AGAINST.items() if field in models]
         yield from _described(policy_pb2.PrivacyModel.DESCRIPTOR, field)

@@ -18,7 +18,7 @@ class ReleaseRule(ABC):
     classes that would be released; it is asked last, and suppresses as many of them as it must.
 
     Its declarations must be true for every table: docs/explanations/models.md has the reason for each model, and
-    tests/engine/privacy/test_monotonicity.py tests them by brute force.
+    the test of each rule tries them by brute force, with `check_declared` of tests/engine/privacy/monotonicity.py.
     """
 
     by_sample: bool = False

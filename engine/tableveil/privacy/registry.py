@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,6 +144,11 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, UnitSteps]]:
             yield "delta", up(delta, Decimal(records.bit_length() + 1))
         case BetaLikeness(_, beta):
             yield "beta", up(beta, Decimal(records))
+        case Inclusion() | Profitability() | NoAttack() | SafeHarbor():
+            # They are asked for or not: no number makes them more lenient.
+            return
+        case _:
+            assert_never(model)
 
 
 def privacy_of(

@@ -1688,7 +1688,7 @@ Global___ValueOrder: _TypeAlias = ValueOrder  # noqa: Y015
 
 @_typing.final
 class Hierarchy(_message.Message):
-    """A generalization hierarchy, of one of fifteen kinds. docs/reference/hierarchies.md explains each, with labels. No hierarchy has
+    """A generalization hierarchy. docs/reference/hierarchies.md explains each kind, with labels. No hierarchy has
     a row for NULL. Refused: any value of the column that the hierarchy does not cover.
     """
 

@@ -18,7 +18,7 @@ from functools import cache
 import pyarrow as pa
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels
+from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels, RuleHierarchy
 from tableveil.hierarchy.rules import Dates, DateUnit, Grouping, Intervals, OrderBased, Redaction, SuppressionOnly
 from tableveil.policy import AttributePolicy, NullHandling, Policy
 from tableveil.verification.text import near, quoted
@@ -127,6 +127,8 @@ def _leaves(
             return _in_order(session, rule, labels, level)
         case Combination() as rule:
             return _combined(session, rule, labels, level, values)
+        case _ if isinstance(hierarchy, RuleHierarchy):
+            raise AssertionError(f"the leaves of {type(hierarchy).__name__} are not counted here")
         case _:
             query = f"SELECT l{level}, count(*) FROM {_stored(session, labels)} GROUP BY l{level}"
             return dict(session.rows(query))
@@ -213,8 +215,10 @@ def _levels_below_top(rule: HierarchyDefinition) -> int:
             return len(rule.widths) or len(rule.boundaries) or 1
         case Redaction():
             return math.ceil(rule.length / rule.step) - 1
-        case _:
+        case SuppressionOnly():
             return 0
+        case _:
+            raise AssertionError(f"the levels of {type(rule).__name__} are not counted here")
 
 
 def _position(bound: str) -> int:
@@ -262,6 +266,8 @@ def _values(
             return len(_members(rule)) + _unlisted(session, rule, values, with_rows)
         case Combination(rows, rest):
             return len(rows) + _values(session, rest, labels, values, [row[0] for row in rows])
+        case _ if isinstance(hierarchy, RuleHierarchy):
+            raise AssertionError(f"the values of {type(hierarchy).__name__} are not counted here")
         case _:
             return int(session.value(f"SELECT count(*) FROM {_stored(session, labels)}"))
 

@@ -108,7 +108,7 @@ def _check_model(
             population = _population_size(session, policy, source_records, written)
             return _check_uniqueness(embedded, model, population)
         case _:
-            raise AssertionError(f"{model} is checked elsewhere")
+            raise AssertionError(f"{model} is not checked here")
     return [] if embedded.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
 
 

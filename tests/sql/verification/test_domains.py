@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tableveil.dictionary.coded import CodedAttribute
 from tableveil.game import InformationLoss
 from tableveil.hierarchy import Combination, HierarchyDefinition, InlineLevels, RuleHierarchy, StoredLevels
 from tableveil.hierarchy.rules import (
+    RULES,
     Dates,
     DateUnit,
     Group,
@@ -23,7 +25,9 @@ from tableveil.hierarchy.rules import (
     OrderBased,
     PadAt,
     Redaction,
+    RuleTraits,
     SuppressionOnly,
+    TimesOfDay,
 )
 from tableveil.policy import (
     AttributePolicy,
@@ -58,37 +62,38 @@ def database(shared_database: Database) -> Database:
     return shared_database
 
 
+CASES: list[tuple[str, tuple[Any, ...], HierarchyDefinition]] = [
+    ("INTEGER", (0, 7, 18, 64, 65, 99, 120, None), Intervals("0", "99", ("5", "20"), "18", "65")),
+    ("INTEGER", (-7, 0, 12), Intervals("-10", "12", ("4",))),
+    ("INTEGER", (17, 18, 89, 90, 95, None), Intervals("0", "110", (), top_coding="90")),
+    ("DATE", ("2019-12-31", "2020-02-29", "2021-01-01"), Intervals("2019-12-25", "2021-03-04", ("7", "28"))),
+    ("DATE", ("0001-01-01", "0009-02-28", "0024-12-30", None), Dates("0001-01-01", "0025-06-15", BY_MONTH)),
+    ("TIMESTAMP", ("2020-02-29 23:59", "2024-12-30 00:00"), Dates("2020-02-01", "2025-01-02", (DateUnit.DAY,))),
+    ("DATE", ("2020-12-31", "2021-01-03", "2024-12-30"), Dates("2020-12-30", "2024-12-31", (DateUnit.WEEK,))),
+    ("VARCHAR", ("12345", "12", "*", None), Redaction(5, 10)),
+    ("VARCHAR", ("12345", "12"), Redaction(7, 36, MaskFrom.LEFT, 3)),
+    ("VARCHAR", ("x", "y", "z", "z", None), SuppressionOnly()),
+    ("VARCHAR", (None, None), SuppressionOnly()),
+    ("INTEGER", (0, 17, 18, 64, 90, None), Intervals("0", "99", boundaries=(("18", "40", "65"), ("65",)))),
+    ("DATE", ("2020-01-01", "2020-03-01"), Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-03-01",),))),
+    ("VARCHAR", ("12", "X1", None), Redaction(3, alphabet="12X", mask="#", padding="1", pad_at=PadAt.LEFT)),
+    ("VARCHAR", ("Oslo", "Rome", "Lyon", "Nice", None), CITIES),
+    ("VARCHAR", ("Oslo", "Rome"), CITIES),
+    ("VARCHAR", ("a", "c", "e", None), OrderBased(tuple("abcdefg"), (2, 2))),
+    ("BOOLEAN", (True, False, None), YES_OR_NO),
+    ("INTEGER", (-1, 5, 17, 99, None), Combination((("-1", "?"), ("-2",)), Intervals("0", "99", ("10", "50")))),
+    ("VARCHAR", ("n/a", "12345", "x"), Combination((("n/a", "no", "few", "none"),), Redaction(5, 36, step=3))),
+    ("VARCHAR", ("Lyon", "Rome", "Nice"), Combination((("Lyon", "FR"), ("Nice", "FR")), SuppressionOnly())),
+    ("VARCHAR", ("Lyon", "Rome", "Nice", "Pau"), Combination((("Lyon", "France", "*"),), CITIES)),
+    ("VARCHAR", ("Lyon", "c", "g"), Combination((("Lyon", "x", "y", "z"),), OrderBased(tuple("abcdefg"), (2, 2)))),
+    ("VARCHAR", ("Oslo", "Rome", None), InlineLevels(TOWNS)),
+    ("VARCHAR", ("Oslo", "Rome", "Rome"), StoredLevels("towns@home", 1)),
+]
+"""Types of columns, with values and their hierarchies."""
+
+
 @pytest.mark.parametrize("nulls", [NullHandling.VALUE, NullHandling.SUPPRESS])
-@pytest.mark.parametrize(
-    ("type_", "values", "hierarchy"),
-    [
-        ("INTEGER", (0, 7, 18, 64, 65, 99, 120, None), Intervals("0", "99", ("5", "20"), "18", "65")),
-        ("INTEGER", (-7, 0, 12), Intervals("-10", "12", ("4",))),
-        ("INTEGER", (17, 18, 89, 90, 95, None), Intervals("0", "110", (), top_coding="90")),
-        ("DATE", ("2019-12-31", "2020-02-29", "2021-01-01"), Intervals("2019-12-25", "2021-03-04", ("7", "28"))),
-        ("DATE", ("0001-01-01", "0009-02-28", "0024-12-30", None), Dates("0001-01-01", "0025-06-15", BY_MONTH)),
-        ("TIMESTAMP", ("2020-02-29 23:59", "2024-12-30 00:00"), Dates("2020-02-01", "2025-01-02", (DateUnit.DAY,))),
-        ("DATE", ("2020-12-31", "2021-01-03", "2024-12-30"), Dates("2020-12-30", "2024-12-31", (DateUnit.WEEK,))),
-        ("VARCHAR", ("12345", "12", "*", None), Redaction(5, 10)),
-        ("VARCHAR", ("12345", "12"), Redaction(7, 36, MaskFrom.LEFT, 3)),
-        ("VARCHAR", ("x", "y", "z", "z", None), SuppressionOnly()),
-        ("VARCHAR", (None, None), SuppressionOnly()),
-        ("INTEGER", (0, 17, 18, 64, 90, None), Intervals("0", "99", boundaries=(("18", "40", "65"), ("65",)))),
-        ("DATE", ("2020-01-01", "2020-03-01"), Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-03-01",),))),
-        ("VARCHAR", ("12", "X1", None), Redaction(3, alphabet="12X", mask="#", padding="1", pad_at=PadAt.LEFT)),
-        ("VARCHAR", ("Oslo", "Rome", "Lyon", "Nice", None), CITIES),
-        ("VARCHAR", ("Oslo", "Rome"), CITIES),
-        ("VARCHAR", ("a", "c", "e", None), OrderBased(tuple("abcdefg"), (2, 2))),
-        ("BOOLEAN", (True, False, None), YES_OR_NO),
-        ("INTEGER", (-1, 5, 17, 99, None), Combination((("-1", "?"), ("-2",)), Intervals("0", "99", ("10", "50")))),
-        ("VARCHAR", ("n/a", "12345", "x"), Combination((("n/a", "no", "few", "none"),), Redaction(5, 36, step=3))),
-        ("VARCHAR", ("Lyon", "Rome", "Nice"), Combination((("Lyon", "FR"), ("Nice", "FR")), SuppressionOnly())),
-        ("VARCHAR", ("Lyon", "Rome", "Nice", "Pau"), Combination((("Lyon", "France", "*"),), CITIES)),
-        ("VARCHAR", ("Lyon", "c", "g"), Combination((("Lyon", "x", "y", "z"),), OrderBased(tuple("abcdefg"), (2, 2)))),
-        ("VARCHAR", ("Oslo", "Rome", None), InlineLevels(TOWNS)),
-        ("VARCHAR", ("Oslo", "Rome", "Rome"), StoredLevels("towns@home", 1)),
-    ],
-)
+@pytest.mark.parametrize(("type_", "values", "hierarchy"), CASES)
 def test_losses_are_those_of_the_search(
     session: Session, type_: str, values: Sequence[Any], hierarchy: HierarchyDefinition, nulls: NullHandling
 ) -> None:
@@ -121,6 +126,19 @@ def test_losses_are_those_of_the_search(
         assert set(counted["loss"].tolist()) <= {0.0, 1.0}
     finally:
         session.execute(f"DROP TABLE {dictionary.table_name}")
+
+
+def test_every_rule_that_is_counted_is_tried_here() -> None:
+    """Times of day have widths, which no game counts."""
+    tried = {type(hierarchy) for _, _, hierarchy in CASES}
+    assert RULES.keys() - tried == {TimesOfDay}, "verification/domains.py must count these rules, and CASES have one"
+
+
+def test_the_verification_knows_the_order_of_every_rule() -> None:
+    """Ranks are computed anew: a rule with an order of its own needs its case in verification/labels.py."""
+    (declares_none,) = (field.default for field in fields(RuleTraits) if field.name == "places")
+    assert {kind for kind, traits in RULES.items() if traits.places is not declares_none} == {OrderBased}
+    assert {kind for kind, traits in RULES.items() if not traits.natural} == {Redaction}
 
 
 def written(session: Session, labels: Labels) -> Written:

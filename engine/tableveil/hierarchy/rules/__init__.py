@@ -30,6 +30,7 @@ __all__ = [
     "OrderLabels",
     "PadAt",
     "Redaction",
+    "RuleTraits",
     "SimpleRule",
     "SuppressionOnly",
     "TimeLevel",

@@ -23,12 +23,14 @@ class RuleTraits(Generic[Rule]):
     Attributes:
         field: The field below a policy's `hierarchy` that holds the rule.
         kind: The class of the rule.
-        label: The labels of a column's values at every level.
+        label: The labels of a column's values at every level. Values with one label share those of all higher levels.
         check: The faults of the rule and, if the kind of a column is known, of using it on such a column.
         representatives: Values that have every label; None if the rule knows none without a table, or too many.
         bounds: The kind of the bounds of its labels, by the kind of the column; None if they have none.
         places: Per label without bounds its place in the order that the rule declares; empty if it declares none.
-        natural: Whether other labels without bounds are ordered by the numbers in them, and not as texts.
+            `sql/tableveil/verification/labels.py` computes it anew.
+        natural: Whether other labels without bounds are ordered by the numbers in them, and not as texts. The
+            file above knows the rules where they are not.
     """
 
     field: str
