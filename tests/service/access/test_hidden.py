@@ -14,6 +14,7 @@ from tableveil.server.services import DESCRIPTORS
 from tableveil.v1 import job_service_pb2, policy_pb2, worksheet_service_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun
 from tests.service.access.house import Fields, House, opened, policy, proposal, submitted, table, untried
+from tests.tried import tried_here
 
 GHOSTS = {"ward_b": "ward_g", "patients": "patience", "zips": "zaps", "rows.csv": "rose.csv", "look": "loop"}
 """Names of the other ward, each with one that nothing has and that is as long."""
@@ -32,7 +33,7 @@ Asked = dict[str, tuple[str, Fields]]
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """In the other ward there is a hierarchy, a release, and an outcome of nearly each kind."""
-    with opened(tmp_path_factory.mktemp("hidden")) as house:
+    with tried_here(), opened(tmp_path_factory.mktemp("hidden")) as house:
         house.clients["bob"].create_hierarchy("ward_b/zips", [("0", "*"), ("1", "*")])
         submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b"))
         asked = {"policy": policy("ward_b"), "k": [3], "suppression_limits": ["0.5"]}
