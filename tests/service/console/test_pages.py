@@ -77,6 +77,13 @@ def test_no_form_changes_what_is_not_the_visitors(browser: Browser, house: House
     assert (bob.get_worksheet("worksheets/1"), bob.get_release("releases/1"), bob.get_job("jobs/1")) == before
 
 
+def test_a_report_is_drawn(browser: Browser) -> None:
+    drawn = browser("bob").get("/releases/1/report?format=pdf")
+    assert (drawn.status_code, drawn.headers["content-type"]) == (200, "application/pdf")
+    assert drawn.content.startswith(b"%PDF")
+    assert "release-1.pdf" in drawn.headers["content-disposition"]
+
+
 def test_a_list_goes_on(browser: Browser, house: House) -> None:
     made = {house.clients["admin"].create_token(f"guest{n}", "test").name for n in range(55)}
     one = browser("admin")
