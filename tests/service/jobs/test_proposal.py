@@ -326,7 +326,7 @@ def test_people_are_numbered_by_name_and_birth_together(propose: Propose, sessio
         "CREATE OR REPLACE TABLE visits AS SELECT 'Ann ' || (hash(patient_nr, 8) % 60) AS full_name, "
         "* EXCLUDE (patient_nr) FROM (FROM visits)"
     )
-    found = propose(seconds=Decimal(20), leave_out=("days", "admission"))
+    found = propose(seconds=UNTRIED, leave_out=("days", "admission"))
     assert found.decisions == ()
     assert "full_name" in found.notes[0]
     assert "birth_date" in found.notes[0]
