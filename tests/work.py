@@ -92,7 +92,11 @@ def oldest(client: Client) -> str:
 
 def classifiers(client: Client, _: str) -> str:
     asked = classification_service_pb2.ClassificationRequest(
-        release=oldest(client), classes=["state"], features=["pay", "weight", "city"], folds=3
+        release=oldest(client),
+        classes=["state"],
+        features=["pay", "weight", "city"],
+        classifiers=[classification_service_pb2.CLASSIFIER_DECISION_TREE],
+        folds=3,
     )
     return client.submit_analysis(classification_service_pb2.AssessClassifiersRequest(classification=asked)).name
 

@@ -11,7 +11,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from statistics import median
 from types import FrameType
@@ -21,6 +20,7 @@ from tableveil.policy import KAnonymity
 from tableveil.runtime import open_jobs
 from tableveil.server.services import DESCRIPTORS
 from tests.docs.test_development import CHANGES, DOCS, TESTS, Change, files_with, touched
+from tests.reference.syntax import parsed
 from tests.service.jobs.managed import POLICY, ended, submit
 
 ROOT = Path(__file__).parents[2]
@@ -42,12 +42,6 @@ LAYER = re.compile(r"/(engine|sql|service)/tableveil/(\w+)")
 def sources() -> Iterator[Path]:
     for layer in ("engine", "sql", "service"):
         yield from (path for path in (ROOT / layer).rglob("*.py") if "_pb2" not in path.name)
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    """The syntax tree of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def lines_with(pattern: str) -> tuple[int, int]:

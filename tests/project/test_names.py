@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.project.house import VAGUE, binding, classes, parsed, sources
+from tests.project.house import VAGUE, binding, classes, sources
+from tests.reference.syntax import parsed
 
 REFUSED = {
     "sight": "visibility",

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from tests.reference.syntax import parsed
+
 ROOT = Path(__file__).parents[2]
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 DECLARED = {"Submission": "InvalidError"}
@@ -19,7 +21,7 @@ DECLARED = {"Submission": "InvalidError"}
 def raised() -> Mapping[str, set[str]]:
     """By code, the names of the classes: raised directly, or by a function that takes the code."""
     sources = [path for layer in ("engine", "sql", "service") for path in sorted((ROOT / layer).rglob("*.py"))]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sources if "codes" not in path.parts]
+    trees = [parsed(path) for path in sources if "codes" not in path.parts]
     takers = dict(_takers(trees)) | {name: {error} for name, error in DECLARED.items()}
     by_code: defaultdict[str, set[str]] = defaultdict(set)
     for node in (node for tree in trees for node in ast.walk(tree)):

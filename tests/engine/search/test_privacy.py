@@ -14,12 +14,13 @@ from tableveil.search import Problem, anytime, exact
 from tableveil.search.best_first import best_first
 from tests.engine.search.private_problems import EACH_MODEL, private_problems
 from tests.engine.search.problems import check_complete, run
+from tests.once import once
 
 SEARCHES = [exact, anytime, best_first]
 LOSS = st.just(LossModel())
 
 
-@pytest.mark.parametrize("model", EACH_MODEL)
+@pytest.mark.parametrize("model", once(EACH_MODEL, 2))
 def test_each_model_alone(model: str) -> None:
     @given(private_problems(privacy=st.lists(EACH_MODEL[model], min_size=1, max_size=1), models=LOSS))
     def finds_the_optimum(problem: Problem) -> None:

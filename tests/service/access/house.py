@@ -159,6 +159,11 @@ def proposal(schema: str, name: str = "patients") -> Fields:
     return {"table": table(schema, name), "rows_are_people": True}
 
 
+def untried(schema: str) -> Fields:
+    """A request for a proposal that has no time to try its policies: for tests of who sees it."""
+    return {**proposal(schema), "time_limit_seconds": "0.001"}
+
+
 def message(method: str, fields: Fields) -> Message:
     """The request of a method with these fields."""
     service, _, name = method.partition("/")

@@ -67,10 +67,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture
-def house(made: Path, tmp_path: Path) -> Iterator[House]:
-    shutil.copytree(made, tmp_path / "house")
-    with served(tmp_path / "house") as house:
+@pytest.fixture(scope="module")
+def house(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """For tests that only read."""
+    yield from copied(made, tmp_path_factory.mktemp("read"))
+
+
+@pytest.fixture(scope="module")
+def changing_house(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """For tests that delete a job, set rules, and submit jobs of their own."""
+    yield from copied(made, tmp_path_factory.mktemp("changing"))
+
+
+def copied(made: Path, place: Path) -> Iterator[House]:
+    shutil.copytree(made, place / "house")
+    with served(place / "house") as house:
         yield house
 
 
@@ -161,7 +172,8 @@ def test_jobs_tell_their_owner_what_the_owner_may_see(house: House) -> None:
     assert jobs_of(house, BOTH) == before
 
 
-def test_a_deleted_job_leaves_no_texts(house: House) -> None:
+def test_a_deleted_job_leaves_no_texts(changing_house: House) -> None:
+    house = changing_house
     database = house.server._database
     with database.ledger() as ledger:
         ((job,),) = ledger.rows("SELECT job FROM tableveil.dry_runs WHERE number = 1")
@@ -210,9 +222,9 @@ def test_a_trial_that_is_promoted_with_fewer_rights_is_compared_with_what_its_ma
 
 
 @pytest.mark.parametrize("name", ["waiting", ""])
-def test_the_rule_of_a_schema_is_told_to_who_may_write_there(house: House, name: str) -> None:
+def test_the_rule_of_a_schema_is_told_to_who_may_write_there(changing_house: House, name: str) -> None:
     """A dry run into the schema of another ward answers alike with a rule and without one."""
-    admin = house.clients["admin"]
+    house, admin = changing_house, changing_house.clients["admin"]
     admin.set_schema_rule("ward_a", joint_k=True)
     own, other = (of_ward_a(name, repeat_reason="a test") for _ in range(2))
     for asked, schema in ((own, "ward_a"), (other, "ward_b")):

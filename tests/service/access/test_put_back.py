@@ -54,16 +54,24 @@ def serving(path: Path) -> Iterator[str]:
         yield server.address
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_each_change_of_rights_is_missed_in_an_older_file(
-    change: Callable[[Tokens, Access], object], tmp_path: Path
-) -> None:
-    path, old = tmp_path / "clinic.duckdb", tmp_path / "old.duckdb"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a file with a token and a grant, which was opened again."""
+    path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
     with rights(path) as (tokens, access):
         tokens.create("etl", "a", [], DAY)
         access.add(ADMIN, STEWARD)
     with rights(path) as (tokens, access):
         assert (tokens.suspended(), access.suspended()[0]) == (0, [])
+    return path.parent
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_of_rights_is_missed_in_an_older_file(
+    change: Callable[[Tokens, Access], object], made: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    path, old = tmp_path / "clinic.duckdb", tmp_path / "old.duckdb"
     shutil.copyfile(path, old)
     with rights(path) as (tokens, access):
         change(tokens, access)

@@ -159,15 +159,17 @@ def test_reviewers_see_the_evidence_without_values(house: House, who: str) -> No
         list(reviewer.list_tables())
 
 
-@pytest.mark.parametrize("method", [method for method, access in METHODS.items() if access.whole_server])
-def test_a_role_on_a_part_gives_nothing_on_the_whole_server(house: House, method: str) -> None:
+def test_a_role_on_a_part_gives_nothing_on_the_whole_server(house: House) -> None:
     made = [
         house.access.add(ADMIN, WantedGrant("pat", False, role, scope))
         for role in AccessRole
         for scope in (Scope("ward_a"), Scope("ward_a", "patients"), Scope(release=1))
         if role not in (AccessRole.OPERATOR, AccessRole.ENDPOINT)
     ]
-    assert house.ask("pat", method.removeprefix("/tableveil.v1."))[0] == "PERMISSION_DENIED"
+    methods = [method for method, access in METHODS.items() if access.whole_server]
+    assert len(methods) > 9
+    answers = {method: house.ask("pat", method.removeprefix("/tableveil.v1."))[0] for method in methods}
+    assert answers == dict.fromkeys(methods, "PERMISSION_DENIED")
     for grant in made:
         house.access.remove(ADMIN, grant.number)
 

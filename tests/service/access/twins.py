@@ -36,6 +36,7 @@ from tests.service.access.house import (
     served,
     submitted,
     table,
+    untried,
 )
 
 GUESSED = range(3, 7)
@@ -125,7 +126,7 @@ def _fill(house: House) -> None:
     submitted(house, "bob", "FrontierService/SubmitFrontier", **grid)
     risk = {"table": table("ward_b"), "quasi_identifiers": ["age", "ward"], "records": True}
     submitted(house, "bob", "RiskService/SubmitRiskAnalysis", risk=risk)
-    submitted(house, "bob", "ProposalService/SubmitProposal", proposal=proposal("ward_b"))
+    submitted(house, "bob", "ProposalService/SubmitProposal", proposal=untried("ward_b"))
     submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/1"})
     house.clients["bob"].create_hierarchy("ward_b/zips", [("0", "*"), ("1", "*")])
 

@@ -14,7 +14,7 @@ import pytest
 from tests.running import running
 from tests.service.access.house import House
 
-_PIECE, _PIECES = b"1,2,3,4\n" * 2**17, 128
+_PIECE, _PIECES = b"1,2,3,4\n" * 2**17, 64
 _MOST_GROWTH = 32 * 2**20
 _BOUNDARY = "between"
 

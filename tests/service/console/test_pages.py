@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from tableveil.console import app
+from tableveil.server import report_service
 from tests.service.access.house import GRANTS, House
 from tests.service.console.calls import Listener, Told
 from tests.service.console.conftest import Browser, csrf, etag
@@ -26,7 +27,8 @@ OF_WARD_B = ("ward_b", "7, 0", "7, 1", "7, 4", "bob")
 
 @pytest.fixture
 def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
-    """Hears the calls of consoles' sessions that begin from now on."""
+    """Hears the calls of consoles' sessions that begin from now on; PDF files are the pages that are drawn in them."""
+    monkeypatch.setattr(report_service, "as_pdf", lambda page, attached: page.encode())
     heard, opened = Listener(), grpc.insecure_channel
     monkeypatch.setattr(grpc, "insecure_channel", lambda *a, **k: grpc.intercept_channel(opened(*a, **k), heard))
     return heard
@@ -75,6 +77,13 @@ def test_no_form_changes_what_is_not_the_visitors(browser: Browser, house: House
             answer = one.post(path, data=form)
             assert answer.status_code in (403, 404), path
     assert (bob.get_worksheet("worksheets/1"), bob.get_release("releases/1"), bob.get_job("jobs/1")) == before
+
+
+def test_a_report_is_drawn(browser: Browser) -> None:
+    drawn = browser("bob").get("/releases/1/report?format=pdf")
+    assert (drawn.status_code, drawn.headers["content-type"]) == (200, "application/pdf")
+    assert drawn.content.startswith(b"%PDF")
+    assert "release-1.pdf" in drawn.headers["content-disposition"]
 
 
 def test_a_list_goes_on(browser: Browser, house: House) -> None:

@@ -44,6 +44,7 @@ from tableveil.state import jobs
 from tableveil.state.frontiers import FRONTIERS, Frontier
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.unguarded import UNGUARDED
 
@@ -142,11 +143,24 @@ def asking(*models: PrivacyModel, **changes: Any) -> Policy:
     return replace(POLICY, privacy_models=models, **changes)
 
 
-@pytest.mark.parametrize("population", [None, EVERYBODY])
-@pytest.mark.parametrize("success", Success)
+@pytest.mark.parametrize(
+    "kind",
+    once(
+        [
+            (Success.PROSECUTOR, None),
+            (Success.JOURNALIST, EVERYBODY),
+            (Success.MARKETER, EVERYBODY),
+            (Success.PROSECUTOR, EVERYBODY),
+            (Success.JOURNALIST, None),
+            (Success.MARKETER, None),
+        ],
+        3,
+    ),
+)
 def test_what_is_released_pays_and_nothing_pays_more(
-    database: Database, session: Session, run: Run, success: Success, population: Population | None
+    database: Database, session: Session, run: Run, kind: tuple[Success, Population | None]
 ) -> None:
+    success, population = kind
     policy = asking(Profitability(success), quality_model=PublisherPayoutModel(success), population=population)
     release = run(database, policy)
     people = None if population is None else PEOPLE
@@ -250,8 +264,14 @@ def test_a_population_that_lacks_people_of_the_source(
     (fault,) = raised.value.faults
     assert fault.field == "population.table"
     assert fault.found == f"too few people for {lacking} records, in 1 combinations of the quasi-identifiers' values"
-    # A prosecutor's attacks are on the source.
-    run(database, replace(policy, privacy_models=(KAnonymity(2), NoAttack()), quality_model=PublisherPayoutModel()))
+
+
+def test_a_prosecutor_attacks_the_source_whatever_the_population_lacks(
+    database: Database, session: Session, run: Run
+) -> None:
+    session.execute(f"CREATE OR REPLACE TABLE others AS SELECT * FROM people WHERE (age, sex) <> {PATIENTS[0]}")
+    lacking = Population(TableReference("", "main", "others"))
+    run(database, asking(KAnonymity(2), NoAttack(), quality_model=PublisherPayoutModel(), population=lacking))
 
 
 def test_values_that_are_measured_are_attacked_but_have_no_payout(

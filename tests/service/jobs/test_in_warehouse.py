@@ -43,6 +43,7 @@ from tests.another_duckdb import AnotherDuckDB
 from tests.migrated import opened
 from tests.once import once
 from tests.service.jobs.elsewhere import (
+    FEW,
     MADE,
     NUMBERED,
     OF_COMBINATIONS,
@@ -194,7 +195,7 @@ def test_a_source_that_changes_meanwhile_is_noticed(database: Database, lake: An
                 session.execute("UPDATE clinic.patients SET age = 21 WHERE id = 7")
 
     lake.before = change
-    failure = done(database, POLICY).failure
+    failure = done(database, FEW).failure
     assert failure is not None
     assert failure.code == "SOURCE_CHANGED"
     with lake.database.session() as session:
@@ -207,7 +208,7 @@ def test_a_cancelled_job_leaves_nothing(database: Database, lake: AnotherDuckDB)
     with database.session() as session, database.rows_session(session, "lake") as rows:
         session.control = control
         with pytest.raises(Stopped):
-            anonymize(JobContext(1, "{}", database, session, control, elsewhere=rows), POLICY)
+            anonymize(JobContext(1, "{}", database, session, control, elsewhere=rows), FEW)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}
 
@@ -223,7 +224,7 @@ def test_a_release_with_notes_of_columns_fails(database: Database, lake: Another
                 session.execute(f"COMMENT ON COLUMN clinic.{staged}.age IS 'a secret'")
 
     lake.before = note
-    failure = done(database, POLICY).failure
+    failure = done(database, FEW).failure
     assert failure is not None
     assert failure.code == "VERIFICATION_FAILED"
     assert "1 written columns have comments" in failure.message
@@ -351,7 +352,7 @@ def test_refuses_what_cannot_be_done_there(database: Database, lake: AnotherDuck
 
 
 def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, lake: AnotherDuckDB) -> None:
-    numbers = [done(database, policy, ("lake.clinic",)).result for policy in (POLICY, POLICY)]
+    numbers = [done(database, policy, ("lake.clinic",)).result for policy in (FEW, FEW)]
     first, number = (found or 0 for found in numbers)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}
@@ -369,7 +370,7 @@ def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, l
         released = tables(session)
         assert session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'") == []
     assert Releases(database).get(number).state is ReleaseState.APPROVED
-    assert done(database, here(POLICY)).failure is None
+    assert done(database, here(FEW)).failure is None
     with database.session() as session:
         expected = tables(session)
     assert {name: sorted(map(repr, rows)) for name, rows in released.items()} == {
@@ -378,7 +379,7 @@ def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, l
 
 
 def test_what_waits_is_verified_again_when_it_is_approved(database: Database, lake: AnotherDuckDB) -> None:
-    number = done(database, POLICY, ("lake.clinic",)).result or 0
+    number = done(database, FEW, ("lake.clinic",)).result or 0
     with lake.database.session() as session:
         query = "SELECT arg_min(table_name, len(table_name)) FROM duckdb_tables() WHERE schema_name = 'tableveil'"
         (name,) = session.row(query)
@@ -403,7 +404,7 @@ def open_swaps_of(database: Database) -> list[int]:
 
 
 def test_is_withdrawn_there_and_not_read_here(database: Database, lake: AnotherDuckDB) -> None:
-    number = done(database, POLICY).result
+    number = done(database, FEW).result
     assert number is not None
     with pytest.raises(ConflictError, match="in the warehouse 'lake'"), Releases(database).read(number, "released"):
         pass
@@ -419,16 +420,16 @@ def test_rights_are_on_the_schema_of_the_warehouse(database: Database, lake: Ano
         visibility = Visibility("ada", owned=Scopes(schemas=frozenset(schemas)))
         with seeing(lambda visibility=visibility: visibility):  # type: ignore[misc]
             if allowed:
-                assert done(database, POLICY).state is JobState.SUCCEEDED
+                assert done(database, FEW).state is JobState.SUCCEEDED
             else:
                 with pytest.raises(InvalidError):
-                    done(database, POLICY)
+                    done(database, FEW)
 
 
 def test_a_view_may_be_the_source_there(database: Database, lake: AnotherDuckDB) -> None:
     with lake.database.session() as session:
         session.execute("CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id > 9")
-    job = done(database, replace(POLICY, source=TableReference("lake", "clinic", "seen")))
+    job = done(database, replace(FEW, source=TableReference("lake", "clinic", "seen")))
     assert job.state is JobState.SUCCEEDED
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InternalError, InvalidError
+from tableveil.errors import InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, Redaction, SuppressionOnly
 from tableveil.pipelines.read import resolve_fully
@@ -31,6 +31,7 @@ from tableveil.policy import (
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.migrated import opened
+from tests.service.jobs.tampered import problems_after
 
 Run = Callable[..., Release]
 
@@ -236,31 +237,29 @@ def test_columns_whose_own_columns_collide(session: Session) -> None:
 # --- the verification ------------------------------------------------------------------------------------------------
 
 BROKEN = {
-    "UPDATE {rows} SET age_from = age_from - 1 WHERE charge < 100": "differ in its bounds or its rank",
-    "UPDATE {rows} SET age_to = age_to + 1": "bounds of a quasi-identifier are not those that its labels say",
-    "UPDATE {rows} SET age_to = 104 WHERE age_to IS NULL AND age_from >= 80": "bounds of a quasi-identifier",
-    "UPDATE {rows} SET admitted_to = admitted_to - 1": "bounds of a quasi-identifier",
-    "UPDATE {rows} SET age_rank = 1": "ranks of a quasi-identifier are not the order",
-    "UPDATE {rows} SET region_rank = 4 - region_rank": "ranks of a quasi-identifier are not the order",
-    "UPDATE {rows} SET admitted_rank = 2 * admitted_rank": "ranks of a quasi-identifier are not the order",
-    "UPDATE {rows}_labels SET records = records + 1": "the table of labels does not say what the rows say",
-    "UPDATE {rows}_labels SET time_to = time_to + INTERVAL 1 DAY": "the table of labels does not say",
-    "DELETE FROM {rows}_labels WHERE rank = 1": "the table of labels does not say what the rows say",
-    "INSERT INTO {rows}_labels (column_name) VALUES ('diagnosis')": "the table of labels has other columns' labels",
-    "UPDATE {rows}_classes SET class_id = class_id + 1": "the ids of classes do not number them",
-    "UPDATE {rows} SET class_id = 1": "rows do not have the ids of their classes",
+    "UPDATE main.broken SET age_from = age_from - 1 WHERE charge < 100": "differ in its bounds or its rank",
+    "UPDATE main.broken SET age_to = age_to + 1": "bounds of a quasi-identifier are not those that its labels say",
+    "UPDATE main.broken SET age_to = 104 WHERE age_to IS NULL AND age_from >= 80": "bounds of a quasi-identifier",
+    "UPDATE main.broken SET admitted_to = admitted_to - 1": "bounds of a quasi-identifier",
+    "UPDATE main.broken SET age_rank = 1": "ranks of a quasi-identifier are not the order",
+    "UPDATE main.broken SET region_rank = 4 - region_rank": "ranks of a quasi-identifier are not the order",
+    "UPDATE main.broken SET admitted_rank = 2 * admitted_rank": "ranks of a quasi-identifier are not the order",
+    "UPDATE main.broken_labels SET records = records + 1": "the table of labels does not say what the rows say",
+    "UPDATE main.broken_labels SET time_to = time_to + INTERVAL 1 DAY": "the table of labels does not say",
+    "DELETE FROM main.broken_labels WHERE rank = 1": "the table of labels does not say what the rows say",
+    "INSERT INTO main.broken_labels (column_name) VALUES ('diagnosis')": "labels has other columns' labels",
+    "UPDATE main.broken_classes SET class_id = class_id + 1": "the ids of classes do not number them",
+    "UPDATE main.broken SET class_id = 1": "rows do not have the ids of their classes",
 }
 
 
-@pytest.mark.parametrize("statement", BROKEN)
-def test_what_a_broken_writer_writes_is_found(
-    monkeypatch: pytest.MonkeyPatch, database: Database, run: Run, statement: str
-) -> None:
-    def broken(session: Session, *_: object) -> None:
-        """Takes the place of the comments, the last that is written."""
-        session.execute(statement.format(rows="main.broken"))
-
-    monkeypatch.setattr("tableveil.release.about.comment", broken)
+@pytest.fixture(scope="module")
+def problems(shared_database: Database, run: Run) -> dict[str, str]:
+    """The problems that the verification finds in one release after each statement."""
     target = ReleaseTarget("main", "broken", if_exists=IfExists.REPLACE, class_id=True)
-    with pytest.raises(InternalError, match=BROKEN[statement]):
-        run(database, replace(POLICY, release=target))
+    return problems_after(BROKEN, lambda: run(shared_database, replace(POLICY, release=target)))
+
+
+@pytest.mark.parametrize("statement", BROKEN)
+def test_what_a_broken_writer_writes_is_found(problems: dict[str, str], statement: str) -> None:
+    assert BROKEN[statement] in problems[statement]

@@ -86,7 +86,7 @@ def test_the_recommended_policy_makes_the_release_that_was_foretold(
     def objects() -> list[tuple[Any, ...]]:
         return session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT temporary ORDER BY ALL")
 
-    before, few = objects(), (*REQUEST.leave_out, "days")
+    before, few = objects(), (*REQUEST.leave_out, "admission")
     found = propose(leave_out=few)
     assert objects() == before
     _check_what_is_left(found)
@@ -326,7 +326,7 @@ def test_people_are_numbered_by_name_and_birth_together(propose: Propose, sessio
         "CREATE OR REPLACE TABLE visits AS SELECT 'Ann ' || (hash(patient_nr, 8) % 60) AS full_name, "
         "* EXCLUDE (patient_nr) FROM (FROM visits)"
     )
-    found = propose(seconds=Decimal(20), leave_out=("days", "admission"))
+    found = propose(seconds=UNTRIED, leave_out=("days", "admission"))
     assert found.decisions == ()
     assert "full_name" in found.notes[0]
     assert "birth_date" in found.notes[0]

@@ -32,16 +32,17 @@ ANALYSTS = Path(__file__).parents[3] / "docs" / "guides" / "analyst.md"
 QUESTIONS = re.findall(r"```sql\n(.*?)```", ANALYSTS.read_text(encoding="utf-8").partition("## Ten questions")[2], re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 POLICIES = {
-    "full-domain": POLICY,
+    # Its labels are of several levels, as those of no other kind are.
     "local": replace(
         POLICY,
         attributes=tuple(replace(attribute, minimum_level=0, maximum_level=None) for attribute in POLICY.attributes),
         methods=(LocalRecoding(),),
     ),
+    "full-domain": POLICY,
 }
 
 
-@pytest.fixture(scope="module", params=POLICIES)
+@pytest.fixture(scope="module", params=once(POLICIES))
 def policy(request: pytest.FixtureRequest) -> Policy:
     return POLICIES[request.param]
 

@@ -26,6 +26,7 @@ from tableveil.policy import (
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.once import once
 
 Run = Callable[..., Release]
 
@@ -70,19 +71,23 @@ def everything(session: Session) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "UPDATE patients SET illness = 'flu' WHERE id = 3",
-        "UPDATE patients SET age = age + 1 WHERE id = 11",
-        "INSERT INTO patients VALUES (12, 'n', 'flu', 20)",
-        "DELETE FROM patients WHERE id = 0",
-        "DELETE FROM patients",
-        "ALTER TABLE patients ALTER age TYPE BIGINT",
-        "ALTER TABLE patients RENAME illness TO disease",
-        "ALTER TABLE patients ADD COLUMN note VARCHAR",
-        "ALTER TABLE patients DROP COLUMN illness",
-        "DROP TABLE patients",
-        "ALTER TABLE patients RENAME TO people",
-    ],
+    once(
+        [
+            "UPDATE patients SET illness = 'flu' WHERE id = 3",
+            "DELETE FROM patients",
+            "ALTER TABLE patients ALTER age TYPE BIGINT",
+            "ALTER TABLE patients DROP COLUMN illness",
+            "DROP TABLE patients",
+            # These are found by the same fingerprint, or by the same columns.
+            "UPDATE patients SET age = age + 1 WHERE id = 11",
+            "INSERT INTO patients VALUES (12, 'n', 'flu', 20)",
+            "DELETE FROM patients WHERE id = 0",
+            "ALTER TABLE patients RENAME illness TO disease",
+            "ALTER TABLE patients ADD COLUMN note VARCHAR",
+            "ALTER TABLE patients RENAME TO people",
+        ],
+        5,
+    ),
 )
 def test_a_source_that_changes_is_not_released(database: Database, session: Session, run: Run, statement: str) -> None:
     def change(begun: JobPhase) -> None:

@@ -49,6 +49,7 @@ from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tests.service.convert.policy_to_proto import policy_to_proto
+from tests.tried import tried_here
 
 Run = Callable[..., Release]
 
@@ -79,6 +80,13 @@ POLICY = Policy(
     release=ReleaseTarget("main", "released"),
     suppression_limit=Decimal("0.1"),
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tried_queries() -> Iterator[None]:
+    """No query is tried in a process of its own."""
+    with tried_here():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,14 @@ from tableveil.source.model import SNAPSHOT
 from tableveil.source.query import resolve_query
 from tableveil.source.query_functions import check_functions
 from tableveil.source.query_statement import MOST_CHARACTERS, read_statement
+from tests.tried import tried_here
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tried() -> Iterator[None]:
+    """No query is tried in a process of its own."""
+    with tried_here():
+        yield
 
 
 @pytest.fixture(scope="module")
