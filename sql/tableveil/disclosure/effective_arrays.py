@@ -27,8 +27,8 @@ Hashes = NDArray[Any]
 
 _MIXED = np.uint64(0x9E3779B97F4A7C15)
 
-_MOST_BITS = 32
-"""Numbers of classes have fewer bits, hashes of clusters more: half of a key tells rows of a class apart."""
+_MOST_BITS = 20
+"""The most bits of a class's number in one key: the others tell nearly all its rows apart. Hashes have more bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ def _part(session: Session, most: int, pool: bool) -> tuple[str, int]:
 
 
 def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
-    """By class, and within one by numbers that do not depend on the order of the rows."""
+    """By class, and within one by numbers that do not depend on the order of the rows, but for accidents."""
     mixed = np.zeros(len(arrays["class"]), np.uint64)
     for array in arrays.values():
         mixed = (mixed ^ array.astype(np.uint64)) * _MIXED

@@ -33,6 +33,9 @@ AT_ONCE = 2_000_000
 FIRST = 2_000_000
 """The first records of a source, which mostly show that a column's own values are too many to compare."""
 
+MOST_TRIED = 500_000
+"""How many pairs of own values and values are tried; beyond them, this takes longer than to compare own values."""
+
 MOST_CODED = 1_000_000
 """Up to so many records are read at once, and looked at for pairs; more are grouped in the database, which spills."""
 
@@ -70,7 +73,7 @@ def check_unchanged(
         session.stage("held", _held(rows, names, marker, written))
         left = _least_by_codes(session, written, hiding, asked, numbers=not rows.traits.collects)
         session.execute("DROP TABLE temp.main.held")
-    elif few := [j for j in hiding if _compared(session, j) <= MOST_COMPARED]:
+    elif few := _comparable(session, hiding, all_records=looked_at < FIRST):
         if looked_at == FIRST:
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
@@ -120,14 +123,21 @@ def _least_by_codes(
     return [*left, least_of_two(records, held, hiding)]
 
 
-def _compared(session: Session, j: int) -> int:
-    """At least how many own values times rows there are: those of the staged records, which may be the first few."""
-    compared: int = session.value(
-        f"SELECT coalesce(sum(size::HUGEINT * different), 0) FROM judged_classes JOIN ("
-        f"SELECT class, count(DISTINCT o{j}) AS different FROM unchanged GROUP BY class) USING (class) "
-        "WHERE different > 1"
-    )
-    return compared
+def _comparable(session: Session, hiding: Sequence[int], *, all_records: bool) -> list[int]:
+    """The quasi-identifiers that have several own values in a class, and not too many to compare.
+
+    If not `all_records` are staged, one that has a single own value in these may have several.
+    """
+    comparable = []
+    for j in hiding:
+        compared = session.value(
+            f"SELECT coalesce(sum(size::HUGEINT * different), 0) FROM judged_classes JOIN ("
+            f"SELECT class, count(DISTINCT o{j}) AS different FROM unchanged GROUP BY class) USING (class) "
+            "WHERE different > 1"
+        )
+        if compared <= MOST_COMPARED and (compared or not all_records):
+            comparable.append(j)
+    return comparable
 
 
 def _records(rows: WarehouseSession, names: list[str], written: Written, *, pooled: bool, own_levels: bool) -> str:
@@ -289,7 +299,7 @@ def _all_fit(session: Session, pairs: Sequence[_Pairs]) -> bool:
     for i, column in enumerate(pairs):
         values = f"(SELECT DISTINCT v{i} FROM held)"
         tried = session.value(f"SELECT (SELECT count(*) FROM {own_values}) * (SELECT count(*) FROM {values})")
-        if tried > AT_ONCE or session.value(
+        if tried > MOST_TRIED or session.value(
             f"SELECT count(*) FROM {own_values} AS known {_BESIDE} CROSS JOIN {values} AS held {column.joins} "
             f"WHERE ({column.fits}) IS NOT TRUE"
         ):
