@@ -203,7 +203,7 @@ def test_policies_that_were_tried_are_looked_at_without_a_change_and_kept_once_o
 ) -> None:
     ann, place = house.clients["ann"], begun(steward)
     sheet = ann.get_worksheet(place.removeprefix("/"))
-    asked = proposal_service_pb2.ProposalRequest(table=sheet.table, time_limit_seconds="1", rows_are_people=True)
+    asked = proposal_service_pb2.ProposalRequest(table=sheet.table, time_limit_seconds="20", rows_are_people=True)
     job = ann.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=asked))
     *_, ended = ann.watch_job(job.name)
     sheet.job = job.name
