@@ -20,6 +20,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_from_command_to_table(serve: Serve, database: Path) -> None:
     server = serve(database)
     page, exported = database.with_name("ward.html"), database.with_name("exported")

@@ -35,6 +35,7 @@ def policy_file(database: Path, document: samples.Document) -> str:
     return str(file)
 
 
+@pytest.mark.long
 def test_from_command_to_table(serve: Serve, database: Path) -> None:
     server = serve(database)
     document = samples.policy()
@@ -151,6 +152,7 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
             assert connection.execute(f"SELECT count(*) FROM tableveil.{table}").fetchone() == (0,)
 
 
+@pytest.mark.long
 def test_out_of_time(serve: Serve, database: Path) -> None:
     server = serve(database)
     document = samples.wide_policy(COLUMNS, search={"time_limit_seconds": "0.7"})

@@ -43,6 +43,7 @@ def document(source: str = "people") -> samples.Document:
     return made
 
 
+@pytest.mark.long
 def test_from_command_to_table_and_chart(serve: Serve, database: Path) -> None:
     server = serve(database)
     file, chart = database.with_name("policy.json"), database.with_name("chart.html")

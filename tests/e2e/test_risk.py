@@ -20,6 +20,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_from_command_to_table(serve: Serve, database: Path) -> None:
     server = serve(database)
     names = [attribute["column"] for attribute in samples.policy()["attributes"] if "hierarchy" in attribute]

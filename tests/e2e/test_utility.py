@@ -20,6 +20,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_from_command_to_page_and_tables(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as client:

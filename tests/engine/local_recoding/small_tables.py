@@ -42,9 +42,9 @@ HIERARCHIES = (
 
 MODELS: dict[str, Callable[[np.random.Generator], tuple[PrivacyModel, ...]]] = {
     "k-anonymity": lambda random: (KAnonymity(int(random.integers(1, 5))),),
+    "distinct": lambda random: (KAnonymity(2), DistinctLDiversity("illness", int(random.integers(2, 4)))),
     "k-map": lambda random: (KMap(int(random.integers(2, 6))),),
     "estimated k-map": lambda random: (EstimatedKMap(3, Decimal("0.2")),),
-    "distinct": lambda random: (KAnonymity(2), DistinctLDiversity("illness", int(random.integers(2, 4)))),
     "probabilistic": lambda random: (ProbabilisticLDiversity("illness", Decimal("1.5")),),
     "entropy": lambda random: (KAnonymity(2), EntropyLDiversity("illness", Decimal("1.7"))),
     "recursive": lambda random: (RecursiveCLDiversity("illness", Decimal(2), 2),),

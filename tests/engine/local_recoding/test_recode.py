@@ -18,6 +18,7 @@ from tableveil.privacy import ReleaseRule, privacy_of
 from tableveil.quality import quality_of
 from tests.engine.local_recoding.small_tables import MODELS, SmallTable
 from tests.engine.local_recoding.test_gap import holds
+from tests.once import once
 
 LOSS = LossModel(Aggregate.ARITHMETIC_MEAN)
 
@@ -284,7 +285,7 @@ def test_a_million_values_in_a_column() -> None:
     assert found.lower_bound <= found.score < 0.1
 
 
-@pytest.mark.parametrize("weight", [0.0, 1e-300, 1e-12, 1e9, 1e100])
+@pytest.mark.parametrize("weight", once([0.0, 1e100, 1e-300, 1e-12, 1e9], 2))
 def test_weights_of_any_size_choose_the_same(weight: float) -> None:
     problem = random_problem(200)
     counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)

@@ -31,6 +31,7 @@ from tableveil.policy import (
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.migrated import opened
+from tests.once import once
 from tests.service.jobs.tampered import problems_after
 
 Run = Callable[..., Release]
@@ -164,7 +165,7 @@ def test_columns_are_described(session: Session) -> None:
     assert described == session.rows("SELECT column_name, column_type FROM (DESCRIBE discharges_released)")
 
 
-@pytest.mark.parametrize("kind", ReleaseKind)
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_suppressed_records_have_nothing_beside_their_labels(
     database: Database, session: Session, run: Run, kind: ReleaseKind
 ) -> None:

@@ -156,7 +156,7 @@ def test_nobody_dominates_a_class(database: Database, session: Session, run: Run
 
 
 @pytest.mark.parametrize(
-    "model", [DistinctLDiversity("illness", 3), ProbabilisticLDiversity("illness", Decimal("1.4"))], ids=str
+    "model", once([DistinctLDiversity("illness", 3), ProbabilisticLDiversity("illness", Decimal("1.4"))]), ids=str
 )
 @pytest.mark.parametrize("days", once([1, 20]))
 def test_few_people_of_a_class_have_a_value(
@@ -181,7 +181,7 @@ def test_few_people_of_a_class_have_a_value(
             assert max(having.values()) * Decimal("1.4") <= known
 
 
-@pytest.mark.parametrize("function", [AggregateFunction.MEAN, AggregateFunction.INTERVAL])
+@pytest.mark.parametrize("function", once([AggregateFunction.MEAN, AggregateFunction.INTERVAL]))
 def test_clusters_that_look_alike_are_one_class_in_what_is_told(
     database: Database, session: Session, run: Run, function: AggregateFunction
 ) -> None:

@@ -37,6 +37,7 @@ from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.once import once
 from tests.searched import searched
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
@@ -211,7 +212,7 @@ def test_other_quality_models_look_at_generalized_columns_only(database: Databas
     assert 0 < release.attributes[1].loss < 1
 
 
-@pytest.mark.parametrize("strategy", [Strategy.ANYTIME, Strategy.BEST_FIRST])
+@pytest.mark.parametrize("strategy", once([Strategy.ANYTIME, Strategy.BEST_FIRST]))
 def test_strategies_find_the_same(database: Database, run: Run, strategy: Strategy) -> None:
     exact, other = (
         run(database, policy_of(ZIP, AGE, TOWN, search=SearchOptions(strategy=s))) for s in (Strategy.EXACT, strategy)

@@ -48,6 +48,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
+from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.tried import tried_here
 
@@ -131,7 +132,7 @@ def evidence(release: Release) -> list[object]:
 # --- a release of a query -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", list(ReleaseKind))
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_it_is_the_release_of_a_table_of_the_same_rows(
     database: Database, session: Session, run: Run, kind: ReleaseKind
 ) -> None:
