@@ -12,6 +12,7 @@ from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven
 
 SUPPRESSED = -1
+"""The choice for a combination whose records are not released."""
 
 
 @dataclass(frozen=True, slots=True)

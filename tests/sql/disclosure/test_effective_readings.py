@@ -22,7 +22,6 @@ def test_each_column_is_read_by_its_own_form(session: Session) -> None:
         ["2004-02-29", "1.5", "2e3"],
         [None, "", "31.31.1999"],
     ]
-
     session.execute("CREATE TEMPORARY TABLE texts (text VARCHAR, nr INTEGER, code INTEGER)")
     for nr, column in enumerate(columns):
         for code, text in enumerate(column):

@@ -29,8 +29,8 @@ class RuleTraits(Generic[Rule]):
         bounds: The kind of the bounds of its labels, by the kind of the column; None if they have none.
         places: Per label without bounds its place in the order that the rule declares; empty if it declares none.
             `sql/tableveil/verification/labels.py` computes it anew.
-        natural: Whether other labels without bounds are ordered by the numbers in them, and not as texts. The
-            file above knows the rules where they are not.
+        natural: Whether other labels without bounds are ordered by the numbers in them, and not as texts; this is
+            computed anew there, too.
     """
 
     field: str

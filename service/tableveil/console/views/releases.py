@@ -20,7 +20,7 @@ _FRAMED = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'
 
 
 def start(visit: Visit) -> Response:
-    """Leads to the releases, or to the server if the visitor may see none, as who only administers it."""
+    """Leads to the releases; or to the server, if the visitor may see none: an administrator without other roles."""
     try:
         visit.client.list_releases(summary=True).page("")
     except DeniedError:
