@@ -75,7 +75,7 @@ class LoadedRows:
         """The value in `ROWS` that each code of a column stands for."""
         if i not in self._different:
             if self.all_rows:
-                self._different[i], self._codes[i] = np.unique(self.hashed[i], return_inverse=True)
+                self._different[i], self._codes[i] = _coded(self.hashed[i])
             else:
                 self._different[i] = np.unique(np.concatenate([self._grouped(0, i)["v"], self.hashed[i]]))
         return self._different[i]
@@ -174,6 +174,16 @@ def _order(arrays: dict[str, NDArray[Any]]) -> NDArray[np.intp]:
         by_class = arrays["class"].astype(np.uint64) << (np.uint64(64) - bits)
         order = np.argsort(by_class | mixed >> bits, kind="stable")
     return order
+
+
+def _coded(hashes: Hashes) -> tuple[Hashes, Codes]:
+    """The different ones, which ascend, and the place of each; Arrow looks them up, where numpy would sort them all."""
+    encoded = pa.array(hashes).dictionary_encode()
+    different = encoded.dictionary.to_numpy()
+    order = np.argsort(different)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return different[order], place[encoded.indices.to_numpy()]
 
 
 def _own(released: RecognizingColumn, codes: NDArray[Any]) -> Own:

@@ -27,7 +27,7 @@ def _by_labels(judged: Judged) -> list[str]:
     session, policy, written = judged.session, judged.policy, judged.written
     problems = check_people(session, policy, judged.source_records, written)
     if JobPart.UNCHANGED in policy.parts:
-        problems += check_unchanged(session, policy, judged.marker, written)
+        problems += check_unchanged(judged)
     return problems
 
 
@@ -51,7 +51,7 @@ def _by_own_levels(judged: Judged) -> list[str]:
     problems = read_own_levels(session, policy, written, count_people=counts_people(policy))
     problems = problems or [
         *check_people(session, policy, judged.source_records, written, own_levels=True),
-        *check_unchanged(session, policy, judged.marker, written, own_levels=True),
+        *check_unchanged(judged, own_levels=True),
         *check_own_classes_of_people(session.embedded, policy, written),
     ]
     drop_own_levels(session.embedded, written)

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.policy import Policy, Role
+from tableveil.policy import Role
 from tableveil.risk.unchanged import ACCIDENT, EXPECTED, MOST_CELLS, OF_CHANCE
 from tableveil.verification.chance import Alike, independent
 from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
 from tableveil.verification.derived import least_of_two
+from tableveil.verification.judged import Judged
 from tableveil.verification.left import ClassPeople, LeftLimits, least_of_one
 from tableveil.verification.owners import stage_records
 from tableveil.verification.text import near, quoted, spelled
@@ -42,9 +43,7 @@ MOST_CODED = 1_000_000
 POOL = -1
 
 
-def check_unchanged(
-    rows: WarehouseSession, policy: Policy, marker: str, written: Written, *, own_levels: bool = False
-) -> list[str]:
+def check_unchanged(judged: Judged, *, own_levels: bool = False) -> list[str]:
     """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
 
     Where people have several records, these have to be rows of k people; `owned` has the people of classes.
@@ -52,6 +51,7 @@ def check_unchanged(
     The different rows of a warehouse are collected, with hashes of these columns' values. With
     `own_levels`, it needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
     """
+    rows, policy, written = judged.session, judged.policy, judged.written
     names = [a.column for a in policy.attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     k = policy.k
     if k is None or not names:
@@ -59,7 +59,9 @@ def check_unchanged(
     session = rows.embedded
     pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
     hiding = [j for j, label_table in enumerate(written.labels) if label_table.level or pooled or own_levels]
-    records = _records(rows, names, written, pooled=pooled, own_levels=own_levels)
+    # More records are not looked at for numbers, which take a third of the time to stage.
+    numbers = not rows.traits.collects and judged.source_records < MOST_CODED
+    records = _records(rows, names, written, pooled=pooled, own_levels=own_levels, numbers=numbers)
     looked_at = session.stage("unchanged", f"{records} LIMIT {FIRST}")
 
     @cache
@@ -70,14 +72,14 @@ def check_unchanged(
 
     asked, left = _Asked(len(names), k, hold), list[int | None]()
     if looked_at < min(FIRST, MOST_CODED):
-        session.stage("held", _held(rows, names, marker, written))
-        left = _least_by_codes(session, written, hiding, asked, numbers=not rows.traits.collects)
+        session.stage("held", _held(rows, names, judged.marker, written))
+        left = _least_by_codes(session, written, hiding, asked, numbers=numbers)
         session.execute("DROP TABLE temp.main.held")
     elif few := _comparable(session, hiding, all_records=looked_at < FIRST):
         if looked_at == FIRST:
             session.execute("DROP TABLE temp.main.unchanged")
             session.stage("unchanged", records)
-        session.stage("held", _held(rows, names, marker, written))
+        session.stage("held", _held(rows, names, judged.marker, written))
         owned = written.owned_classes
         left = [_least(session, j, asked, owned, minorities=not written.person) for j in few]
         session.execute("DROP TABLE temp.main.held")
@@ -140,11 +142,13 @@ def _comparable(session: Session, hiding: Sequence[int], *, all_records: bool) -
     return comparable
 
 
-def _records(rows: WarehouseSession, names: list[str], written: Written, *, pooled: bool, own_levels: bool) -> str:
+def _records(
+    rows: WarehouseSession, names: list[str], written: Written, *, pooled: bool, own_levels: bool, numbers: bool
+) -> str:
     """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns.
 
-    `n` is how often one occurs. Here, `x<j>` and `y<i>` are the numbers of own values and values, NULL where they have
-    none.
+    `n` is how often one occurs. With `numbers`, `x<j>` and `y<i>` are those of own values and values, NULL where they
+    have none.
     """
     keys = range(len(written.labels))
     # Equal values of other types, such as ENUM members and texts, have other hashes.
@@ -152,11 +156,10 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
         *(f"{quoted(label_table.column)} AS k{j}" for j, label_table in enumerate(written.labels)),
         *(f"{_value(name, quoted(name), written)} AS v{i}" for i, name in enumerate(names)),
     ]
-    collects = rows.traits.collects
     types = dict(written.source_types)
-    if not collects:
+    if numbers:
         own_and_values += [f"{_number(quoted(name), types[name])} AS y{i}" for i, name in enumerate(names)]
-    counted, grouped = ("count(*)", " GROUP BY ALL") if collects else ("1::BIGINT", "")
+    counted, grouped = ("count(*)", " GROUP BY ALL") if rows.traits.collects else ("1::BIGINT", "")
     source = near(
         rows,
         "unchanged_source",
@@ -165,7 +168,8 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
     joins, selected, withheld = [], [], ["FALSE"]
     for j, label_table in enumerate(written.labels):
         own = f"p.k{j}"
-        joins.append(f"LEFT JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
+        if label_table.level or own_levels:
+            joins.append(f"LEFT JOIN {quoted(label_table.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
         label = _label(j, label_table, written)
         selected += [
             f"hash({own}) AS o{j}",
@@ -174,11 +178,10 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
         ]
         if label_table.withholds:
             withheld.append(f"{own} IS NULL")
-        if not collects:
+        if numbers:
             selected.append(f"{_number(own, types[label_table.column])} AS x{j}")
     selected += [f"p.v{i}" for i in range(len(names))]
-    numbers = [] if collects else [*(f"s.x{j}" for j in keys), *(f"s.y{i}" for i in range(len(names)))]
-    selected += [] if collects else [f"p.y{i}" for i in range(len(names))]
+    selected += [f"p.y{i}" for i in range(len(names)) if numbers]
     if not own_levels:
         classes, same = "judged_classes", [f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in keys]
     else:
@@ -189,7 +192,9 @@ def _records(rows: WarehouseSession, names: list[str], written: Written, *, pool
         selected += [f"m{j}.ids[o.l{labels.position}] AS i{j}" for j, labels in enumerate(written.labels)]
     query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld, p.n FROM {source} AS p"
     kept = ", ".join(f"s.{part}{j}" for j in keys for part in "ol")
-    values = "".join(f", {name}" for name in (*(f"s.v{i}" for i in range(len(names))), *numbers))
+    values = "".join(f", s.v{i}" for i in range(len(names)))
+    if numbers:
+        values += "".join((*(f", s.x{j}" for j in keys), *(f", s.y{i}" for i in range(len(names)))))
     return (
         f"SELECT coalesce(c.class, {POOL}) AS class, s.n, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
         f"LEFT JOIN {classes} AS c ON NOT c.pool AND NOT s.withheld AND {' AND '.join(same)}"

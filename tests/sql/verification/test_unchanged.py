@@ -11,6 +11,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role
 from tableveil.verification import unchanged
+from tableveil.verification.judged import Judged
 from tableveil.verification.owners import count_owners
 from tests.sql.verification.cases import Case, drop, written_case
 
@@ -58,10 +59,13 @@ def test_records_are_all_looked_at_unless_the_first_ones_are_too_many(
     for session, case in cases:
 
         def checked(session: Session = session, case: Case = case) -> list[str]:
-            return unchanged.check_unchanged(session, asked(case), case.plan.marker, case.written)
+            whole = Judged(session, asked(case), ["a", "b"], case.plan.marker, case.plan.records, case.written)
+            return unchanged.check_unchanged(whole)
 
         found = checked()
         with monkeypatch.context() as patched:
+            patched.setattr(unchanged, "MOST_CODED", 1)
+            assert checked() == found
             patched.setattr(unchanged, "FIRST", 1)
             assert checked() == found
             patched.setattr(unchanged, "MOST_COMPARED", 0)
