@@ -400,7 +400,7 @@ class Job(_message.Message):
     """While it runs: the statements that it has sent to the database so far, the running one included. They grow in every
     phase, also where `progress` stands still.
     """
-    statement_percent: _builtins.int
+    statement_percent: _builtins.float
     """The percentage that is done of the last one, by the database's estimate; 0 where it has none."""
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
@@ -443,7 +443,7 @@ class Job(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         queue_position: _builtins.int = ...,
         statements: _builtins.int = ...,
-        statement_percent: _builtins.int = ...,
+        statement_percent: _builtins.float = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015

@@ -111,7 +111,7 @@ def _step(job: job_service_pb2.Job) -> str:
     """The running statement, in words; lines do not show it: it moves all the time."""
     if job.state != job_service_pb2.JOB_STATE_RUNNING or not job.statements:
         return ""
-    return f", step {wording.count(job.statements)}: {job.statement_percent} %"
+    return f", step {wording.count(job.statements)}: {job.statement_percent:.1f} %"
 
 
 def _proven(progress: job_service_pb2.SearchProgress) -> float | None:

@@ -16,9 +16,9 @@ from tableveil.state import jobs as store
 from tableveil.state.releases import Release
 
 
-def no_step() -> tuple[int, int]:
+def no_step() -> tuple[int, float]:
     """The step of a job that does not run."""
-    return 0, 0
+    return 0, 0.0
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Active:
     visibility: VisibilityNow
     granted: int = 0
     control: Control = field(default_factory=Control)
-    step: Callable[[], tuple[int, int]] = no_step
+    step: Callable[[], tuple[int, float]] = no_step
     phases: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -141,7 +141,7 @@ class Job:
     failure: Failure | None = None
     warnings: tuple[Warned, ...] = ()
     queue_position: int = 0
-    step: tuple[int, int] = (0, 0)
+    step: tuple[int, float] = (0, 0.0)
 
     def without_contents(self) -> Job:
         """The job for those who run the server: its state, without names of tables and texts about them."""

@@ -90,16 +90,17 @@ class Session:
         self.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
 
     @property
-    def step(self) -> tuple[int, int]:
+    def step(self) -> tuple[int, float]:
         """How many statements have begun, and the percentage that is done of the last one; any thread may ask.
 
-        DuckDB estimates it; it is 0 where DuckDB does not know.
+        DuckDB estimates it; it is 0 where DuckDB does not know. Hundredths show that it moves: DuckDB may take minutes
+        from 98 to 99.
         """
         try:
             share = self._cursor.query_progress()
         except duckdb.Error:
             share = 0.0
-        return self._statements, max(0, int(share))
+        return self._statements, max(0.0, round(share, 2))
 
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         """Runs a statement without reading its result."""

@@ -118,8 +118,8 @@ def test_bars_end_with_how_the_job_ended(screen: io.StringIO) -> None:
 
 def test_bars_show_the_step(screen: io.StringIO) -> None:
     job = running(job_service_pb2.JOB_PHASE_WRITING)
-    job.statements, job.statement_percent = 1200, 43
-    assert "jobs/1 writing, step 1,200: 43 %" in frames(screen, job)
+    job.statements, job.statement_percent = 1200, 98.43
+    assert "jobs/1 writing, step 1,200: 98.4 %" in frames(screen, job)
 
 
 def test_bars_fit_a_narrow_terminal(screen: io.StringIO) -> None:

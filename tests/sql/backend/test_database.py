@@ -192,8 +192,8 @@ def test_steps_are_measured_and_no_bar_is_printed(tmp_path: Path) -> None:
             begun, _ = session.step
             settings = "SELECT current_setting('enable_progress_bar'), current_setting('enable_progress_bar_print')"
             assert session.row(settings) == (True, False)
-            assert session.step == (begun + 1, 0)
-        assert session.step == (begun + 1, 0)
+            assert session.step == (begun + 1, 0.0)
+        assert session.step == (begun + 1, 0.0)
 
 
 def test_times_are_in_utc_in_every_session(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_closed_session_runs_nothing(database: Database) -> None:
     session.execute("SELECT 1")
     session.close()
     session.close()
-    assert session.step == (1, 0)
+    assert session.step == (1, 0.0)
     for control in (None, Control()):
         session.control = control
         with pytest.raises(InternalError, match="the database refused a statement"):
