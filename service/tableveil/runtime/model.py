@@ -144,13 +144,13 @@ class Job:
     step: tuple[int, float] = (0, 0.0)
 
     def without_contents(self) -> Job:
-        """The job for those who run the server: its state, without names of tables and texts about them."""
+        """The job for those who run the server: its state, without names of tables, and what was found out of them."""
         nothing = TableReference("", "", "")
         failure = self.failure and Failure(self.failure.kind, self.failure.code, "")
         request = replace(
             self.request, request_id="", policy="", options="", source=nothing, target_schema="", target_name=""
         )
-        return replace(self, request=request, failure=failure, result=None, warnings=())
+        return replace(self, request=request, progress=None, failure=failure, result=None, warnings=())
 
     @property
     def number(self) -> int:
