@@ -111,11 +111,15 @@ class SampledColumn:
         equal = (agreement - self.by_chance) / (1 - self.by_chance)
         if self.numbers is None or not self.usual_distance:
             return equal
-        return max(equal, 1 - self._distance(first, second) / self._distance(*self._any))
+        return max(equal, 1 - self._distance(first, second) / self._distance_by_chance)
 
     def _distance(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
         assert self.numbers is not None, "only numbers have distances"
         return float(np.mean(np.minimum(np.abs(self.numbers[first] - self.numbers[second]), self.usual_distance)))
+
+    @cached_property
+    def _distance_by_chance(self) -> float:
+        return self._distance(*self._any)
 
     @cached_property
     def _any(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
