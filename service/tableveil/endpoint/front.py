@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 import threading
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,8 @@ STRANGERS = 512
 """Connections without a known caller: beyond them, the oldest is closed."""
 
 _PIECE = 64 * 2**10
+_ANSWERED_PIECE = 256 * 2**10
+_SECONDS_OF_REST = 1.0
 _SECONDS_OF_SILENCE = 60.0
 _SECONDS_TO_START = 30.0
 
@@ -42,7 +45,7 @@ class _Passage:
     """A connection from a client to Flight."""
 
     peer: str
-    writers: list[asyncio.StreamWriter]
+    sockets: tuple[socket.socket, socket.socket]
     room: int = BYTES_OF_STRANGERS
     is_known: bool = False
 
@@ -50,8 +53,10 @@ class _Passage:
         self.room = min(self.room + size, BYTES_OF_KNOWN if self.is_known else BYTES_OF_STRANGERS)
 
     def close(self) -> None:
-        for writer in self.writers:
-            writer.transport.abort()
+        # Both directions find their ends, and close the sockets.
+        for each in self.sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(slots=True)
@@ -105,6 +110,7 @@ class Front:
         self._inner, self._passages = inner, passages
         self._loop = asyncio.new_event_loop()
         self._silent_until = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, args=(listening,), name="tableveil-front", daemon=True)
         self._ready = threading.Event()
         self._thread.start()
@@ -112,63 +118,71 @@ class Front:
 
     def close(self) -> None:
         """Takes no more connections, and ends those that are there."""
-        self._loop.call_soon_threadsafe(self._stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_SECONDS_TO_START)
 
     def _run(self, listening: list[socket.socket]) -> None:
         asyncio.set_event_loop(self._loop)
-        servers = [
-            self._loop.run_until_complete(asyncio.start_server(self._pass, sock=each, limit=_PIECE))
-            for each in listening
-        ]
-        self._ready.set()
+        for each in listening:
+            self._begin(self._take(each))
+        self._loop.call_soon(self._ready.set)
         try:
             self._loop.run_forever()
         finally:
-            for server in servers:
-                server.close()
-            for task in asyncio.all_tasks(self._loop):
+            for task in self._tasks:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.sleep(0))
+            self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
             self._loop.close()
 
-    def _stop(self) -> None:
-        for passage in self._passages.all():
-            passage.close()
-        self._loop.stop()
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            from_inner, to_inner = await asyncio.open_connection("127.0.0.1", self._inner, limit=_PIECE)
-        except OSError:
-            writer.transport.abort()
-            return
-        passage = _Passage(_spelled(writer.get_extra_info("peername")), [writer, to_inner])
-        port = to_inner.get_extra_info("sockname")[1]
-        if (lost := self._passages.add(port, passage)) is not None:
-            lost.close()
-        answering = asyncio.ensure_future(self._answer(passage, from_inner, writer))
-        try:
-            await self._ask(passage, reader, to_inner)
-            # The client may send no more, and still take answers.
-            with suppress(OSError):
-                to_inner.write_eof()
-            await answering
-        except (OSError, asyncio.CancelledError):
-            pass
-        finally:
-            answering.cancel()
-            self._passages.remove(port)
-            passage.close()
+    async def _take(self, listening: socket.socket) -> None:
+        with listening:
+            while True:
+                try:
+                    client, name = await self._loop.sock_accept(listening)
+                    self._begin(self._pass(client, _spelled(name)))
+                    # The next one may be there already: this one counts first.
+                    await asyncio.sleep(0)
+                except ConnectionError:
+                    pass
+                except OSError as error:
+                    logger.warning("no connection can be taken for a moment: %s", error.strerror)
+                    await asyncio.sleep(_SECONDS_OF_REST)
 
-    async def _ask(self, passage: _Passage, reader: asyncio.StreamReader, inner: asyncio.StreamWriter) -> None:
-        while piece := await reader.read(_PIECE):
+    async def _pass(self, client: socket.socket, peer: str) -> None:
+        with suppress(OSError), client, socket.socket() as inner:
+            inner.setblocking(False)
+            for each in (client, inner):
+                # Otherwise each small answer waits some 40 ms for the client's word on the one before.
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.sock_connect(inner, ("127.0.0.1", self._inner))
+            passage, port = _Passage(peer, (client, inner)), inner.getsockname()[1]
+            if (lost := self._passages.add(port, passage)) is not None:
+                lost.close()
+            answering = self._begin(self._answer(passage, inner, client))
+            try:
+                await self._ask(passage, client, inner)
+                # The client may send no more, and still take answers.
+                inner.shutdown(socket.SHUT_WR)
+                await answering
+            finally:
+                self._passages.remove(port)
+                passage.close()
+                answering.cancel()
+                await asyncio.wait([answering])
+
+    async def _ask(self, passage: _Passage, client: socket.socket, inner: socket.socket) -> None:
+        while piece := await self._loop.sock_recv(client, _PIECE):
             passage.room -= len(piece)
             if passage.room < 0:
                 self._tell_of_closed()
                 raise ConnectionAbortedError
-            inner.write(piece)
-            await inner.drain()
+            await self._loop.sock_sendall(inner, piece)
 
     def _tell_of_closed(self) -> None:
         """Now and then: strangers must not fill the log."""
@@ -176,12 +190,13 @@ class Front:
             logger.warning("a connection sent more than its calls need, and was closed; others are not told of soon")
             self._silent_until = now + _SECONDS_OF_SILENCE
 
-    async def _answer(self, passage: _Passage, inner: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, passage: _Passage, inner: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
-            while piece := await inner.read(_PIECE):
+            while piece := await self._loop.sock_recv(inner, _ANSWERED_PIECE):
                 passage.make_room(len(piece) // ANSWERED_FOR_ONE)
-                writer.write(piece)
-                await writer.drain()
+                await self._loop.sock_sendall(client, piece)
+                # Neither waits while there is more to take: the other connections have their turn.
+                await asyncio.sleep(0)
         passage.close()
 
 
@@ -192,9 +207,8 @@ def _listening(host: str, port: int) -> list[socket.socket]:
         for family, _, _, _, place in dict.fromkeys(
             socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         ):
-            # With its protocol told, asyncio lets small answers leave at once: otherwise each waits some 40 ms for the
-            # client's word on the one before.
-            listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            listening = socket.socket(family, socket.SOCK_STREAM)
+            listening.setblocking(False)
             opened.append(listening)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((place[0], port or opened[0].getsockname()[1], *place[2:]))

@@ -137,8 +137,6 @@ def test_small_answers_leave_at_once(endpoint: Endpoint) -> None:
     """Without TCP_NODELAY each waits for the client's word on the one before: 40 ms a call, and 6 calls for a tree."""
     with connected(endpoint) as ann:
         assert rows(ann) == 60
-        sockets = [
-            writer.get_extra_info("socket") for passage in endpoint._front._passages.all() for writer in passage.writers
-        ]
+        sockets = [each for passage in endpoint._front._passages.all() for each in passage.sockets]
         assert len(sockets) >= 2
         assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in sockets)
