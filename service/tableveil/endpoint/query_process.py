@@ -145,7 +145,6 @@ def _answer(settings: list[str], requests: int, results: int) -> None:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    connection.execute(";".join(macro.created() for macro in (*MACROS, WIDTH_BUCKET)))
     # They stay open: closing a pipe waits for the thread that reads it.
     pipe, answers = os.fdopen(requests, "rb"), os.fdopen(results, "wb", buffering=0)
     request = receive(pipe)
@@ -199,6 +198,7 @@ def _queried(connection: duckdb.DuckDBPyConnection, request: Message, answers: B
         in_files.attach(number)
     if checked.informed:
         create_views(connection, request["information"])
+    _create_functions(connection, checked.text)
     _lock(connection)
     second_opinion.require_same(connection, checked)
     values = _values(connection, request["parameters"], checked) if request["parameters"] else None
@@ -298,6 +298,14 @@ def _attach(connection: duckdb.DuckDBPyConnection, alias: str, file: str) -> Non
     except duckdb.IOException:
         actual = "a release that was replaced or withdrawn meanwhile"
         raise NotFoundError.of("RELEASE_GONE", "statement", actual, "releases that are there", "Try again.") from None
+
+
+def _create_functions(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Makes the functions whose names are in the text: all of them take as long as a small query."""
+    lowered = text.lower()
+    for macro in (*MACROS, WIDTH_BUCKET):
+        if macro.name in lowered:
+            connection.execute(macro.created())
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:

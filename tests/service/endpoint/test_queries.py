@@ -70,6 +70,7 @@ def test_an_analyst_gets_the_rows_of_a_release(ann: flight_sql.Connection) -> No
         ("WITH a AS (FROM discharges WHERE age_from > 0), b AS (FROM a) SELECT count(*) FROM a JOIN b USING (day)",
          [(29,)]),
         ("SELECT main.discharges.age FROM discharges LIMIT 1", [("[0, 40[",)]),
+        ("SELECT Width_Bucket(7, 0, 10, 5), WIDTH_BUCKET(0, 0, 10, 5)", [(4, 1)]),
         ("SELECT releases.main.discharges.age FROM releases.main.discharges LIMIT 1", [("[0, 40[",)]),
         ("SELECT CAST('5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11' AS UUID), 1::HUGEINT AS x, 2 AS x",
          [("5c0a1b9e-8f3c-4b1a-9a39-6b3a1c7d2e11", Decimal(1), 2)]),
