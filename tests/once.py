@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 
-def once(kinds: Iterable[Any], first: int = 1) -> list[Any]:
-    """The parameters of a test over kinds: the first ones as they are, the others under the mark `long`."""
+def once(kinds: Iterable[Any], first: int = 1, *, several: bool = False) -> list[Any]:
+    """The parameters of a test over kinds: the first ones as they are, the others under the mark `long`.
+
+    With `several`, each kind has the values of several parameters.
+    """
     given = list(kinds)
-    return [*given[:first], *(pytest.param(kind, marks=pytest.mark.long) for kind in given[first:])]
+    others = (kind if several else (kind,) for kind in given[first:])
+    return [*given[:first], *(pytest.param(*values, marks=pytest.mark.long) for values in others)]

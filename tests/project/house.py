@@ -21,7 +21,7 @@ from tableveil.runtime import open_jobs
 from tableveil.server.services import DESCRIPTORS
 from tests.docs.test_development import CHANGES, DOCS, TESTS, Change, files_with, touched
 from tests.reference.syntax import parsed
-from tests.service.jobs.managed import POLICY, ended, submit
+from tests.service.jobs.managed import LABELLED, ended, submit
 
 ROOT = Path(__file__).parents[2]
 METHOD = r"\.(microaggregation|local_recoding|record_level|own_levels|aggregated)\b"
@@ -110,7 +110,7 @@ def entered() -> tuple[int, int]:
                 "FROM range(500) r(i)"
             )
         counting = True
-        ended(jobs, submit(jobs, replace(POLICY, privacy_models=(KAnonymity(5),))).number)
+        ended(jobs, submit(jobs, replace(LABELLED, privacy_models=(KAnonymity(5),))).number)
         counting = False
         sys.setprofile(None)
         threading.setprofile(None)

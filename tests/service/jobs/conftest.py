@@ -19,20 +19,20 @@ from tableveil.runtime import JobManager, open_jobs
 from tableveil.state import jobs as store
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.releases import RELEASES, Release
-from tests.migrated import opened
+from tests.migrated import opened, passing
 from tests.service.jobs.contexts import context
-from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, open_with, submit
+from tests.service.jobs.managed import LABELLED, SECONDS, Gate, Open, create_patients, ended, open_with, submit
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    yield from opened(tmp_path / "test.duckdb")
+    yield from passing(tmp_path / "test.duckdb")
 
 
 @pytest.fixture(scope="module")
 def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """One for all tests of a file that override `database` with it: opening one takes longer than most tests."""
-    yield from opened(tmp_path_factory.mktemp("shared") / "test.duckdb")
+    yield from passing(tmp_path_factory.mktemp("shared") / "test.duckdb")
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def released_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with database.session() as session:
             create_patients(session)
         manager = open_jobs(database)
-        assert ended(manager, submit(manager, POLICY).number).result == 1
+        assert ended(manager, submit(manager, LABELLED).number).result == 1
         manager.close(SECONDS)
     return path
 

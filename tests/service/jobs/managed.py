@@ -20,6 +20,7 @@ from tableveil.runtime import Job, JobManager, JobSettings, open_jobs
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
+from tests.service.jobs.plain import plain_target
 
 POLICY = Policy(
     source=TableReference("", "main", "patients"),
@@ -30,10 +31,12 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.5"),
     repeat_reason="a test",
 )
+LABELLED = replace(POLICY, release=ReleaseTarget("main", "released"))
+"""The policy with all that a release has by default: columns beside labels, and the tables that explain it."""
 OF_KNOWN_PEOPLE = replace(
     POLICY,
     attributes=(AttributePolicy("id", Role.IDENTIFYING), *POLICY.attributes),
@@ -73,7 +76,7 @@ def create_patients(session: Session) -> None:
 
 def to(name: str, **changes: Any) -> Policy:
     """The policy with another target."""
-    return replace(POLICY, release=ReleaseTarget("main", name), **changes)
+    return replace(POLICY, release=plain_target("main", name), **changes)
 
 
 def submit(jobs: JobManager, policy: Policy, request_id: str = "", *, again: bool = False) -> Job:

@@ -18,7 +18,7 @@ from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobManager, Publishing
 from tableveil.state.publications import PUBLICATIONS, Publication
 from tests.postgresql import rows
-from tests.service.jobs.managed import POLICY, SECONDS, ended, open_with, submit
+from tests.service.jobs.managed import LABELLED, SECONDS, ended, open_with, submit
 
 OBJECTS = ("", "_classes", "_risk", "_risk_histogram", "_columns", "_labels", "_about")
 """The ends of the names of a release's objects."""
@@ -141,7 +141,7 @@ class Published:
 
 
 @contextmanager
-def publishing(path: Path, place: Place, policy: Policy = POLICY, **options: Any) -> Iterator[Published]:
+def publishing(path: Path, place: Place, policy: Policy = LABELLED, **options: Any) -> Iterator[Published]:
     """Opens an existing database file with a target."""
     targets: dict[str, Target] = declared_targets([f"shelf={place.declaration}"])
     database = Database(Settings(path, threads=1, directories=directories_of(targets.values())))

@@ -18,19 +18,22 @@ from tableveil.runtime import JobManager, JobSettings, open_jobs
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tableveil.state.releases import ReleaseState
-from tests.migrated import opened
-from tests.service.jobs.managed import POLICY, Open, ended, submit
+from tests.migrated import passing
+from tests.once import once
+from tests.service.jobs.managed import LABELLED, Open, ended, submit
+from tests.service.jobs.plain import plain_target
 
-OBJECTS = POLICY.release.object_names
+OBJECTS = LABELLED.release.object_names
 APPROVED = Decision(True, "bob", now(), "looks good")
 REJECTED = Decision(False, "bob", now(), "too fine")
-REPLACED = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE))
+PLAIN = replace(LABELLED, release=plain_target("main", "released", if_exists=IfExists.REPLACE))
+REPLACED = replace(LABELLED, release=replace(LABELLED.release, if_exists=IfExists.REPLACE))
 
 
 @pytest.fixture
 def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
     """With the public releases/1."""
-    yield from opened(tmp_path / "test.duckdb", released_once)
+    yield from passing(tmp_path / "test.duckdb", released_once)
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def comments(session: Session, name: str = "released", schema: str = "main") -> 
 
 
 def decide(jobs: JobManager, number: int, decision: Decision, target: ReleaseTarget = REPLACED.release) -> None:
-    jobs.releases.decide(number, decision, lambda _: replace(POLICY, release=target))
+    jobs.releases.decide(number, decision, lambda _: replace(LABELLED, release=target))
 
 
 def refused(code: str, jobs: JobManager, number: int, decision: Decision = APPROVED) -> None:
@@ -108,12 +111,12 @@ def test_a_release_is_private_until_it_is_approved(jobs: JobManager, database: D
     assert {finding.level.name for finding in examine_releases(session)} == {"OK"}
 
 
-@pytest.mark.parametrize("approved", [True, False])
+@pytest.mark.parametrize("approved", once([True, False]))
 def test_a_view_shows_its_snapshot_once_approved(
     jobs: JobManager, database: Database, session: Session, approved: bool
 ) -> None:
-    target = ReleaseTarget("main", "other", ReleaseKind.VIEW)
-    number = released(jobs, replace(POLICY, release=target))
+    target = plain_target("main", "other", ReleaseKind.VIEW)
+    number = released(jobs, replace(LABELLED, release=target))
     decide(jobs, number, APPROVED if approved else REJECTED, target)
     shown = {*target.object_names, f"snapshot_{number}"}
     assert tables(session) - {"patients", *OBJECTS} == (shown if approved else set())
@@ -134,22 +137,25 @@ def test_a_rejected_release_leaves_nothing_but_its_evidence(
         jobs.releases.withdraw(number, "again")
 
 
-def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
+@pytest.mark.parametrize("first", once([APPROVED, REJECTED]))
+def test_no_decision_is_changed(jobs: JobManager, database: Database, first: Decision) -> None:
     refused("RELEASE_DECIDED", jobs, 1)
-    for first in (APPROVED, REJECTED):
-        number = released(jobs)
-        decide(jobs, number, first)
-        for second in (APPROVED, REJECTED):
-            refused("RELEASE_DECIDED", jobs, number, second)
-        assert Releases(database).get(number).decision == first
-    withdrawn = released(jobs)
+    number = released(jobs, PLAIN)
+    decide(jobs, number, first)
+    for second in (APPROVED, REJECTED):
+        refused("RELEASE_DECIDED", jobs, number, second)
+    assert Releases(database).get(number).decision == first
+
+
+def test_what_is_withdrawn_is_not_approved(jobs: JobManager, database: Database) -> None:
+    withdrawn = released(jobs, PLAIN)
     jobs.releases.withdraw(withdrawn, "a mistake")
     assert state(database, withdrawn) is ReleaseState.WITHDRAWN
     refused("RELEASE_DECIDED", jobs, withdrawn)
 
 
 def test_nobody_approves_their_own_release(jobs: JobManager, database: Database, session: Session) -> None:
-    number = released(jobs)
+    number = released(jobs, PLAIN)
     session.execute("UPDATE tableveil.jobs SET owner = 'bob' WHERE number = (SELECT max(number) FROM tableveil.jobs)")
     again = open_jobs(database, JobSettings(approval=["main"]))
     try:
@@ -160,6 +166,7 @@ def test_nobody_approves_their_own_release(jobs: JobManager, database: Database,
     assert state(database, number) is ReleaseState.PENDING
 
 
+@pytest.mark.long
 def test_an_older_release_never_replaces_a_newer_one(jobs: JobManager, session: Session) -> None:
     older, newer = released(jobs), released(jobs)
     decide(jobs, newer, APPROVED)
@@ -183,7 +190,7 @@ def test_what_waits_must_be_what_was_verified(jobs: JobManager, session: Session
 
 def test_a_target_that_was_taken_meanwhile_stays_as_it_is(jobs: JobManager, session: Session) -> None:
     target = ReleaseTarget("main", "other")
-    number = released(jobs, replace(POLICY, release=target))
+    number = released(jobs, replace(LABELLED, release=target))
     session.execute("CREATE TABLE main.other AS SELECT 1 AS mine")
     with pytest.raises(ConflictError) as raised:
         decide(jobs, number, APPROVED, target)
@@ -203,12 +210,17 @@ def test_a_copy_that_differs_is_not_made_public(
     assert contents(session) == before
 
 
+@pytest.mark.long
 def test_utility_of_a_release_that_waits_can_be_seen(jobs: JobManager, database: Database) -> None:
     number = released(jobs)
     work = utility_report_work(number, "{}", lambda _: REPLACED)
     assert ended(jobs, jobs.submit(work).number).failure is None
 
 
-def test_other_schemas_need_no_approval(open_manager: Open, database: Database) -> None:
-    assert state(database, released(open_manager(approval=["other"]))) is ReleaseState.APPROVED
-    assert state(database, released(open_manager(approval=["*"]))) is ReleaseState.PENDING
+@pytest.mark.parametrize(
+    ("schema", "found"), once([("other", ReleaseState.APPROVED), ("*", ReleaseState.PENDING)], several=True)
+)
+def test_other_schemas_need_no_approval(
+    open_manager: Open, database: Database, schema: str, found: ReleaseState
+) -> None:
+    assert state(database, released(open_manager(approval=[schema]), PLAIN)) is found

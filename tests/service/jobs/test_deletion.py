@@ -29,8 +29,9 @@ from tableveil.runtime.retention import delete_old
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import KINDS, JobKind
 from tableveil.v1 import proposal_service_pb2 as v1
-from tests.migrated import opened
-from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
+from tests.migrated import passing
+from tests.once import once
+from tests.service.jobs.managed import LABELLED, POLICY, Gate, Open, ended, submit, to
 
 NOTHING = timedelta(0)
 
@@ -44,7 +45,7 @@ FINDINGS: dict[str, Callable[[], Work]] = {
         canonical_json(v1.ProposalRequest()),
         composed,
     ),
-    "utility report": lambda: utility_report_work(1, "{}", lambda _: POLICY),
+    "utility report": lambda: utility_report_work(1, "{}", lambda _: LABELLED),
 }
 
 
@@ -57,10 +58,10 @@ def sizes(session: Session) -> dict[str, int]:
 
 @pytest.fixture
 def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
-    yield from opened(tmp_path / "test.duckdb", released_once)
+    yield from passing(tmp_path / "test.duckdb", released_once)
 
 
-@pytest.mark.parametrize("name", FINDINGS)
+@pytest.mark.parametrize("name", once(FINDINGS, 2))
 def test_nothing_is_left_of_a_job_and_what_it_found(jobs: JobManager, session: Session, name: str) -> None:
     before = sizes(session)
     job = ended(jobs, jobs.submit(FINDINGS[name]()).number)
@@ -128,14 +129,15 @@ def test_the_request_id_of_a_deleted_job_is_free(jobs: JobManager) -> None:
     assert submit(jobs, failing, "r-1").number > first.number
 
 
+@pytest.mark.parametrize("names", once([("frontier",), tuple(FINDINGS)]), ids=["one", "all"])
 def test_retention_deletes_what_is_old_and_keeps_releases(
-    jobs: JobManager, database: Database, session: Session
+    jobs: JobManager, database: Database, session: Session, names: tuple[str, ...]
 ) -> None:
     (release,) = jobs.page(None, 10)
     assert release.result is not None
     evidence = Releases(database).get(release.result)
     infeasible = replace(to("other"), privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
-    found = [ended(jobs, jobs.submit(make()).number) for make in FINDINGS.values()]
+    found = [ended(jobs, jobs.submit(FINDINGS[name]()).number) for name in names]
     failed = ended(jobs, submit(jobs, infeasible).number)
     assert delete_old(database, timedelta(days=1)) == (0, 0)
     deleted, events = delete_old(database, NOTHING)

@@ -10,13 +10,15 @@ import pytest
 from tableveil.backend import ALL, Database, Session, Visibility, seeing
 from tableveil.control import Control
 from tableveil.pipelines.dry_run import dry_run_work
-from tableveil.policy import KAnonymity, Policy, ReleaseKind, ReleaseTarget, TableReference
+from tableveil.policy import KAnonymity, Policy, ReleaseKind, TableReference
 from tableveil.runtime import Job, JobManager, Removals
 from tableveil.state.dry_runs import DRY_RUNS, DryRun
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import RELEASES
 from tableveil.state.removals import RemovalKind
+from tests.once import once
 from tests.service.jobs.managed import POLICY, ended, submit, to
+from tests.service.jobs.plain import plain_target
 
 pytestmark = pytest.mark.usefixtures("patients")
 
@@ -53,9 +55,9 @@ def everything(session: Session) -> dict[str, int]:
     return {name: session.value(f"SELECT count(*) FROM {name}") for (name,) in (*names, *views)}
 
 
-@pytest.mark.parametrize("kind", ReleaseKind)
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_it_tells_what_the_release_will_be(jobs: JobManager, database: Database, kind: ReleaseKind) -> None:
-    policy = replace(POLICY, suppression_limit=Decimal("0.2"), release=ReleaseTarget("main", "out", kind))
+    policy = replace(POLICY, suppression_limit=Decimal("0.2"), release=plain_target("main", "out", kind))
     told = found(database, dry_run(jobs, policy))
     assert told.refusals == ()
     released = ended(jobs, submit(jobs, policy).number)
@@ -86,7 +88,7 @@ def test_it_says_why_a_release_would_be_refused(jobs: JobManager, database: Data
     assert "expected nothing of these names" in "".join(taken.refusals)
     repeated = found(database, dry_run(jobs, replace(to("other"), repeat_reason="")))
     assert "releases/1 came from this source" in "".join(repeated.refusals)
-    missing = replace(policy, release=ReleaseTarget("main", ""), repeat_reason="tuning")
+    missing = replace(policy, release=plain_target("main", ""), repeat_reason="tuning")
     assert found(database, dry_run(jobs, missing)).refusals == ()
 
 

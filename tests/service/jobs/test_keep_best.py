@@ -84,7 +84,7 @@ def test_a_release_of_the_best_so_far(jobs: JobManager, database: Database, wide
     assert jobs.keep_best(job.number) == done
 
 
-@pytest.mark.parametrize("make", [dry_run_work, lambda policy, text: frontier_work(policy, GRID, text)])
+@pytest.mark.parametrize("make", once([dry_run_work, lambda policy, text: frontier_work(policy, GRID, text)]))
 def test_dry_runs_and_frontiers(
     jobs: JobManager, database: Database, wide: Policy, make: Callable[[Policy, str], Work]
 ) -> None:
@@ -97,6 +97,7 @@ def test_dry_runs_and_frontiers(
         assert any(point.found for point in Results[Frontier](database, JobKind.FRONTIER).get(done.result).points)
 
 
+@pytest.mark.long
 def test_local_recoding_while_classes_are_formed(
     jobs: JobManager, database: Database, wide: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,12 +145,16 @@ def test_nothing_is_kept_of_a_job_that_has_nothing_yet(open_manager: Callable[..
 @pytest.mark.usefixtures("patients")
 @pytest.mark.parametrize(
     ("make", "named"),
-    [
-        (lambda: release_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
-        (lambda: dry_run_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
-        (lambda: release_work(to("released", methods=(RecordLevel(),)), "{}"), "record-level game"),
-        (lambda: payout_sweep_work(POLICY, SweptGains((Decimal(1),), if_method_known=False), "{}"), "payout sweep"),
-    ],
+    once(
+        [
+            (lambda: release_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
+            (lambda: dry_run_work(to("released", methods=(Microaggregation(),)), "{}"), "microaggregation"),
+            (lambda: release_work(to("released", methods=(RecordLevel(),)), "{}"), "record-level game"),
+            (lambda: payout_sweep_work(POLICY, SweptGains((Decimal(1),), if_method_known=False), "{}"), "payout sweep"),
+        ],
+        2,
+        several=True,
+    ),
 )
 def test_work_that_has_nothing_valid_before_its_end_is_named(
     open_manager: Callable[..., JobManager], make: Callable[[], Work], named: str

@@ -16,7 +16,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.publishing import read_edition
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.publishing.postgresql import PostgresqlTarget
-from tests.service.jobs.managed import POLICY
+from tests.service.jobs.managed import LABELLED
 from tests.service.jobs.published import OBJECTS, Lake, Place, Rows, Shelf, Warehouse
 
 pytestmark = pytest.mark.long
@@ -29,7 +29,7 @@ def publish(database: Path, declaration: str) -> None:
     targets = declared_targets([f"shelf={declaration}"])
     opened = Database(Settings(database, threads=1, directories=directories_of(targets.values())))
     with opened.session() as session:
-        targets["shelf"].publish(session, partial(read_edition, session, RELEASE, lambda _: POLICY), lambda: None)
+        targets["shelf"].publish(session, partial(read_edition, session, RELEASE, lambda _: LABELLED), lambda: None)
     opened.close()
 
 

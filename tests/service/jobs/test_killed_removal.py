@@ -26,7 +26,7 @@ from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tableveil.state.kinds import JobKind
 from tests.migrated import opened
-from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, ended, submit
+from tests.service.jobs.managed import LABELLED, PATIENTS, SECONDS, ended, submit
 
 pytestmark = pytest.mark.long
 
@@ -113,9 +113,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
         target = ReleaseTarget("main", "released", ReleaseKind.VIEW)
         analysis = RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True)
-        assert ended(jobs, submit(jobs, replace(POLICY, release=target)).number).result == RELEASE
+        assert ended(jobs, submit(jobs, replace(LABELLED, release=target)).number).result == RELEASE
         assert ended(jobs, jobs.submit(risk_analysis_work(analysis, "{}", stored_policy)).number).failure is None
-        assert ended(jobs, submit(jobs, replace(POLICY, release=WAITS)).number).result == PENDING
+        assert ended(jobs, submit(jobs, replace(LABELLED, release=WAITS)).number).result == PENDING
         jobs.close(SECONDS)
     return path
 

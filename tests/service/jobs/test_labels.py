@@ -182,6 +182,7 @@ def test_suppressed_records_have_nothing_beside_their_labels(
     )
 
 
+@pytest.mark.long
 def test_labels_of_several_levels_are_in_one_order(database: Database, session: Session, run: Run) -> None:
     attributes = tuple(replace(a, minimum_level=0) for a in POLICY.attributes)
     target = ReleaseTarget("main", "recoded", if_exists=IfExists.REPLACE)
@@ -193,6 +194,7 @@ def test_labels_of_several_levels_are_in_one_order(database: Database, session: 
     assert {high is None or high >= low for _, low, high in ends} == {True}
 
 
+@pytest.mark.long
 def test_the_policy_can_leave_them_out(database: Database, session: Session, run: Run) -> None:
     target = ReleaseTarget("main", "plain", if_exists=IfExists.REPLACE)
     run(database, replace(POLICY, release=target))

@@ -58,7 +58,7 @@ def source(session: Session) -> None:
         "'t' || (hash(i) % 1500) AS many, "
         "repeat(chr(97 + (i % 26)::INTEGER), 5000) AS long, "
         "CASE WHEN i % 3 > 0 THEN (i % 11) / 4 END AS number, "
-        "json_object('b', i % 3) AS json FROM range(4000) AS t(i)",
+        "json_object('b', i % 3) AS json FROM range(2500) AS t(i)",
         [TEXTS],
     )
 
@@ -77,6 +77,7 @@ def test_equals_rows_that_are_sorted_as_they_are(
     assert any(row[0] is None and row[3] is None for row in listed)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("source")
 def test_lists_few_and_short_texts(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[list[int | None]] = []

@@ -15,6 +15,7 @@ from tableveil.policy import Policy, TableReference
 from tableveil.runtime import submissions
 from tableveil.runtime.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need
 from tableveil.state.jobs import JobPhase, JobState
+from tests.once import once
 from tests.service.jobs.managed import Gate, Open, ended, submit, to
 
 pytestmark = pytest.mark.usefixtures("patients")
@@ -99,7 +100,7 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> Tight:
 
 
 # Parameters live until the process ends: errors among them would keep the frames and sessions that they passed.
-@pytest.mark.parametrize("error", [busy, MemoryError])
+@pytest.mark.parametrize("error", once([busy, MemoryError]))
 def test_who_finds_no_memory_beside_others_is_run_again_alone(
     open_manager: Open, tight: Tight, session: Session, error: Callable[[], Exception]
 ) -> None:

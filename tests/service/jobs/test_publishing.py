@@ -14,7 +14,7 @@ from tableveil.policy import AttributePolicy, Policy, ReleaseKind, Role
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import now
 from tests.once import once
-from tests.service.jobs.managed import POLICY, submit
+from tests.service.jobs.managed import LABELLED, submit
 from tests.service.jobs.published import Lake, Place, Published, Shelf, Warehouse, publishing, same
 
 
@@ -34,7 +34,7 @@ def there(path: Path, place: Place) -> Iterator[Published]:
 
 
 def published_to(*names: str) -> Policy:
-    return replace(POLICY, release=replace(POLICY.release, name="other", publish=names))
+    return replace(LABELLED, release=replace(LABELLED.release, name="other", publish=names))
 
 
 def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None:
@@ -55,6 +55,7 @@ def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None
     assert there.place.names() == set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_both_kinds_of_release_are_published(there: Published, kind: ReleaseKind) -> None:
     number = there.release("other", kind=kind)
@@ -74,6 +75,7 @@ def test_a_release_is_published_on_request_and_taken_back(there: Published) -> N
     there.wait(1, "PUBLISHED")
 
 
+@pytest.mark.long
 def test_a_replaced_release_stays_until_the_later_one_is_there(there: Published) -> None:
     first = there.release("other")
     there.wait(first, "PUBLISHED")
@@ -90,12 +92,12 @@ def test_only_approved_releases_are_published(path: Path, place: Place) -> None:
         approved, rejected = there.release("approved"), there.release("rejected")
         there.publishing.look()
         assert there.publication(approved).state == "WAITING"
-        there.jobs.releases.decide(rejected, Decision(False, "bob", now(), "too fine"), lambda _: POLICY)
+        there.jobs.releases.decide(rejected, Decision(False, "bob", now(), "too fine"), lambda _: LABELLED)
         there.wait(rejected, "REMOVED")
         assert place.names() == set()
-        target = replace(POLICY.release, name="approved")
+        target = replace(LABELLED.release, name="approved")
         there.jobs.releases.decide(
-            approved, Decision(True, "bob", now(), "agreed"), lambda _: replace(POLICY, release=target)
+            approved, Decision(True, "bob", now(), "agreed"), lambda _: replace(LABELLED, release=target)
         )
         there.wait(approved, "PUBLISHED")
         assert same(there, approved, "approved")
@@ -128,14 +130,18 @@ LONG = "a" * 59
 
 @pytest.mark.parametrize(
     ("columns", "release", "field", "found"),
-    [
-        ("42::UHUGEINT AS huge", "other", "attributes[3].column", "a column 'huge' of type 'UHUGEINT'"),
-        ("1 AS xmin", "other", "attributes[3].column", "a column 'xmin'"),
-        (f'1 AS "{"ä" * 32}"', "other", "attributes[3].column", "a column 'äää"),
-        # Its rank has a name that is too long.
-        (f"age AS {LONG}", "other", "attributes[3].column", "_rank'"),
-        ("1 AS fits", "b" * 59, "release.name", "_classes'"),
-    ],
+    once(
+        [
+            ("42::UHUGEINT AS huge", "other", "attributes[3].column", "a column 'huge' of type 'UHUGEINT'"),
+            ("1 AS xmin", "other", "attributes[3].column", "a column 'xmin'"),
+            (f'1 AS "{"ä" * 32}"', "other", "attributes[3].column", "a column 'äää"),
+            # Its rank has a name that is too long.
+            (f"age AS {LONG}", "other", "attributes[3].column", "_rank'"),
+            ("1 AS fits", "b" * 59, "release.name", "_classes'"),
+        ],
+        2,
+        several=True,
+    ),
 )
 def test_what_a_target_can_never_take_is_a_fault_of_the_policy(
     path: Path, columns: str, release: str, field: str, found: str
@@ -148,12 +154,12 @@ def test_what_a_target_can_never_take_is_a_fault_of_the_policy(
             ((name,),) = session.rows("SELECT column_name FROM (DESCRIBE added) LIMIT 1 OFFSET 3")
         kind = Role.QUASI_IDENTIFIER if name == LONG else Role.INSENSITIVE
         rule = SuppressionOnly() if name == LONG else None
-        attributes = (*POLICY.attributes, AttributePolicy(name, kind, rule, acknowledged=rule is None))
+        attributes = (*LABELLED.attributes, AttributePolicy(name, kind, rule, acknowledged=rule is None))
         policy = replace(
-            POLICY,
-            source=replace(POLICY.source, table="added"),
+            LABELLED,
+            source=replace(LABELLED.source, table="added"),
             attributes=attributes,
-            release=replace(POLICY.release, name=release, publish=("shelf",), publish_repeat_reason="a test"),
+            release=replace(LABELLED.release, name=release, publish=("shelf",), publish_repeat_reason="a test"),
         )
         checked = there.jobs.check(policy)
         assert [fault.field for fault in checked.faults if found in fault.found] == [field], checked.faults
@@ -165,6 +171,7 @@ def test_what_a_target_can_never_take_is_a_fault_of_the_policy(
         assert there.jobs.check(unpublished).faults == ()
 
 
+@pytest.mark.long
 def test_people_are_known_by_their_rows_in_another_table(there: Published) -> None:
     with there.database.session() as session:
         session.execute("CREATE TABLE copied AS FROM patients")
@@ -190,7 +197,7 @@ def test_unknown_targets_are_refused(there: Published) -> None:
         there.publishing.publish(7, "shelf", "")
 
 
-@pytest.mark.parametrize("wrong", ["withdrawn", "replaced"])
+@pytest.mark.parametrize("wrong", once(["withdrawn", "replaced"]))
 def test_what_is_gone_is_not_published(there: Published, wrong: str) -> None:
     if wrong == "withdrawn":
         there.jobs.releases.withdraw(1, "a mistake")
@@ -229,9 +236,10 @@ def test_a_restart_goes_on_with_what_was_left(path: Path, place: Place) -> None:
         assert same(there, 1, "released")
 
 
-def test_a_request_is_not_lost_that_comes_as_an_attempt_ends(there: Published) -> None:
+@pytest.mark.parametrize("times", once([6, 30]))
+def test_a_request_is_not_lost_that_comes_as_an_attempt_ends(there: Published, times: int) -> None:
     """The ledger refuses the later of two changes of one row, so one of them is made again."""
-    for _ in range(30):
+    for _ in range(times):
         there.publishing.publish(1, "shelf", "")
     there.wait(1, "PUBLISHED")
     there.publishing.take_back(1, "shelf")

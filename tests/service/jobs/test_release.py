@@ -31,6 +31,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.once import once
 from tests.searched import searched
 from tests.service.jobs.managed import other_warnings
 from tests.service.jobs.plain import plain_target
@@ -157,7 +158,7 @@ def test_view_shows_a_snapshot_that_the_source_does_not_change(database: Databas
     assert session.rows("SELECT * FROM released") == KEPT
 
 
-@pytest.mark.parametrize("kind", list(ReleaseKind))
+@pytest.mark.parametrize("kind", once(list(ReleaseKind)))
 def test_suppressed_records_kept_blank_under_a_marker(
     database: Database, session: Session, run: Run, kind: ReleaseKind
 ) -> None:
@@ -216,6 +217,7 @@ def test_the_same_rows_give_the_same_release_in_the_same_order(database: Databas
 # --- extremes -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_all_suppressed(database: Database, session: Session, run: Run) -> None:
     """No two records are alike at any allowed level, and the limit allows to suppress all."""
     session.execute("UPDATE patients SET age = id")
@@ -277,6 +279,7 @@ def test_types_do_not_depend_on_the_levels_found(database: Database, session: Se
     assert session.rows("DESCRIBE released")[2][:2] == ("age", "INTEGER")
 
 
+@pytest.mark.long
 def test_limit_is_exact(database: Database, session: Session, run: Run) -> None:
     """2 of 12 records: 0.16666 is not enough, 0.16667 is."""
     bounds: dict[str, Any] = {
@@ -295,6 +298,7 @@ def with_nulls(handling: NullHandling) -> tuple[AttributePolicy, ...]:
     return (*POLICY.attributes[:2], replace(POLICY.attributes[2], nulls=handling), POLICY.attributes[3])
 
 
+@pytest.mark.long
 def test_null_is_a_value_of_its_own(database: Database, session: Session, run: Run) -> None:
     session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
     policy = replace(POLICY, attributes=with_nulls(NullHandling.VALUE))
@@ -305,7 +309,7 @@ def test_null_is_a_value_of_its_own(database: Database, session: Session, run: R
     assert session.rows("SELECT DISTINCT ward FROM released") == [("*",)]
 
 
-@pytest.mark.parametrize("suppressed", [{}, BLANK])
+@pytest.mark.parametrize("suppressed", once([{}, BLANK]))
 def test_records_with_null_are_suppressed(
     database: Database, session: Session, run: Run, suppressed: dict[str, Any]
 ) -> None:
@@ -390,7 +394,8 @@ TYPED = [
 
 
 @pytest.mark.parametrize(
-    ("role", "kind"), [(Role.QUASI_IDENTIFIER, ReleaseKind.TABLE), (Role.SENSITIVE, ReleaseKind.VIEW)]
+    ("role", "kind"),
+    once([(Role.QUASI_IDENTIFIER, ReleaseKind.TABLE), (Role.SENSITIVE, ReleaseKind.VIEW)], several=True),
 )
 def test_types_of_values_that_are_released_as_they_are(
     database: Database, session: Session, run: Run, role: Role, kind: ReleaseKind
@@ -412,7 +417,7 @@ def test_types_of_values_that_are_released_as_they_are(
     assert session.rows(f"SELECT {columns} FROM released") == session.rows(f"SELECT {columns} FROM typed")
 
 
-@pytest.mark.parametrize("top", ["", "any ward"])
+@pytest.mark.parametrize("top", once(["", "any ward"]))
 def test_the_tops_label_is_the_hierarchys(database: Database, session: Session, run: Run, top: str) -> None:
     wards = InlineLevels(tuple((row[0], top) for row in WARDS.rows))
     attributes = (*POLICY.attributes[:2], replace(POLICY.attributes[2], hierarchy=wards), POLICY.attributes[3])

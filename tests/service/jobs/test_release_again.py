@@ -23,6 +23,7 @@ patients = test_release.patients
 # --- the target -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_replaces_an_earlier_release(database: Database, session: Session, run: Run) -> None:
     """Tables and views each by each, whatever the case: nothing of the earlier one stays behind."""
     table, view = ReleaseKind.TABLE, ReleaseKind.VIEW
@@ -78,6 +79,7 @@ def test_existing_target_is_kept_by_default(database: Database, session: Session
 # --- the ledger -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_second_release_needs_a_reason(database: Database, session: Session, run: Run) -> None:
     first = run(database, POLICY)
     again = replace(POLICY, release=plain_target("main", "again"))
@@ -109,6 +111,7 @@ def test_the_ledger_knows_the_name_with_other_rows(database: Database, session: 
     assert raised.value.code == "REPEATED_RELEASE"
 
 
+@pytest.mark.long
 def test_other_rows_of_another_name_are_no_repetition(database: Database, session: Session, run: Run) -> None:
     run(database, POLICY)
     session.execute("CREATE TABLE others AS SELECT id + 100 AS id, ward, illness, age + id % 2 AS age FROM patients")

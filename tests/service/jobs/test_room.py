@@ -56,6 +56,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     database.close()
 
 
+@pytest.mark.long
 def test_a_release_on_a_small_disk(jobs: JobManager, session: Session, place: Path) -> None:
     session.execute(
         "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, array_to_string("

@@ -18,7 +18,6 @@ from tableveil.policy import (
     AttributePolicy,
     KAnonymity,
     Policy,
-    ReleaseTarget,
     Role,
     SuppressedRecords,
     TableReference,
@@ -27,6 +26,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.once import once
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -40,7 +40,7 @@ POLICY = Policy(
     ),
     person_column="id",
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.9"),
     suppressed_records=SuppressedRecords.BLANK,
     marker_column="suppressed",
@@ -86,7 +86,7 @@ def everything(session: Session) -> list[tuple[str, int]]:
             "ALTER TABLE patients ADD COLUMN note VARCHAR",
             "ALTER TABLE patients RENAME TO people",
         ],
-        5,
+        3,
     ),
 )
 def test_a_source_that_changes_is_not_released(database: Database, session: Session, run: Run, statement: str) -> None:
@@ -159,7 +159,7 @@ def test_a_commit_that_wrote_nothing_is_noticed(
     assert everything(session) == before
 
 
-@pytest.mark.parametrize("phase", list(JobPhase))
+@pytest.mark.parametrize("phase", once([*reversed(JobPhase)], 2))
 def test_a_cancel_in_any_phase_leaves_nothing(
     database: Database, session: Session, run: Run, phase: JobPhase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,6 @@ from tableveil.policy import (
     Policy,
     ReleaseGuards,
     ReleaseKind,
-    ReleaseTarget,
     TableReference,
 )
 from tableveil.runtime import Job, JobManager, JobSettings, Removals, open_jobs
@@ -33,22 +32,24 @@ from tableveil.state.jobs import now
 from tableveil.state.matches import unmatched
 from tableveil.state.releases import Release, ReleaseState, compared_releases
 from tests.another_duckdb import AnotherDuckDB
-from tests.migrated import opened
+from tests.migrated import passing
+from tests.once import once
 from tests.service.jobs.contexts import NO_MODELS
 from tests.service.jobs.elsewhere import MADE
 from tests.service.jobs.elsewhere import POLICY as ELSEWHERE
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE, POLICY, Open, ended
+from tests.service.jobs.plain import plain_target
 
 MINE = Visibility(principal="ann", owned=ALL)
 OF_ANOTHER = Visibility(principal="bob", owned=ALL, reviewed=ALL, judged=ALL, published=ALL, every_job=True)
-FIRST = replace(POLICY, repeat_reason="", release=ReleaseTarget("main", "tried"))
+FIRST = replace(POLICY, repeat_reason="", release=plain_target("main", "tried"))
 """Without a reason: a trial needs none."""
 
 
 @pytest.fixture
 def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
     """With the public releases/1 of the patients."""
-    yield from opened(tmp_path / "test.duckdb", released_once)
+    yield from passing(tmp_path / "test.duckdb", released_once)
 
 
 @pytest.fixture
@@ -143,21 +144,23 @@ def test_trials_are_compared_with_nothing_and_promoted_in_turn_a_repetition(
         "CREATE TABLE strangers AS SELECT 100 + i % 3 AS age, i % 2 AS ward, i AS illness FROM range(9) r(i)"
     )
     policy = replace(FIRST, source=TableReference("", "main", "strangers"))
-    first, second = (trial(jobs, replace(policy, release=ReleaseTarget("main", name))) for name in ("one", "two"))
+    first, second = (trial(jobs, replace(policy, release=plain_target("main", name))) for name in ("one", "two"))
     assert compared_releases(session.ledger) == {1}
     assert not {first, second} & set(unmatched(session.ledger))
-    promote(jobs, second, replace(policy, release=ReleaseTarget("main", "two")))
+    promote(jobs, second, replace(policy, release=plain_target("main", "two")))
     assert compared_releases(session.ledger) == {1, second}
-    refused("REPEATED_RELEASE", jobs, first, replace(policy, release=ReleaseTarget("main", "one")))
+    refused("REPEATED_RELEASE", jobs, first, replace(policy, release=plain_target("main", "one")))
 
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "UPDATE patients SET age = 77 WHERE illness = 'illness 1'",
-        "ALTER TABLE patients ADD COLUMN more INTEGER",
-        "CREATE OR REPLACE TABLE patients AS FROM patients LIMIT 29",
-    ],
+    once(
+        [
+            "UPDATE patients SET age = 77 WHERE illness = 'illness 1'",
+            "ALTER TABLE patients ADD COLUMN more INTEGER",
+            "CREATE OR REPLACE TABLE patients AS FROM patients LIMIT 29",
+        ]
+    ),
 )
 def test_a_changed_source_is_refused(jobs: JobManager, session: Session, statement: str) -> None:
     number = trial(jobs)
@@ -167,6 +170,7 @@ def test_a_changed_source_is_refused(jobs: JobManager, session: Session, stateme
     assert raised.value.code in ("SOURCE_CHANGED", "POLICY_INVALID")
 
 
+@pytest.mark.long
 def test_a_policy_that_does_not_fit_any_more_is_refused(jobs: JobManager, session: Session) -> None:
     number = trial(jobs)
     session.execute("ALTER TABLE patients DROP COLUMN illness")
@@ -174,7 +178,7 @@ def test_a_policy_that_does_not_fit_any_more_is_refused(jobs: JobManager, sessio
 
 
 def test_a_newer_release_of_the_target_is_not_replaced(jobs: JobManager, database: Database) -> None:
-    target = ReleaseTarget("main", "released", if_exists=IfExists.REPLACE)
+    target = plain_target("main", "released", if_exists=IfExists.REPLACE)
     older = trial(jobs, replace(FIRST, release=target))
     newer = jobs.submit(release_work(replace(POLICY, release=target), "{}"))
     assert ended(jobs, newer.number).failure is None
@@ -182,13 +186,15 @@ def test_a_newer_release_of_the_target_is_not_replaced(jobs: JobManager, databas
     assert "Submit it again" in error.faults[0].hint
 
 
+@pytest.mark.long
 def test_guards_and_the_target_are_asked_when_it_is_promoted(jobs: JobManager, session: Session) -> None:
-    standing = replace(POLICY, release=ReleaseTarget("main", "released"))
+    standing = replace(POLICY, release=plain_target("main", "released"))
     refused("TARGET_EXISTS", jobs, trial(jobs, standing), standing)
     guarded = replace(FIRST, release=replace(FIRST.release, guards=ReleaseGuards(minimum_records=31)))
     refused("GUARDED", jobs, trial(jobs, guarded), guarded, repeat_reason="a test")
 
 
+@pytest.mark.long
 def test_a_promoted_trial_waits_for_approval_where_its_schema_asks(
     open_manager: Open, database: Database, session: Session
 ) -> None:
@@ -221,10 +227,10 @@ def test_a_trial_that_was_judged_together_with_others_than_now_is_refused(jobs: 
     judged = replace(
         OF_KNOWN_PEOPLE,
         source=TableReference("", "main", "strangers"),
-        release=ReleaseTarget("main", "judged", left_behind=LeftBehind.REPORT),
+        release=plain_target("main", "judged", left_behind=LeftBehind.REPORT),
     )
     number = trial(jobs, judged)
-    other = replace(judged, release=ReleaseTarget("main", "other"))
+    other = replace(judged, release=plain_target("main", "other"))
     assert ended(jobs, jobs.submit(release_work(other, "{}")).number).failure is None
     refused("RELEASED_MEANWHILE", jobs, number, judged)
 
@@ -246,7 +252,7 @@ def test_a_trial_expires(open_manager: Open, database: Database, session: Sessio
         promote(jobs, number)
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", once([True, False]))
 def test_an_erasure_reaches_it(jobs: JobManager, database: Database, session: Session, known: bool) -> None:
     session.execute("CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM patients")
     people = TableReference("", "main", "people")
@@ -264,8 +270,9 @@ def test_an_erasure_reaches_it(jobs: JobManager, database: Database, session: Se
     assert not {name for name in tables(session) if name.startswith("pending")}
 
 
+@pytest.mark.long
 def test_a_view_and_two_trials_at_once(jobs: JobManager, session: Session) -> None:
-    policy = replace(FIRST, release=ReleaseTarget("main", "seen", ReleaseKind.VIEW))
+    policy = replace(FIRST, release=plain_target("main", "seen", ReleaseKind.VIEW))
     queued = [jobs.submit(release_work(policy, json.dumps({"n": n}), is_trial=True)) for n in range(2)]
     numbers = [ended(jobs, job.number).result for job in queued]
     promote(jobs, numbers[1] or 0, policy, repeat_reason="a test")
@@ -273,6 +280,7 @@ def test_a_view_and_two_trials_at_once(jobs: JobManager, session: Session) -> No
     jobs.releases.withdraw(numbers[0] or 0, "the other one is better")
 
 
+@pytest.mark.long
 def test_a_trial_in_a_warehouse(database: Database, session: Session, tmp_path: Path) -> None:
     lake = AnotherDuckDB(tmp_path)
     with lake.database.session() as rows:

@@ -243,6 +243,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
                 f"UPDATE {{target}} SET value = value + 1 WHERE measure = '{measure}'",
                 "the risk measures do not say what the rows say",
                 id=f"wrong {measure}",
+                marks=[] if measure in ("records", "highest_risk") else [pytest.mark.long],
             )
             for measure in (
                 "records",

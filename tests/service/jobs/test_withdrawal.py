@@ -17,10 +17,11 @@ from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, Role, TableRe
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
-from tests.migrated import opened
-from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
+from tests.migrated import passing
+from tests.once import once
+from tests.service.jobs.managed import LABELLED, Gate, Open, ended, submit, to
 
-OBJECTS = {*POLICY.release.object_names}
+OBJECTS = {*LABELLED.release.object_names}
 
 
 RELEASED = TableReference("", "main", "released")
@@ -31,12 +32,12 @@ RELEASE = 1
 
 @pytest.fixture
 def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
-    yield from opened(tmp_path / "test.duckdb", released_once)
+    yield from passing(tmp_path / "test.duckdb", released_once)
 
 
 def released(jobs: JobManager, target: ReleaseTarget) -> int:
     """The number of another release."""
-    job = ended(jobs, submit(jobs, replace(POLICY, release=target)).number)
+    job = ended(jobs, submit(jobs, replace(LABELLED, release=target)).number)
     assert job.result is not None, job.failure
     return job.result
 
@@ -51,7 +52,7 @@ def names(session: Session) -> set[str]:
     return {name for (name,) in rows}
 
 
-@pytest.mark.parametrize("kind", ReleaseKind)
+@pytest.mark.parametrize("kind", once(ReleaseKind))
 def test_objects_go_and_evidence_stays(
     jobs: JobManager, database: Database, session: Session, kind: ReleaseKind
 ) -> None:
@@ -84,22 +85,26 @@ def test_withdrawing_twice_changes_nothing(jobs: JobManager, database: Database,
 def test_the_ledger_still_counts_it(jobs: JobManager) -> None:
     jobs.releases.withdraw(RELEASE, "a mistake")
     with pytest.raises(InvalidError) as raised:
-        submit(jobs, replace(POLICY, repeat_reason=""))
+        submit(jobs, replace(LABELLED, repeat_reason=""))
     assert raised.value.code == "REPEATED_RELEASE"
     # But its place is free.
-    released(jobs, POLICY.release)
+    released(jobs, LABELLED.release)
 
 
 @pytest.mark.parametrize(
     ("change", "kept"),
-    [
-        ("UPDATE released SET illness = 'mine' WHERE rowid = 0", ("released",)),
-        ("DELETE FROM released_classes", ("released_classes",)),
-        ("DROP TABLE released; CREATE VIEW released AS SELECT 1 AS mine", ("released",)),
-        ("ALTER TABLE released RENAME COLUMN illness TO diagnosis", ("released",)),
-        ("DROP TABLE released_risk", ()),
-        ("ALTER TABLE released_risk RENAME TO kept_by_its_owner", ()),
-    ],
+    once(
+        [
+            ("UPDATE released SET illness = 'mine' WHERE rowid = 0", ("released",)),
+            ("DELETE FROM released_classes", ("released_classes",)),
+            ("DROP TABLE released; CREATE VIEW released AS SELECT 1 AS mine", ("released",)),
+            ("ALTER TABLE released RENAME COLUMN illness TO diagnosis", ("released",)),
+            ("DROP TABLE released_risk", ()),
+            ("ALTER TABLE released_risk RENAME TO kept_by_its_owner", ()),
+        ],
+        3,
+        several=True,
+    ),
 )
 def test_what_somebody_changed_is_kept(
     jobs: JobManager, database: Database, session: Session, change: str, kept: tuple[str, ...]
@@ -145,7 +150,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     one = open_manager(concurrent_jobs=1)
     busy = submit(one, to("busy"))
     gate.wait_for(1)
-    replacing = replace(POLICY, release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE))
+    replacing = replace(LABELLED, release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE))
     users: list[Callable[[], int]] = [
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=RELEASED, default_role=Role.IDENTIFYING)).number,
