@@ -11,11 +11,13 @@ import pytest
 
 from tableveil.backend import Database, Scopes, Session, Visibility, seeing
 from tableveil.control import Control
-from tableveil.policy import AttributePolicy, ReleaseTarget, Role, TableReference
+from tableveil.policy import AttributePolicy, Role, TableReference
 from tableveil.runtime import JobManager, Removals
 from tableveil.runtime.removals import Erasure
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.managed import POLICY
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_loads import code
 
 VISITS = TableReference("", "main", "Visits")
@@ -42,7 +44,7 @@ def released(database: Database, run: Run, name: str, **changes: Any) -> int:
         *POLICY.attributes,
     )
     policy = replace(
-        POLICY, source=VISITS, attributes=attributes, person_column="id", release=ReleaseTarget("main", name)
+        POLICY, source=VISITS, attributes=attributes, person_column="id", release=plain_target("main", name)
     )
     policy = replace(policy, **changes)
     column = "" if policy.person_column is None else f'"person_column":"{policy.person_column}"'
@@ -86,6 +88,7 @@ def test_nothing_is_left(database: Database, removals: Removals, run: Run, sessi
     assert session.rows("SELECT holding, persons FROM tableveil.removals ORDER BY number") == [([first], 4), ([], 3)]
 
 
+@pytest.mark.long
 def test_which_releases_hold_them(database: Database, removals: Removals, run: Run, session: Session) -> None:
     early = released(database, run, "early")
     session.execute("INSERT INTO Visits SELECT 60, 20, 1, 'illness 1', 'there'")
@@ -99,6 +102,13 @@ def test_which_releases_hold_them(database: Database, removals: Removals, run: R
     assert numbers(erase(removals, "59", "60")) == ([early, late], [declined, without])
     # An id may stand for somebody else in another table.
     assert session.value("SELECT count(*) FROM others") == 61
+
+
+def test_releases_of_which_nobody_knows(database: Database, removals: Removals, run: Run) -> None:
+    """Their policies keep no digests: that they may hold them is told."""
+    declined = released(database, run, "declined", no_person_digests=True)
+    without = released(database, run, "without", person_column=None)
+    assert numbers(erase(removals, "59", column="id")) == ([], [declined, without])
 
 
 def test_a_release_that_is_not_seen_offers_no_column(database: Database, removals: Removals, run: Run) -> None:
@@ -124,6 +134,7 @@ def test_people_with_several_rows(database: Database, removals: Removals, run: R
     assert len(session.rows(digests, [both])) == 58
 
 
+@pytest.mark.long
 def test_by_another_column(database: Database, removals: Removals, run: Run, session: Session) -> None:
     """The ledger knows people by the column of the policy, whatever values are given in another one."""
     first = released(database, run, "first")
@@ -159,6 +170,7 @@ def test_a_query_that_renames(database: Database, removals: Removals, run: Run, 
     assert [any(name == "" for name, _, _ in values) for values in (before, after)] == [True, False]
 
 
+@pytest.mark.long
 def test_changed_columns(database: Database, removals: Removals, run: Run, session: Session) -> None:
     """The rows of the release are unknown then, and all of their values go."""
     release = released(database, run, "first")
@@ -186,12 +198,16 @@ def test_refused(removals: Removals, session: Session, persons: list[str], colum
 
 @pytest.mark.parametrize(
     ("type_", "person", "same"),
-    [
-        ("VARCHAR", 'it\'s "7"', 'it\'s "7"'),
-        ("UUID", "A1DCC652-1666-452B-8114-3EEB1C9598A6", "a1dcc652-1666-452b-8114-3eeb1c9598a6"),
-        ("DATE", "2024-02-29", "2024-02-29"),
-        ("DECIMAL(9,2)", "7.50", "7.5"),
-    ],
+    once(
+        [
+            ("VARCHAR", 'it\'s "7"', 'it\'s "7"'),
+            ("UUID", "A1DCC652-1666-452B-8114-3EEB1C9598A6", "a1dcc652-1666-452b-8114-3eeb1c9598a6"),
+            ("DATE", "2024-02-29", "2024-02-29"),
+            ("DECIMAL(9,2)", "7.50", "7.5"),
+        ],
+        2,
+        several=True,
+    ),
 )
 def test_types(removals: Removals, session: Session, type_: str, person: str, same: str) -> None:
     session.execute(f"CREATE TABLE typed (person {type_}, more INTEGER[])")

@@ -27,7 +27,6 @@ from tableveil.policy import (
     LeftBehind,
     Policy,
     PrivacyModel,
-    ReleaseTarget,
     Role,
     SafeHarbor,
     TableReference,
@@ -38,6 +37,7 @@ from tableveil.state.releases import RELEASES, Release
 from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE
+from tests.service.jobs.plain import plain_target
 
 
 def policy(name: str, *models: PrivacyModel, left_behind: LeftBehind | None = None, **changes: Any) -> Policy:
@@ -45,7 +45,7 @@ def policy(name: str, *models: PrivacyModel, left_behind: LeftBehind | None = No
         OF_KNOWN_PEOPLE,
         source=TableReference("", "main", "register"),
         privacy_models=models,
-        release=ReleaseTarget("main", name, left_behind=left_behind),
+        release=plain_target("main", name, left_behind=left_behind),
     )
     return replace(found, **changes)
 
@@ -92,6 +92,7 @@ def test_the_largest_k_counts(database: Database, session: Session) -> None:
     assert any(f"ask for: 8-anonymity (releases/{first})" in warning for warning in second.warnings), second.warnings
 
 
+@pytest.mark.long
 def test_models_of_columns(database: Database, session: Session) -> None:
     """Each joint class has two illnesses, because the earlier policy asks for it."""
     policies: dict[str, Policy] = {}
@@ -103,6 +104,7 @@ def test_models_of_columns(database: Database, session: Session) -> None:
     assert any(f"ask for: {name}" in warning for warning in second.warnings), second.warnings
 
 
+@pytest.mark.long
 def test_infeasible_answers_name_them(database: Database) -> None:
     policies: dict[str, Policy] = {}
     first = release(database, policy("first", KAnonymity(70)), policies).number
@@ -115,6 +117,7 @@ def test_infeasible_answers_name_them(database: Database) -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("choose", once([Choose.ALL_MODELS, Choose.QUASI_IDENTIFIERS_ONLY]))
 @pytest.mark.parametrize("stricter", once([KAnonymity(70), DistinctLDiversity("illness", 2)]))
 def test_advice_changes_no_model_of_an_earlier_policy(
@@ -178,7 +181,7 @@ def test_models_that_are_inherited(
     assert list(found.met) == [f"{model} (releases/7)" for model in added]
 
 
-@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("renamed", once([False, True]))
 def test_people_who_are_known_by_two_columns(database: Database, session: Session, renamed: bool) -> None:
     """A badge has the number of somebody else's id: all people were recognized, and none was the same person."""
     policies: dict[str, Policy] = {}

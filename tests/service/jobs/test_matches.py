@@ -11,12 +11,13 @@ import pytest
 
 from tableveil.backend import ALL, Database, Scopes, Session, Visibility, seeing
 from tableveil.control import Stopped
-from tableveil.policy import ReleaseTarget, TableReference
+from tableveil.policy import TableReference
 from tableveil.runtime import Matches
 from tableveil.state import matches
 from tableveil.state.audit_entries import AuditEntry
 from tableveil.state.releases import RELEASES, Release
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE, SECONDS
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 OWN = Scopes(schemas=frozenset({"lab"}))
@@ -37,7 +38,7 @@ def people(database: Database, session: Session, run: Run) -> None:
 
 def released(database: Database, run: Run, schema: str, reason: str = "") -> None:
     policy = replace(OF_KNOWN_PEOPLE, source=TableReference("", schema, "people"), repeat_reason=reason)
-    run(database, replace(policy, release=ReleaseTarget(schema, f"released{reason}")))
+    run(database, replace(policy, release=plain_target(schema, f"released{reason}")))
 
 
 def follow(database: Database, record: Callable[[AuditEntry], None]) -> None:
@@ -88,6 +89,7 @@ def test_a_kill_puts_it_off(database: Database) -> None:
     assert len(told) == 1
 
 
+@pytest.mark.long
 def test_what_the_submitter_could_see_is_no_match(database: Database, run: Run) -> None:
     """It was compared, and needed a reason or was judged together."""
     follow(database, lambda entry: None)

@@ -17,7 +17,7 @@ from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.lifecycle import decide, repeated
 from tableveil.pipelines.dry_run import run_dry_run
 from tableveil.pipelines.foresight import check_rows
-from tableveil.policy import AttributePolicy, IfExists, LeftBehind, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy import AttributePolicy, IfExists, LeftBehind, Policy, Role, TableReference
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import jobs, schema_rules
 from tableveil.state.decisions import Decision
@@ -27,6 +27,7 @@ from tableveil.state.releases import Release, ReleaseState
 from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import OF_KNOWN_PEOPLE
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 K = 3
@@ -58,7 +59,7 @@ def policy(name: str, **changes: Any) -> Policy:
         AttributePolicy("charge", Role.INSENSITIVE, acknowledged=True),
     )
     of = replace(OF_KNOWN_PEOPLE, source=TableReference("", "main", "register"), attributes=attributes)
-    return replace(of, release=ReleaseTarget("main", name), suppression_limit=Decimal("0.2"), **changes)
+    return replace(of, release=plain_target("main", name), suppression_limit=Decimal("0.2"), **changes)
 
 
 def by_labels(session: Session, *releases: int) -> Counter[tuple[int, ...]]:
@@ -123,7 +124,7 @@ def test_equal_releases_tell_nobody_apart(database: Database, session: Session, 
     assert second.suppressed_records == first.suppressed_records
 
 
-@pytest.mark.parametrize("changes", [{"no_person_digests": True}, {"person_column": None}])
+@pytest.mark.parametrize("changes", once([{"no_person_digests": True}, {"person_column": None}]))
 def test_classes_that_the_ledger_does_not_have(
     database: Database, session: Session, run: Run, changes: dict[str, Any]
 ) -> None:
@@ -148,6 +149,9 @@ def test_releases_of_others_are_left_out(database: Database, session: Session, r
     assert "releases/" not in " ".join(second.warnings)
 
 
+REASONED = {"repeat_reason": "test of both methods"}
+
+
 @contextmanager
 def ruled(session: Session) -> Iterator[None]:
     """The schema has the rule that a reason does not suffice below k."""
@@ -160,27 +164,34 @@ def ruled(session: Session) -> Iterator[None]:
 
 
 def test_a_rule_lets_no_reason_alone_through(database: Database, session: Session, run: Run) -> None:
-    """Below k, or where nobody knows, it waits for an approver; what tells nobody apart does not."""
+    """Below k, it waits for an approver; what tells nobody apart does not."""
     register(session, 7)
     with ruled(session):
         assert run(database, policy("ruled")).state is ReleaseState.APPROVED
-        reasoned = {"repeat_reason": "test of both methods"}
-        unsafe = run(database, policy("unsafe", methods=(LocalRecoding(),), **reasoned))
+        unsafe = run(database, policy("unsafe", methods=(LocalRecoding(),), **REASONED))
         assert unsafe.state is ReleaseState.PENDING
         assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'unsafe'") == 0
         assert any("it waits for approval" in text for text in unsafe.warnings)
         assert len(figures(unsafe)) == 2
-        decide(database, unsafe.number, ReleaseTarget("main", "unsafe"), Decision(False, "bob", now(), "no"))
-        unknown = run(database, policy("unknown", person_column=None, **reasoned))
+        decide(database, unsafe.number, plain_target("main", "unsafe"), Decision(False, "bob", now(), "no"))
+        assert run(database, policy("equal", **REASONED)).state is ReleaseState.APPROVED
+
+
+@pytest.mark.long
+def test_a_rule_lets_nothing_through_of_which_nobody_knows(database: Database, session: Session, run: Run) -> None:
+    """Releases judged together with the others need no approver."""
+    register(session, 7)
+    with ruled(session):
+        run(database, policy("ruled_again"))
+        unknown = run(database, policy("unknown", person_column=None, **REASONED))
         assert unknown.state is ReleaseState.PENDING
-        decide(database, unknown.number, ReleaseTarget("main", "unknown"), Decision(False, "bob", now(), "no"))
-        assert run(database, policy("equal", **reasoned)).state is ReleaseState.APPROVED
+        decide(database, unknown.number, plain_target("main", "unknown"), Decision(False, "bob", now(), "no"))
         judged = policy("judged")
         judged = replace(judged, release=replace(judged.release, left_behind=LeftBehind.REQUIRE))
         assert run(database, judged).state is ReleaseState.APPROVED
 
 
-@pytest.mark.parametrize("renamed", [{"charge": "fee"}, {"charge": "fee", "illness": "sickness"}])
+@pytest.mark.parametrize("renamed", once([{"charge": "fee"}, {"charge": "fee", "illness": "sickness"}]))
 def test_columns_of_other_names_join_by_their_values(
     database: Database, session: Session, run: Run, renamed: dict[str, str]
 ) -> None:
@@ -206,6 +217,21 @@ def test_columns_of_other_names_join_by_their_values(
     session.execute("DROP TABLE as_before")
 
 
+def test_a_release_that_nobody_joined_is_told_of(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that tells people apart, it waits for an approver where the rule says so."""
+    monkeypatch.setattr(repeated, "MOST_JOINED", 0)
+    register(session, 8)
+    first = run(database, policy("unjoined_first")).number
+    with ruled(session):
+        again = run(database, policy("unjoined_again", repeat_reason="a test"))
+    (warning,) = (text for text in again.warnings if "Nobody joined" in text)
+    assert f"releases/{first}" in warning
+    assert again.state is ReleaseState.PENDING
+
+
+@pytest.mark.long
 def test_later_releases_do_not_hide_an_earlier_one(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +251,7 @@ def test_later_releases_do_not_hide_an_earlier_one(
         (warning,) = (text for text in again.warnings if "Nobody joined" in text)
         assert f"releases/{first}" in warning
         assert again.state is ReleaseState.PENDING
-        decide(database, again.number, ReleaseTarget("main", "hidden_again"), Decision(False, "bob", now(), "no"))
+        decide(database, again.number, plain_target("main", "hidden_again"), Decision(False, "bob", now(), "no"))
 
 
 def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
@@ -244,22 +270,31 @@ def foretold(database: Database, wanted: Policy) -> tuple[list[str], list[str]]:
 
 
 def test_dry_runs_and_checks_say_that_a_release_would_wait(database: Database, session: Session, run: Run) -> None:
-    """A dry run has counted it, a check has not; neither speaks where a release becomes public at once."""
+    """A dry run has counted it, a check has not."""
     register(session, 7)
     first = run(database, policy("waited_for")).number
-    recoded, reasoned = {"methods": (LocalRecoding(),)}, {"repeat_reason": "a test"}
-    assert foretold(database, policy("unruled", **recoded, **reasoned)) == ([], [])
+    wanted = policy("waiting", methods=(LocalRecoding(),), **REASONED)
     with ruled(session):
-        (dry,), (check,) = foretold(database, policy("waiting", **recoded, **reasoned))
+        (dry,), (check,) = foretold(database, wanted)
         why = f"its schema has the rule joint_k, and it repeats people of releases/{first}"
         assert f"would wait for approval: {why}." in dry
         assert f"may wait for approval: {why}, unless" in check
-        assert run(database, policy("waiting", **recoded, **reasoned)).state is ReleaseState.PENDING
-        safe, unsure = foretold(database, policy("alike", **reasoned))
-        assert (len(safe), len(unsure)) == (1, 1), "beside the one that waits"
         own = Scopes(schemas=frozenset({"main"}))
         with seeing(lambda: Visibility("bob", owned=own, published=own)):
-            assert foretold(database, policy("unseen", **recoded, **reasoned)) == ([], []), "nothing of others"
+            assert foretold(database, wanted) == ([], []), "nothing of others"
+
+
+@pytest.mark.long
+def test_dry_runs_and_checks_know_of_what_waits(database: Database, session: Session, run: Run) -> None:
+    """Neither speaks where a release becomes public at once."""
+    register(session, 7)
+    run(database, policy("before"))
+    wanted = policy("waits", methods=(LocalRecoding(),), **REASONED)
+    assert foretold(database, wanted) == ([], [])
+    with ruled(session):
+        assert run(database, wanted).state is ReleaseState.PENDING
+        safe, unsure = foretold(database, policy("alike", **REASONED))
+        assert (len(safe), len(unsure)) == (1, 1), "beside the one that waits"
 
 
 def visits(session: Session, seed: int) -> None:
@@ -276,6 +311,7 @@ def of_visits(name: str, record_column: str, **changes: Any) -> Policy:
     return replace(found, attributes=(AttributePolicy("visit", Role.IDENTIFYING), *found.attributes))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tables", once([1, 3]))
 def test_local_recoding_of_people_with_several_records(
     database: Database, session: Session, run: Run, tables: int
@@ -284,8 +320,8 @@ def test_local_recoding_of_people_with_several_records(
     unsafe = 0
     for seed in range(20, 20 + tables):
         visits(session, seed)
-        first = run(database, of_visits(f"visits_first_{seed}", "visit")).number
-        recoded = of_visits(f"visits_{seed}", "visit", methods=(LocalRecoding(),), repeat_reason="a test")
+        first = run(database, of_visits(f"visits_first_{tables}_{seed}", "visit")).number
+        recoded = of_visits(f"visits_{tables}_{seed}", "visit", methods=(LocalRecoding(),), repeat_reason="a test")
         second = run(database, recoded)
         chains: dict[int, list[int]] = {}
         whose: dict[int, int] = {}
@@ -306,6 +342,7 @@ def test_local_recoding_of_people_with_several_records(
     assert unsafe
 
 
+@pytest.mark.long
 def test_local_recoding_without_numbers_of_records(database: Database, session: Session, run: Run) -> None:
     """Nobody can say which record is which: that is the first warning, as a small joint class would be."""
     visits(session, 9)

@@ -17,13 +17,14 @@ from tableveil.lifecycle.together import MOST_SIZE
 from tableveil.policy import DistinctLDiversity, LeftBehind, SearchOptions
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state import persons
+from tests.once import once
 from tests.service.jobs import test_together
 from tests.service.jobs.test_together import Run, chains, month, policy
 
 register = test_together.register
 
 
-@pytest.mark.parametrize("changes", [{}, {"methods": (LocalRecoding(),)}])
+@pytest.mark.parametrize("changes", once([{}, {"methods": (LocalRecoding(),)}]))
 @pytest.mark.parametrize(
     ("wrong", "found"),
     [
@@ -90,6 +91,7 @@ def test_any_set_on_demand(database: Database, session: Session, run: Run) -> No
     ]
 
 
+@pytest.mark.long
 def test_sets_that_tell_nothing(database: Database, run: Run) -> None:
     run(database, policy("first"))
     run(database, policy("second", repeat_reason="a test", no_person_digests=True))
@@ -98,6 +100,7 @@ def test_sets_that_tell_nothing(database: Database, run: Run) -> None:
             joint_figures(session, numbers)
 
 
+@pytest.mark.long
 def test_fifty_earlier_releases(session: Session) -> None:
     """All at once: the people of fifty releases have the combinations that counting in Python finds."""
     people = range(40)
