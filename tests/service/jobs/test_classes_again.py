@@ -27,11 +27,12 @@ from tableveil.policy import (
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.once import once
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_local_recoding import MODELS, POLICY, Row, create, drawn, fits, holds
 
 Run = Callable[..., Release]
 
-FIRST = replace(POLICY, release=ReleaseTarget("main", "january"))
+FIRST = replace(POLICY, release=plain_target("main", "january"))
 
 
 @pytest.fixture
@@ -90,6 +91,7 @@ def test_the_next_month_has_the_labels_of_the_first(
     assert f"have {sum(len(after[labels]) for labels in known)} records" in text
 
 
+@pytest.mark.long
 def test_k_map_and_a_population(database: Database, session: Session, run: Run) -> None:
     people, others = drawn(5, 60), drawn(6, 300)
     create(session, people)
@@ -104,6 +106,7 @@ def test_k_map_and_a_population(database: Database, session: Session, run: Run) 
         assert sum(fits(person, labels) for person in people + others) >= 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("handling", once([SuppressedRecords.BLANK, SuppressedRecords.KEEP]))
 def test_suppressed_records_that_are_shown(
     database: Database, session: Session, run: Run, handling: SuppressedRecords
@@ -122,6 +125,7 @@ def test_suppressed_records_that_are_shown(
     assert (None, None) not in session.rows("SELECT letter, age FROM february WHERE NOT gone")
 
 
+@pytest.mark.long
 def test_nulls(database: Database, session: Session, run: Run) -> None:
     nulls = [(None, 3, "flu")] * 4 + [("a", None, "flu")]
     create(session, [*drawn(2, 80), *nulls])
@@ -136,6 +140,7 @@ def test_nulls(database: Database, session: Session, run: Run) -> None:
     assert classes(session, "february").keys() == classes(session, "january").keys()
 
 
+@pytest.mark.long
 def test_a_release_of_one_transformation_has_classes_too(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(3, 200))
     january = run(database, replace(FIRST, methods=()))
@@ -143,6 +148,7 @@ def test_a_release_of_one_transformation_has_classes_too(database: Database, ses
     assert classes(session, "february").keys() == classes(session, "january").keys()
 
 
+@pytest.mark.long
 def test_numbers_and_dates_as_labels(database: Database, session: Session, run: Run) -> None:
     """Labels at level 0 have the column's own type, if all records have that level."""
     session.execute(

@@ -13,10 +13,11 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.lifecycle import withdraw
-from tableveil.policy import AttributePolicy, DistinctLDiversity, IfExists, KAnonymity, Policy, ReleaseTarget, Role
+from tableveil.policy import AttributePolicy, DistinctLDiversity, IfExists, KAnonymity, Policy, Role
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
-from tests.migrated import opened
+from tests.migrated import opened, passing
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_classes_again import FIRST, Run, again, classes
 from tests.service.jobs.test_local_recoding import LETTERS, POLICY, Row, create, drawn
 
@@ -39,7 +40,7 @@ def january(released_in_january: tuple[Path, Release]) -> Release:
 
 @pytest.fixture
 def database(released_in_january: tuple[Path, Release], tmp_path: Path) -> Iterator[Database]:
-    yield from opened(tmp_path / "test.duckdb", released_in_january[0])
+    yield from passing(tmp_path / "test.duckdb", released_in_january[0])
 
 
 def refused(database: Database, run: Run, policy: Policy) -> InvalidError:
@@ -59,15 +60,17 @@ def test_the_same_rows_have_the_same_release(january: Release, database: Databas
     assert february.proof.lower_bound == 0
 
 
+@pytest.mark.long
 def test_it_replaces_the_release_whose_classes_it_uses(
     january: Release, database: Database, session: Session, run: Run
 ) -> None:
-    target = ReleaseTarget("main", "january", if_exists=IfExists.REPLACE)
+    target = plain_target("main", "january", if_exists=IfExists.REPLACE)
     run(database, again(january, release=target))
     with pytest.raises(InvalidError, match="a later release has replaced"):
         run(database, again(january))
 
 
+@pytest.mark.long
 def test_other_models_are_met(january: Release, database: Database, session: Session, run: Run) -> None:
     models = (KAnonymity(12), DistinctLDiversity("illness", 3))
     run(database, again(january, privacy_models=models))
@@ -83,6 +86,7 @@ def test_too_few_rows(january: Release, database: Database, session: Session, ru
         run(database, again(january))
 
 
+@pytest.mark.long
 def test_values_that_are_new_to_a_hierarchy(january: Release, database: Database, session: Session, run: Run) -> None:
     more = InlineLevels(tuple((c, "vowel" if c in "aei" else "other", "*") for c in "abcdefghiz"))
     create(session, [*drawn(3, 200), *[("z", 3, "flu")] * 4])
@@ -104,6 +108,7 @@ def test_levels_beyond_the_limits(january: Release, database: Database, session:
     assert "limits beyond which 'letter' has" in str(error)
 
 
+@pytest.mark.long
 def test_a_column_that_is_held_at_fewer_levels(
     january: Release, database: Database, session: Session, run: Run
 ) -> None:

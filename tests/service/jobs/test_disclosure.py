@@ -16,11 +16,11 @@ from tableveil.policy import (
     DistinctLDiversity,
     KAnonymity,
     Policy,
-    ReleaseTarget,
     Role,
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -34,7 +34,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(2),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
 )
 
 
@@ -136,7 +136,7 @@ def test_a_single_class_of_one_value_is_not_none(database: Database, session: Se
         privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 2)),
         suppression_limit=Decimal("0.01"),
         repeat_reason="a test",
-        release=ReleaseTarget("main", "decided"),
+        release=plain_target("main", "decided"),
     )
     assert run(database, decided).suppressed_records == 2, "as the warning says"
 
@@ -154,4 +154,4 @@ def test_a_column_of_several_values_in_each_class_is_a_note(database: Database, 
     assert "No class has one value of it alone" in warning
     assert "this release meets it" in warning
     met = replace(policy, privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 2)), repeat_reason="a test")
-    assert run(database, replace(met, release=ReleaseTarget("main", "met"))).suppressed_records == 0
+    assert run(database, replace(met, release=plain_target("main", "met"))).suppressed_records == 0

@@ -29,7 +29,6 @@ from tableveil.policy import (
     KAnonymity,
     LossModel,
     Policy,
-    ReleaseTarget,
     Role,
     Scale,
     SuppressedRecords,
@@ -41,6 +40,7 @@ from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
 from tests.once import once
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
@@ -62,7 +62,7 @@ POLICY = Policy(
     ),
     person_column="person",
     privacy_models=(Dominance(Decimal("0.2")),),
-    release=ReleaseTarget("main", "out"),
+    release=plain_target("main", "out"),
     quality_model=LossModel(Aggregate.ARITHMETIC_MEAN),
     suppression_limit=Decimal(1),
 )
@@ -73,10 +73,14 @@ AGAIN = replace(POLICY.release, if_exists=IfExists.REPLACE, guards=UNGUARDED)
 KINDS: dict[str, dict[str, Any]] = {"dropped": {}, "shown": SHOWN, "local": LOCAL, "local, shown": LOCAL | SHOWN}
 
 FEW = (1, 4)
-BY_COST = [
-    *(pytest.param(kind, FEW, id=kind) for kind in ("dropped", "local, shown")),
-    *(pytest.param(kind, range(6), id=f"{kind}, more tables", marks=pytest.mark.long) for kind in KINDS),
-]
+
+
+def by_cost(first: str) -> list[Any]:
+    """One kind on few tables; under the mark `long`, every kind on more."""
+    more = (pytest.param(kind, range(6), id=f"{kind}, more tables", marks=pytest.mark.long) for kind in KINDS)
+    return [pytest.param(first, FEW, id=first), *more]
+
+
 """The first two make each choice once, on tables that show all that is asserted; all, with more of them, are long."""
 
 
@@ -170,7 +174,7 @@ def brute_force(visits: Sequence[Visit], classes: Mapping[tuple[str, ...], list[
     return least
 
 
-@pytest.mark.parametrize(("kind", "seeds"), BY_COST)
+@pytest.mark.parametrize(("kind", "seeds"), by_cost("local, shown"))
 def test_random_tables(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str, seeds: Sequence[int]
 ) -> None:
@@ -247,6 +251,7 @@ def _left(visits: Sequence[Visit], members: Sequence[Visit], name: str) -> list[
 REGULAR = tuple(replace(a, acknowledged=a.role is Role.INSENSITIVE) for a in POLICY.attributes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", once(KINDS))
 def test_people_of_one_record_each_are_their_records(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -308,6 +313,7 @@ def test_many_rows_of_one_person_are_one_person(database: Database, session: Ses
     assert reached(run(database, replace(COHORTS, person_column=None)))["cohort"] == 40
 
 
+@pytest.mark.long
 def test_without_a_k_columns_must_leave_the_people_of_the_smallest_class(
     database: Database, session: Session, run: Run
 ) -> None:
@@ -332,7 +338,7 @@ def test_the_check_of_a_policy_counts_people(database: Database, session: Sessio
     assert [fault.field for fault in raised.value.faults] == ["attributes[1].role"]
 
 
-@pytest.mark.parametrize(("kind", "seeds"), BY_COST)
+@pytest.mark.parametrize(("kind", "seeds"), by_cost("dropped"))
 def test_the_verification_counts_people_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str, seeds: Sequence[int]
 ) -> None:
@@ -367,7 +373,7 @@ def test_the_verification_counts_people_again(
     assert -1 not in refused_before
 
 
-@pytest.mark.parametrize("visits", [3, 40])
+@pytest.mark.parametrize("visits", once([3, 40]))
 def test_the_verification_says_how_many_people_are_left(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, visits: int
 ) -> None:

@@ -24,13 +24,13 @@ from tableveil.policy import (
     KAnonymity,
     LossModel,
     Policy,
-    ReleaseTarget,
     Role,
     TableReference,
 )
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.state.releases import Release
 from tests.once import once
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -40,7 +40,7 @@ POLICY = Policy(
     attributes=(),
     person_column=None,
     privacy_models=(KAnonymity(5),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     default_role=Role.IDENTIFYING,
     suppression_limit=Decimal(1),
 )
@@ -158,7 +158,7 @@ def test_independent_columns_pass(database: Database, session: Session, run: Run
     assert least == min(Counter(row["ward"] for row in rows).values())
 
 
-@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%Y"])
+@pytest.mark.parametrize("form", once(["%d.%m.%Y", "%m/%d/%Y"]))
 def test_dates_are_read_however_they_are_written(database: Database, session: Session, run: Run, form: str) -> None:
     """Hundreds of days of stays over years: hardly two have both dates, so that only a formula tells."""
     chance, rows = Random(3), []
@@ -186,7 +186,7 @@ def test_what_one_quasi_identifier_explains_is_no_finding_on_a_pair(
 
 
 @pytest.mark.parametrize(
-    "formula", ["discharged - admitted", "hash(admitted, discharged) % 8", "admitted + discharged"]
+    "formula", once(["discharged - admitted", "hash(admitted, discharged) % 8", "admitted + discharged"])
 )
 def test_the_verification_counts_pairs_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, formula: str
@@ -226,12 +226,16 @@ def test_two_columns_may_give_a_quasi_identifier_together(
 
 @pytest.mark.parametrize(
     ("value", "beside"),
-    [
-        ("length", "admitted + length::INTEGER"),
-        ("2000 + length - day(admitted)", "2000 + length"),
-        ("0.1 * (day(admitted) + 10) * (1 + length)", "1 + length"),
-        ("length + day(admitted)", "length"),
-    ],
+    once(
+        [
+            ("length", "admitted + length::INTEGER"),
+            ("2000 + length - day(admitted)", "2000 + length"),
+            ("0.1 * (day(admitted) + 10) * (1 + length)", "1 + length"),
+            ("length + day(admitted)", "length"),
+        ],
+        2,
+        several=True,
+    ),
 )
 def test_the_verification_counts_what_two_columns_give_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, value: str, beside: str
@@ -243,7 +247,7 @@ def test_the_verification_counts_what_two_columns_give_again(
         run(database, asked(attributes, "length"))
 
 
-@pytest.mark.parametrize("hiding", [("admitted",), ("admitted", "discharged")])
+@pytest.mark.parametrize("hiding", once([("admitted",), ("admitted", "discharged")]))
 def test_a_value_that_may_be_missing_fits_everybody(
     database: Database, session: Session, run: Run, hiding: tuple[str, ...]
 ) -> None:
@@ -286,6 +290,7 @@ def test_a_minority_is_judged_by_itself(
         run(database, policy)
 
 
+@pytest.mark.long
 def test_a_few_among_many_small_villages_are_judged_by_themselves(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +321,7 @@ def test_towns_of_one_person_that_share_a_code_are_refused(database: Database, s
     assert left(run, database, policy).endswith("by 'town'")
 
 
+@pytest.mark.long
 def test_towns_of_a_few_people_without_a_common_code_pass(database: Database, session: Session, run: Run) -> None:
     rows, chance = towns(2), Random(3)
     create(session, [{**row, "code": chance.randrange(12)} for row in rows])

@@ -33,7 +33,6 @@ from tableveil.policy import (
     PrivacyModel,
     Profitability,
     PublisherPayoutModel,
-    ReleaseTarget,
     Role,
     Success,
     SuppressedRecords,
@@ -46,6 +45,7 @@ from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
@@ -61,7 +61,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(Profitability(),),
-    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
+    release=plain_target("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
     suppression_limit=Decimal(1),
     quality_model=PublisherPayoutModel(),
     game=GAME,
@@ -153,8 +153,7 @@ def asking(*models: PrivacyModel, **changes: Any) -> Policy:
             (Success.PROSECUTOR, EVERYBODY),
             (Success.JOURNALIST, None),
             (Success.MARKETER, None),
-        ],
-        3,
+        ]
     ),
 )
 def test_what_is_released_pays_and_nothing_pays_more(
@@ -184,11 +183,14 @@ def test_the_game_is_one_in_which_all_that_may_happen_does() -> None:
 
 @pytest.mark.parametrize(
     ("success", "population", "same"),
-    [
-        (Success.PROSECUTOR, EVERYBODY, KAnonymity(8)),
-        (Success.JOURNALIST, None, KAnonymity(8)),
-        (Success.JOURNALIST, EVERYBODY, KMap(8)),
-    ],
+    once(
+        [
+            (Success.PROSECUTOR, EVERYBODY, KAnonymity(8)),
+            (Success.JOURNALIST, None, KAnonymity(8)),
+            (Success.JOURNALIST, EVERYBODY, KMap(8)),
+        ],
+        several=True,
+    ),
 )
 def test_no_attack_is_its_k(
     database: Database, session: Session, run: Run, success: Success, population: Population | None, same: PrivacyModel
@@ -211,7 +213,7 @@ def test_marketers_are_kept_off_by_the_average(database: Database, session: Sess
     assert min(classes.values()) < 5
 
 
-@pytest.mark.parametrize("break_even", BreakEven)
+@pytest.mark.parametrize("break_even", once(BreakEven))
 def test_what_says_nothing_breaks_even(database: Database, run: Run, break_even: BreakEven) -> None:
     top = replace(POLICY.search, levels=(("age", 3), ("sex", 1)))
     release = run(database, asking(Profitability(break_even=break_even), search=top))
@@ -289,6 +291,7 @@ def test_values_that_are_measured_are_attacked_but_have_no_payout(
 # --- frontiers ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_frontier_under_models_of_the_game(database: Database, run: Run) -> None:
     models = (KAnonymity(2), Profitability(Success.JOURNALIST), NoAttack(Success.MARKETER))
     policy = asking(*models, quality_model=PublisherPayoutModel(Success.JOURNALIST), population=EVERYBODY)

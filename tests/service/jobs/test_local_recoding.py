@@ -38,7 +38,6 @@ from tableveil.policy import (
     PrivacyModel,
     ProbabilisticLDiversity,
     RecursiveCLDiversity,
-    ReleaseTarget,
     Role,
     SearchOptions,
     TableReference,
@@ -52,6 +51,7 @@ from tableveil.state.dry_runs import DryRun
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 Row = tuple[Any, ...]
@@ -68,7 +68,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(4),),
-    release=ReleaseTarget("main", "out"),
+    release=plain_target("main", "out"),
     quality_model=MEAN,
     methods=(LocalRecoding(),),
 )
@@ -193,10 +193,10 @@ def test_every_class_meets_every_model_and_every_label_is_its_records(
 @pytest.mark.parametrize("seed", once(range(3)))
 def test_never_worse_than_full_domain(database: Database, session: Session, run: Run, seed: int) -> None:
     create(session, drawn(seed, 80))
-    local = run(database, replace(POLICY, release=ReleaseTarget("main", "out")))
+    local = run(database, replace(POLICY, release=plain_target("main", "out")))
     whole = run(
         database,
-        replace(POLICY, release=ReleaseTarget("main", "whole"), methods=(), repeat_reason="to compare"),
+        replace(POLICY, release=plain_target("main", "whole"), methods=(), repeat_reason="to compare"),
     )
     assert local.score <= whole.score + 1e-12
 
@@ -229,6 +229,7 @@ def test_k_map_counts_the_people_of_all_labels(database: Database, session: Sess
         assert sum(fits(person, labels) for person in everyone) >= 6
 
 
+@pytest.mark.long
 def test_another_aggregate_says_what_was_minimized(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(2, 80))
     release = run(database, replace(POLICY, quality_model=LossModel(Aggregate.GEOMETRIC_MEAN)))
@@ -247,6 +248,7 @@ def test_nulls_are_values_or_suppressed(database: Database, session: Session, ru
     assert 1 <= release.suppressed_records <= 8
 
 
+@pytest.mark.long
 def test_all_records_are_withheld(database: Database, session: Session, run: Run) -> None:
     session.execute("CREATE TABLE people AS SELECT NULL::VARCHAR AS letter, 3 AS age, 'flu' AS illness FROM range(5)")
     attributes = (replace(POLICY.attributes[0], nulls=NullHandling.SUPPRESS), *POLICY.attributes[1:])
@@ -264,16 +266,17 @@ def test_classes_that_fail_together_are_not_released_when_time_is_over(
         run(database, replace(POLICY, attributes=finest, search=at_once))
 
 
+@pytest.mark.long
 def test_extreme_tables(database: Database, session: Session, run: Run) -> None:
     create(session, [("a", 3, "flu")] * 6)
     release = run(database, POLICY)
     assert (release.score, release.classes, release.proof.optimal) == (0, 1, True)
     create(session, [(letter, 4 * i, "flu") for i, letter in enumerate("abcdefgh")])
-    other = replace(POLICY, release=ReleaseTarget("main", "other"), repeat_reason="a test")
+    other = replace(POLICY, release=plain_target("main", "other"), repeat_reason="a test")
     assert run(database, other).classes >= 1
     create(session, [("a", 3, "flu")])
     with pytest.raises(InfeasibleError):
-        run(database, replace(other, release=ReleaseTarget("main", "third")))
+        run(database, replace(other, release=plain_target("main", "third")))
 
 
 def test_limits_of_levels_that_make_it_infeasible(database: Database, session: Session, run: Run) -> None:
@@ -301,6 +304,7 @@ def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
     assert nothing_valid(Asked(whole, whole.privacy_models), why, 0, Relaxed((1, 1), False)).relaxations
 
 
+@pytest.mark.long
 def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(4, 200))
     blindly = replace(
@@ -321,7 +325,7 @@ def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, 
     # Both do, and less alone does not.
     for number, value in enumerate((Decimal(change.value), Decimal(change.value) + Decimal("0.0001"))):
         lenient = (KAnonymity(8), ProbabilisticLDiversity("illness", value))
-        policy = replace(blindly, privacy_models=lenient, release=ReleaseTarget("main", f"again_{number}"))
+        policy = replace(blindly, privacy_models=lenient, release=plain_target("main", f"again_{number}"))
         if number == 0:
             run(database, replace(policy, repeat_reason="a test"))
         else:
@@ -346,6 +350,7 @@ def test_its_loss_is_explained(database: Database, session: Session, run: Run) -
     assert release.alternatives == ()
 
 
+@pytest.mark.long
 def test_a_dry_run_tells_what_else_was_reached(
     database: Database, session: Session, run: Run, tried: Callable[[Policy], DryRun]
 ) -> None:
@@ -360,7 +365,7 @@ def test_a_dry_run_tells_what_else_was_reached(
     assert max(lower.score, higher.score) <= release.score + 1e-12
     # A release with that policy has no bound above the score that was reached.
     other = replace(POLICY, privacy_models=(KAnonymity(2),), suppression_limit=Decimal("0.1"), repeat_reason="a test")
-    again = run(database, replace(other, release=ReleaseTarget("main", "again")))
+    again = run(database, replace(other, release=plain_target("main", "again")))
     assert again.proof.lower_bound <= lower.score
     assert again.suppressed_records <= 20 >= lower.suppressed_records
 
@@ -423,7 +428,7 @@ def test_it_can_be_stopped_and_limited(database: Database, session: Session, run
     with database.session() as own:
         own.control = control = Control()
         stop = JobReport(on_phase=lambda phase: control.cancel() if phase == "SEARCHING" else None)
-        policy = replace(POLICY, release=ReleaseTarget("main", "other"), repeat_reason="a test")
+        policy = replace(POLICY, release=plain_target("main", "other"), repeat_reason="a test")
         with pytest.raises((CancelledError, Stopped)):
             anonymize(context(own, database, 99, stop), policy)
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'other%'") == []

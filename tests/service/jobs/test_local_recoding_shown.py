@@ -10,10 +10,11 @@ from decimal import Decimal
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.policy import ClassificationModel, EntropyLDiversity, KAnonymity, ReleaseTarget, SuppressedRecords
+from tableveil.policy import ClassificationModel, EntropyLDiversity, KAnonymity, SuppressedRecords
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tests.once import once
 from tests.service.jobs import test_local_recoding
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_local_recoding import POLICY, Row, Run, create, drawn, holds, released
 
 database, clean = test_local_recoding.database, test_local_recoding.clean
@@ -69,6 +70,7 @@ def shares_of_the_worst(rows: Sequence[Row], records: int, features: Sequence[in
     return penalty / records
 
 
+@pytest.mark.long
 def test_classes_that_tell_more_than_the_best_transformation(database: Database, session: Session, run: Run) -> None:
     create(session, [(letter, age, "flu" if age % 4 < 2 else "cold") for letter, age, _ in drawn(4, 120)])
     local = run(database, replace(POLICY, quality_model=ClassificationModel(("illness",))))
@@ -76,7 +78,7 @@ def test_classes_that_tell_more_than_the_best_transformation(database: Database,
     assert local.proof.strategy.startswith("local recoding: cheapest first by cell")
 
 
-@pytest.mark.parametrize(("features", "at"), [((), (0, 1)), (("age",), (1,))])
+@pytest.mark.parametrize(("features", "at"), once([((), (0, 1)), (("age",), (1,))], several=True))
 @pytest.mark.parametrize("held", once([LocalRecoding(), LocalRecoding((("age", 1),))]))
 def test_the_score_of_classification_is_counted_from_the_rows(
     database: Database,
@@ -97,5 +99,5 @@ def test_the_score_of_classification_is_counted_from_the_rows(
     assert local.score == pytest.approx(shares_of_the_worst(released(session), 120, at))
     assert local.quality_model.endswith("; minimized: arithmetic mean of loss")
     assert (local.proof.optimal, local.proof.lower_bound) == (False, 0)
-    whole = replace(policy, methods=(), release=ReleaseTarget("main", "whole"), repeat_reason="to compare")
+    whole = replace(policy, methods=(), release=plain_target("main", "whole"), repeat_reason="to compare")
     assert local.score <= run(database, whole).score

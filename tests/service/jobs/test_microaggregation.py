@@ -35,7 +35,6 @@ from tableveil.policy import (
     KAnonymity,
     NullHandling,
     Policy,
-    ReleaseTarget,
     Role,
     Scale,
     TableReference,
@@ -57,6 +56,7 @@ from tests.service.jobs.aggregated_rows import (
 )
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -86,7 +86,7 @@ POLICY = Policy(
     default_role=Role.IDENTIFYING,
     person_column=None,
     privacy_models=(KAnonymity(4),),
-    release=ReleaseTarget("main", "out"),
+    release=plain_target("main", "out"),
     methods=(Microaggregation(),),
 )
 
@@ -202,7 +202,7 @@ def refused(kind: type[Any], database: Database, session: Session, policy: Polic
 def test_every_function_makes_of_a_cluster_what_it_says(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
-    release = run(database, EVERY_KIND)
+    release = run(database, replace(EVERY_KIND, release=replace(EVERY_KIND.release, label_columns=True)))
     classes = check(EVERY_KIND, session, people)
     assert len(classes) >= 5
     assert release.classes == len(classes)
@@ -246,6 +246,7 @@ def test_the_score_is_the_squared_error(database: Database, session: Session, ru
     assert release.risk_after.classes == len(classes)
 
 
+@pytest.mark.long
 def test_the_order_of_rows_says_nothing(database: Database, session: Session, run: Run, people: list[Row]) -> None:
     # Many with the same values, which clusters have to split.
     rows = [row | {"age": row["age"] // 10, "income": 0.0} for row in people]
@@ -280,6 +281,7 @@ def test_one_column_has_the_optimum(database: Database, session: Session, run: R
 # --- records with equal values ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_many_equal_records_are_found_in_their_clusters_one_by_one(
     database: Database, session: Session, run: Run
 ) -> None:
@@ -296,6 +298,7 @@ def test_many_equal_records_are_found_in_their_clusters_one_by_one(
 # --- warnings and the other half of a job ---------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_warnings_say_what_tells_nothing(database: Database, session: Session, run: Run, people: list[Row]) -> None:
     rows = [row | {"age": 1 if row["tag"] % 4 == 0 else 0} for row in people]
     create(session, rows)
@@ -303,7 +306,7 @@ def test_warnings_say_what_tells_nothing(database: Database, session: Session, r
     policy = replace(POLICY, attributes=(usual, *POLICY.attributes[1:]), privacy_models=(KAnonymity(15),))
     release = run(database, policy)
     assert other_warnings(release) == ("'age' is the same in all clusters: it tells nothing of any record.",)
-    one = replace(policy, privacy_models=(KAnonymity(31),), release=ReleaseTarget("main", "other"))
+    one = replace(policy, privacy_models=(KAnonymity(31),), release=plain_target("main", "other"))
     release = run(database, replace(one, repeat_reason="a test"))
     assert release.classes == 1
     assert release.score == pytest.approx(1)
@@ -342,11 +345,12 @@ def test_columns_of_one_value_lose_nothing(database: Database, session: Session,
     assert {row[:2] for row in session.rows("SELECT DISTINCT age, income FROM out")} == {(40.0, 0.0)}
 
 
+@pytest.mark.long
 def test_a_second_release_needs_a_reason_and_room(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
     run(database, POLICY)
-    refused(InvalidError, database, session, replace(POLICY, release=ReleaseTarget("main", "other")))
+    refused(InvalidError, database, session, replace(POLICY, release=plain_target("main", "other")))
     refused(ConflictError, database, session, replace(POLICY, repeat_reason="a test"))
 
 
@@ -370,7 +374,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
 
         with database.session() as own:
             own.control = control
-            other = replace(POLICY, release=ReleaseTarget("main", "other"))
+            other = replace(POLICY, release=plain_target("main", "other"))
             with pytest.raises(Stopped):
                 anonymize(context(own, database, jobs.next_number(own.ledger), JobReport(on_phase)), other)
     assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'other%'") == 0

@@ -27,6 +27,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy.entropy_diversity import entropy_l
+from tests.once import once
 from tests.service.jobs import test_microaggregation
 from tests.service.jobs.aggregated_rows import (
     Row,
@@ -39,7 +40,7 @@ from tests.service.jobs.test_microaggregation import POLICY, Run, check, refused
 database, clean, people = test_microaggregation.database, test_microaggregation.clean, test_microaggregation.people
 
 
-@pytest.mark.parametrize("closeness", ClosenessAlgorithm)
+@pytest.mark.parametrize("closeness", once(ClosenessAlgorithm))
 def test_every_class_is_close(
     database: Database, session: Session, run: Run, people: list[Row], closeness: ClosenessAlgorithm
 ) -> None:

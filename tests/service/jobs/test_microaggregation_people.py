@@ -38,7 +38,6 @@ from tableveil.policy import (
     Policy,
     PrivacyModel,
     ProbabilisticLDiversity,
-    ReleaseTarget,
     Role,
     TableReference,
     TCloseness,
@@ -53,6 +52,7 @@ from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs import test_people
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 Row = tuple[int | None, datetime.date, float, str | None, int, str]
@@ -79,7 +79,7 @@ POLICY = Policy(
     ),
     person_column="person",
     privacy_models=(KAnonymity(4),),
-    release=ReleaseTarget("main", "out"),
+    release=plain_target("main", "out"),
     methods=(Microaggregation(),),
 )
 
@@ -181,6 +181,7 @@ def test_few_people_of_a_class_have_a_value(
             assert max(having.values()) * Decimal("1.4") <= known
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", once([AggregateFunction.MEAN, AggregateFunction.INTERVAL]))
 def test_clusters_that_look_alike_are_one_class_in_what_is_told(
     database: Database, session: Session, run: Run, function: AggregateFunction
@@ -204,6 +205,7 @@ def test_clusters_that_look_alike_are_one_class_in_what_is_told(
     assert reached["dominance"] == max(people_of(rows).values()) / len(rows)
 
 
+@pytest.mark.long
 def test_models_of_records_hold_of_records(database: Database, session: Session, run: Run) -> None:
     rows = visits(4)
     create(session, rows)
@@ -212,6 +214,7 @@ def test_models_of_records_hold_of_records(database: Database, session: Session,
     assert any("hold of records, not of people" in warning for warning in release.warnings)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names", once([("class", "value", "w"), ("place", "Class", "k0"), ("q0", "v0", "CLASS")]), ids=" ".join
 )
@@ -243,12 +246,13 @@ def test_the_order_of_rows_says_nothing(database: Database, session: Session, ru
     assert session.rows("FROM out") == before
 
 
+@pytest.mark.long
 def test_as_many_people_as_records_are_as_rows_of_people(database: Database, session: Session, run: Run) -> None:
     rows = [(*row[:5], f"P{i}") for i, row in enumerate(visits(6))]
     create(session, rows)
     first = run(database, replace(POLICY, privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 2))))
     shown = session.rows("FROM out")
-    alone = replace(POLICY, person_column=None, repeat_reason="a test", release=ReleaseTarget("main", "alone"))
+    alone = replace(POLICY, person_column=None, repeat_reason="a test", release=plain_target("main", "alone"))
     second = run(database, replace(alone, privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 2))))
     assert session.rows("FROM alone") == shown
     assert (second.score, second.proof.strategy) == (first.score, first.proof.strategy)

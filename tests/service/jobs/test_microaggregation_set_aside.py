@@ -20,7 +20,6 @@ from tableveil.policy import (
     KAnonymity,
     NullHandling,
     ReleaseKind,
-    ReleaseTarget,
     SuppressedRecords,
     TCloseness,
 )
@@ -35,6 +34,7 @@ from tests.service.jobs.aggregated_rows import (
     within,
 )
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.test_microaggregation import POLICY, Run, create, refused
 
 database, clean, people = test_microaggregation.database, test_microaggregation.clean, test_microaggregation.people
@@ -66,7 +66,7 @@ def test_records_with_a_null_are_set_aside(database: Database, session: Session,
         privacy_models=(KAnonymity(4), TCloseness("illness", t, Distance.EQUAL)),
         suppressed_records=SuppressedRecords.BLANK,
         marker_column="gone",
-        release=ReleaseTarget("main", "out", ReleaseKind.VIEW),
+        release=plain_target("main", "out", ReleaseKind.VIEW),
     )
     release = run(database, policy)
     assert (release.records, release.suppressed_records) == (60, 6)

@@ -26,7 +26,6 @@ from tableveil.policy import (
     KAnonymity,
     NullHandling,
     Policy,
-    ReleaseTarget,
     Role,
     Scale,
     SearchOptions,
@@ -41,6 +40,7 @@ from tests.once import once
 from tests.searched import searched
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
@@ -78,7 +78,7 @@ def policy_of(*attributes: AttributePolicy, k: int = 4, **fields: Any) -> Policy
         (*attributes, ILLNESS),
         None,
         (KAnonymity(k),),
-        ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
+        plain_target("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
         default_role=Role.IDENTIFYING,
         repeat_reason="a test",
         suppression_limit=Decimal("0.2"),
@@ -100,7 +100,8 @@ def people(session: Session) -> None:
 
 
 def test_aggregates_are_those_of_the_classes_that_labels_make(database: Database, session: Session, run: Run) -> None:
-    release = run(database, policy_of(ZIP, AGE, INCOME, TOWN))
+    policy = policy_of(ZIP, AGE, INCOME, TOWN)
+    release = run(database, replace(policy, release=replace(policy.release, label_columns=True)))
     assert session.rows("SELECT zip, age, income, town, count(*) FROM released GROUP BY ALL ORDER BY zip") == [
         ("[0, 9]", 35.0, "[1000, 1200)", "A", 4),
         ("[10, 19]", 63.0, "[2000, 2400)", "north", 4),
@@ -132,6 +133,7 @@ def test_aggregates_are_those_of_the_classes_that_labels_make(database: Database
     assert searched(release).lattice_size == "4"
 
 
+@pytest.mark.long
 def test_aggregated_columns_decide_what_is_best(database: Database, session: Session, run: Run) -> None:
     """By illness or by zip code: what tells the ages apart is kept."""
     session.execute(
@@ -212,6 +214,7 @@ def test_other_quality_models_look_at_generalized_columns_only(database: Databas
     assert 0 < release.attributes[1].loss < 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", once([Strategy.ANYTIME, Strategy.BEST_FIRST]))
 def test_strategies_find_the_same(database: Database, run: Run, strategy: Strategy) -> None:
     exact, other = (
@@ -220,6 +223,7 @@ def test_strategies_find_the_same(database: Database, run: Run, strategy: Strate
     assert (other.score, other.attributes) == (exact.score, exact.attributes)
 
 
+@pytest.mark.long
 def test_frontiers_have_the_scores_of_releases(database: Database, session: Session, run: Run) -> None:
     policy = policy_of(ZIP, AGE, TOWN)
     grid = FrontierGrid((2, 4), (Decimal(0), Decimal("0.2")))

@@ -28,7 +28,6 @@ from tableveil.policy import (
     KAnonymity,
     NullHandling,
     Policy,
-    ReleaseTarget,
     Role,
     SearchOptions,
     TableReference,
@@ -39,6 +38,7 @@ from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
 from tests.service.convert.policy_to_proto import policy_to_proto
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 
 K = 6
 PARITY = tuple((str(i), "odd" if i % 2 else "even", "*") for i in range(10))
@@ -57,7 +57,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(K),),
-    release=ReleaseTarget("main", "published"),
+    release=plain_target("main", "published"),
     suppression_limit=Decimal(1),
     search=SearchOptions(levels=(("age", 1), ("born", 1), ("parity", 1), ("decade", 1), ("place", 0))),
 )
@@ -175,6 +175,7 @@ def test_aggregates_are_those_of_the_classes(
     assert numbers(feature.released) == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_what_is_chosen_inside_a_fold(
     run: Callable[..., Release], database: Database, session: Session, people: None
 ) -> None:

@@ -19,7 +19,6 @@ from tableveil.policy import (
     EntropyLDiversity,
     KAnonymity,
     ProbabilisticLDiversity,
-    ReleaseTarget,
     Role,
     SuppressedRecords,
 )
@@ -28,6 +27,7 @@ from tableveil.privacy.diversity_of_people import DistinctOfPeopleRule, Probabil
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.jobs import test_people
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 Row = tuple[str | None, int, int, int | None, str | None]
@@ -74,7 +74,7 @@ def having(session: Session, rows: Sequence[Row], where: str = "true") -> Iterat
         yield len({person for person, _ in pairs}), Counter(illness for _, illness in pairs)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", once(METHODS))
 def test_few_people_of_a_class_have_a_value(database: Database, session: Session, run: Run, method: str) -> None:
     rows = visits(3)
     create(session, rows)
@@ -102,7 +102,7 @@ LOOKED_AT = [("distinct", "full-domain"), ("probabilistic", "local recoding")]
 LOOKED_AT += [("distinct", "local recoding"), ("probabilistic", "full-domain")]
 
 
-@pytest.mark.parametrize("kind", once(LOOKED_AT, 2))
+@pytest.mark.parametrize("kind", once(LOOKED_AT))
 def test_a_search_that_looks_at_records_does_not_pass_the_verification(
     database: Database, session: Session, run: Run, kind: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +123,7 @@ def test_a_search_that_looks_at_records_does_not_pass_the_verification(
         run(database, asked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", once(METHODS))
 def test_shown_suppressed_records_are_of_people_with_several_values(
     database: Database, session: Session, run: Run, method: str
@@ -135,10 +136,11 @@ def test_shown_suppressed_records_are_of_people_with_several_values(
     assert all(max(of.values()) * 1.5 <= people for people, of in having(session, rows))
 
 
+@pytest.mark.long
 def test_the_owner_is_told_which_models_hold_of_records_only(database: Database, session: Session, run: Run) -> None:
     create(session, visits(5))
     models = (KAnonymity(2), DistinctLDiversity("illness", 2), EntropyLDiversity("illness", Decimal("1.2")))
-    release = run(database, replace(SHOWN, privacy_models=models, release=ReleaseTarget("main", "out")))
+    release = run(database, replace(SHOWN, privacy_models=models, release=plain_target("main", "out")))
     told = [warning for warning in release.warnings if "of records, not of people" in warning]
     (warning,) = told
     assert warning.startswith("These models hold of records, not of people: entropy 1.2-diversity of illness. Ask for")

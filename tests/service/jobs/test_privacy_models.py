@@ -38,7 +38,6 @@ from tableveil.policy import (
     PrivacyModel,
     ProbabilisticLDiversity,
     RecursiveCLDiversity,
-    ReleaseTarget,
     Role,
     SearchOptions,
     SuppressedRecords,
@@ -51,6 +50,7 @@ from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
 from tests.inserted import insert
 from tests.once import once
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -69,7 +69,7 @@ POLICY = Policy(
     ),
     person_column="id",
     privacy_models=(KAnonymity(2),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.2"),
 )
 EVERYBODY = Population(TableReference("", "main", "people"))
@@ -184,6 +184,7 @@ def test_spellings_that_a_search_told_apart_do_not_pass_the_verification(
         run(database, respelled)
 
 
+@pytest.mark.long
 def test_classes_tell_their_own_diversity(database: Database, session: Session, run: Run) -> None:
     run(database, asking(KAnonymity(3)))
     found = session.rows("SELECT age, sex, distinct_l_illness, entropy_l_illness FROM released_classes")
@@ -198,6 +199,7 @@ def test_classes_tell_their_own_diversity(database: Database, session: Session, 
         assert entropy == pytest.approx(product, abs=1e-8)
 
 
+@pytest.mark.long
 def test_the_distribution_that_was_judged_is_kept_for_the_owner(database: Database, session: Session, run: Run) -> None:
     release = run(database, asking(KAnonymity(2), TCloseness("salary", Decimal("0.5"), Distance.ORDERED)))
     kept = session.rows(
@@ -236,6 +238,7 @@ def test_a_population_that_lacks_the_source_s_people_refuses(database: Database,
     assert raised.value.faults[-1].found.startswith("3-map, which refuses 60 of 60 records")
 
 
+@pytest.mark.long
 def test_an_absent_class_of_the_population_is_a_veto(database: Database, session: Session, run: Run) -> None:
     insert(session, "people", ((age, "x") for age in (60, 61, 95)))
     attributes = tuple(replace(a, maximum_level=0) if a.column == "sex" else a for a in POLICY.attributes)
@@ -256,7 +259,7 @@ def test_a_population_smaller_than_the_source_is_a_fault(database: Database, run
         run(database, asking(KAnonymity(2), population=Population(size=59)))
 
 
-@pytest.mark.parametrize("left", [0, 59])
+@pytest.mark.parametrize("left", once([0, 59]))
 def test_so_are_fewer_rows(database: Database, session: Session, run: Run, left: int) -> None:
     session.execute("DELETE FROM people WHERE rowid >= ?", [left])
     with pytest.raises(InvalidError, match=rf"population\.table.*{left}.*at least the 60 records"):
@@ -264,16 +267,17 @@ def test_so_are_fewer_rows(database: Database, session: Session, run: Run, left:
 
 
 def test_the_population_is_never_replaced(database: Database, run: Run) -> None:
-    target = ReleaseTarget("main", "PEOPLE", if_exists=IfExists.REPLACE)
+    target = plain_target("main", "PEOPLE", if_exists=IfExists.REPLACE)
     with pytest.raises(InvalidError, match=r"release\.name.*'PEOPLE', which is the population"):
         run(database, asking(KMap(2), population=EVERYBODY, release=target))
 
 
+@pytest.mark.long
 def test_what_only_the_population_has_is_no_value_of_the_source(database: Database, session: Session, run: Run) -> None:
     alone = run(database, asking(KAnonymity(2)))
     session.execute("INSERT INTO people SELECT 20, 's' || i FROM range(9) AS numbers(i)")
     with_others = asking(
-        KAnonymity(2), population=EVERYBODY, release=ReleaseTarget("main", "r2"), repeat_reason="compared"
+        KAnonymity(2), population=EVERYBODY, release=plain_target("main", "r2"), repeat_reason="compared"
     )
     found = run(database, with_others)
     assert found.score == alone.score
@@ -291,12 +295,13 @@ def test_a_population_that_changes_meanwhile(database: Database, session: Sessio
     assert not session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'")
 
 
+@pytest.mark.long
 def test_the_ledger_knows_the_source_whatever_its_population(database: Database, session: Session, run: Run) -> None:
     run(database, asking(KMap(3), population=EVERYBODY))
     session.execute("CREATE TABLE renamed AS FROM patients")
     session.execute("INSERT INTO people VALUES (20, 'f')")
     again = asking(
-        KMap(3), population=EVERYBODY, source=TableReference("", "main", "renamed"), release=ReleaseTarget("main", "r2")
+        KMap(3), population=EVERYBODY, source=TableReference("", "main", "renamed"), release=plain_target("main", "r2")
     )
     with pytest.raises(InvalidError) as raised:
         run(database, again)
@@ -306,6 +311,7 @@ def test_the_ledger_knows_the_source_whatever_its_population(database: Database,
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     once(
@@ -314,8 +320,7 @@ def test_the_ledger_knows_the_source_whatever_its_population(database: Database,
             ProbabilisticLDiversity("illness", Decimal(4)),
             DistinctLDiversity("illness", 4),
             BetaLikeness("illness", Decimal("0.01")),
-        ],
-        2,
+        ]
     ),
     ids=str,
 )
@@ -338,6 +343,7 @@ def test_the_nearest_parameter_is_named_and_holds(database: Database, run: Run, 
 BLINDLY = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
 
 
+@pytest.mark.long
 def test_what_is_chosen_by_quasi_identifiers_is_what_k_anonymity_alone_would_choose(
     database: Database, run: Run
 ) -> None:
@@ -346,7 +352,7 @@ def test_what_is_chosen_by_quasi_identifiers_is_what_k_anonymity_alone_would_cho
         KAnonymity(4),
         TCloseness("salary", Decimal("0.9")),
         search=BLINDLY,
-        release=ReleaseTarget("main", "blind"),
+        release=plain_target("main", "blind"),
         repeat_reason="compared",
     )
     found = run(database, blind)
@@ -356,6 +362,7 @@ def test_what_is_chosen_by_quasi_identifiers_is_what_k_anonymity_alone_would_cho
     assert [rejection.privacy_model for rejection in found.explanation.itself.rejections] == ["4-anonymity"]
 
 
+@pytest.mark.long
 def test_values_that_are_not_protected_then_refuse_the_release(database: Database, session: Session, run: Run) -> None:
     policy = asking(KAnonymity(4), DistinctLDiversity("illness", 2), search=BLINDLY)
     with pytest.raises(InfeasibleError, match="chosen by quasi-identifiers only") as raised:
@@ -383,6 +390,7 @@ def test_suppressed_records_keep_their_values_if_they_meet_the_models_together(
     assert session.value("SELECT count(*) FROM released") == release.records
 
 
+@pytest.mark.long
 def test_kept_values_count_in_what_is_reached(database: Database, session: Session, run: Run) -> None:
     """A hundred people at one age, and two more who have the same and are suppressed."""
     session.execute("DELETE FROM patients")

@@ -37,7 +37,6 @@ from tableveil.policy import (
     Profitability,
     PublisherPayoutModel,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     SafeHarbor,
     Success,
@@ -48,9 +47,11 @@ from tableveil.policy.methods.record_level import RECORD_LEVEL, RecordLevel
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
+from tests.once import once
 from tests.searched import searched
 from tests.service.jobs.contexts import context, count
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
@@ -70,7 +71,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(Profitability(Success.JOURNALIST),),
-    release=ReleaseTarget("main", "out"),
+    release=plain_target("main", "out"),
     suppression_limit=Decimal("0.5"),
     quality_model=PublisherPayoutModel(Success.JOURNALIST),
     game=GAME,
@@ -161,11 +162,12 @@ def best_of(rows: Sequence[Row], population: Sequence[Row]) -> dict[Row, tuple[f
 # --- what is released -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("population", [None, EVERYONE])
+@pytest.mark.parametrize("population", once([None, EVERYONE]))
 def test_every_record_gets_what_pays_most(
     database: Database, session: Session, run: Run, people: list[Row], population: Population | None
 ) -> None:
-    release = run(database, replace(POLICY, population=population))
+    labelled = replace(POLICY.release, label_columns=True)
+    release = run(database, replace(POLICY, population=population, release=labelled))
     everyone = people if population is None else session.rows("SELECT letter, age FROM everyone")
     found = best_of(people, everyone)
     expected = Counter((*labels(row, found[row[:2]][1]), row[2]) for row in people)
@@ -217,6 +219,7 @@ def test_against_an_adversary_who_knows_the_method_it_pays_too(
     assert (reached["publisher_payout (journalist)"] or 0) >= paid
 
 
+@pytest.mark.long
 def test_with_people_who_are_not_in_the_source_the_method_is_known_as_well(
     database: Database, run: Run, people: list[Row]
 ) -> None:
@@ -249,6 +252,7 @@ def test_every_erased_column_is_named(database: Database, run: Run, people: list
     assert named == erased != []
 
 
+@pytest.mark.long
 def test_what_breaks_even_goes_as_the_policy_says(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
@@ -265,7 +269,7 @@ def test_what_breaks_even_goes_as_the_policy_says(
         suppression_limit=Decimal(1),
         suppressed_records=SuppressedRecords.BLANK,
         marker_column="gone",
-        release=ReleaseTarget("main", "out", ReleaseKind.VIEW, IfExists.REPLACE, guards=UNGUARDED),
+        release=plain_target("main", "out", ReleaseKind.VIEW, IfExists.REPLACE, guards=UNGUARDED),
         repeat_reason="a test",
     )
     dropped = run(database, strict)
@@ -277,6 +281,7 @@ def test_what_breaks_even_goes_as_the_policy_says(
 # --- kinds of columns -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_hostile_names_nulls_dates_and_floats(database: Database, session: Session, run: Run) -> None:
     target, marker = 'o"ut', "sup'"
     names = ("l0", 'c"0', "select", "class_size", "illness")
@@ -310,7 +315,7 @@ def test_hostile_names_nulls_dates_and_floats(database: Database, session: Sessi
         POLICY,
         source=TableReference("", "main", "it's"),
         attributes=(*attributes, AttributePolicy("illness", Role.SENSITIVE)),
-        release=ReleaseTarget("main", target, ReleaseKind.VIEW),
+        release=plain_target("main", target, ReleaseKind.VIEW),
         suppressed_records=SuppressedRecords.BLANK,
         marker_column=marker,
     )
@@ -343,6 +348,7 @@ def test_what_everybody_has_unchanged_has_the_type_of_labels(
     assert release.score == 0
 
 
+@pytest.mark.long
 def test_where_nothing_may_be_released_the_release_is_empty(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
@@ -358,7 +364,8 @@ def test_where_nothing_may_be_released_the_release_is_empty(
 
 
 @pytest.mark.parametrize(
-    ("model", "knows"), [(NoAttack(Success.JOURNALIST), False), (Profitability(Success.JOURNALIST), True)]
+    ("model", "knows"),
+    once([(NoAttack(Success.JOURNALIST), False), (Profitability(Success.JOURNALIST), True)], several=True),
 )
 def test_what_is_said_to_be_feasible_is(
     database: Database,

@@ -45,7 +45,7 @@ def test_changed_rows_are_found(database: Database, session: Session, run: Run, 
     assert session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'out%'") == []
 
 
-@pytest.mark.parametrize("kind", once([("l0", False), ("l1", True), ("l0", True), ("l1", False)], 2))
+@pytest.mark.parametrize("kind", once([("l0", False), ("l1", True), ("l0", True), ("l1", False)]))
 def test_levels_that_are_not_those_that_pay_so_much_are_found(
     database: Database, run: Run, people: list[Row], monkeypatch: pytest.MonkeyPatch, kind: tuple[str, bool]
 ) -> None:
@@ -77,10 +77,13 @@ def test_a_label_of_two_meanings_is_found(
 
 @pytest.mark.parametrize(
     ("model", "problem"),
-    [
-        (Profitability(Success.JOURNALIST), "pay the publisher"),
-        (NoAttack(Success.JOURNALIST), "classes are not of no attack"),
-    ],
+    once(
+        [
+            (Profitability(Success.JOURNALIST), "pay the publisher"),
+            (NoAttack(Success.JOURNALIST), "classes are not of no attack"),
+        ],
+        several=True,
+    ),
 )
 def test_people_who_are_not_there_are_found(
     database: Database,

@@ -33,7 +33,6 @@ from tableveil.policy import (
     Profitability,
     PublisherPayoutModel,
     QualityModel,
-    ReleaseTarget,
     Role,
     SearchOptions,
     Strategy,
@@ -44,6 +43,7 @@ from tableveil.state.releases import RELEASES, Release
 from tests.once import once
 from tests.searched import searched as search_of
 from tests.service.jobs.contexts import context
+from tests.service.jobs.plain import plain_target
 from tests.service.jobs.unguarded import UNGUARDED
 
 Run = Callable[..., Release]
@@ -60,7 +60,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
+    release=plain_target("main", "released", if_exists=IfExists.REPLACE, guards=UNGUARDED),
     suppression_limit=Decimal("0.2"),
     repeat_reason="a test",
     game=Game(Decimal(10), Decimal(12), Decimal(12), Decimal(2)),
@@ -134,7 +134,7 @@ def faults(run: Run, database: Database, policy: Policy) -> list[tuple[str, str]
 # --- quality models -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", once(QUALITY_MODELS, 2), ids=str)
+@pytest.mark.parametrize("model", once(QUALITY_MODELS), ids=str)
 def test_every_quality_model_makes_a_release(
     database: Database, run: Run, at_levels: AtLevels, model: QualityModel
 ) -> None:
@@ -150,6 +150,7 @@ def test_every_quality_model_makes_a_release(
     assert [result.part is not None for result in release.attributes] == [with_parts] * 3
 
 
+@pytest.mark.long
 def test_losses_and_parts_are_told_apart(database: Database, run: Run, usual: Release) -> None:
     release = run(database, replace(POLICY, quality_model=HeightModel()))
     assert release.quality_model == "height, sum"
@@ -160,6 +161,7 @@ def test_losses_and_parts_are_told_apart(database: Database, run: Run, usual: Re
     assert [result.part for result in usual.attributes] == [result.loss for result in usual.attributes]
 
 
+@pytest.mark.long
 def test_weights_change_the_score_and_not_the_losses(database: Database, run: Run) -> None:
     age = replace(POLICY.attributes[0], weight=0.0)
     given = (("age", 2), ("sex", 0), ("ward", 1))
@@ -188,7 +190,7 @@ def test_what_is_measured_cannot_be_counted(
         POLICY,
         source=TableReference("", "main", "measured"),
         attributes=(weight,),
-        release=ReleaseTarget("main", "measured_released"),
+        release=plain_target("main", "measured_released"),
     )
     with pytest.raises(InvalidError) as raised:
         run(database, replace(policy, **options))
@@ -198,7 +200,7 @@ def test_what_is_measured_cannot_be_counted(
 # --- strategies -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", list(Strategy))
+@pytest.mark.parametrize("strategy", once(list(Strategy), 2))
 def test_every_strategy_finds_the_same_and_says_which_it_was(
     database: Database, run: Run, usual: Release, strategy: Strategy
 ) -> None:
@@ -272,6 +274,7 @@ def test_linked_columns_without_a_common_level(database: Database, run: Run) -> 
 # --- explanations ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_explanation_is_what_giving_the_levels_would_do(
     database: Database, run: Run, usual: Release, at_levels: AtLevels
 ) -> None:
