@@ -25,7 +25,6 @@ from tableveil.policy import (
     KAnonymity,
     NullHandling,
     Policy,
-    ReleaseTarget,
     Role,
     SearchOptions,
     TableReference,
@@ -38,6 +37,7 @@ from tests.inserted import insert
 from tests.once import once
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.plain import plain_target
 
 Run = Callable[..., Release]
 
@@ -50,7 +50,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(4),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
 )
 
 NOTHING_OF = re.compile(r"'(\w+)' has the same label in all released records")
@@ -82,7 +82,7 @@ def released(database: Database, run: Run) -> Callable[..., Release]:
             session.execute("DROP SCHEMA IF EXISTS given CASCADE")
             session.execute("CREATE SCHEMA given")
         name = f"released_{next(count)}"
-        return run(database, replace(policy, release=ReleaseTarget("given", name), repeat_reason="compared"))
+        return run(database, replace(policy, release=plain_target("given", name), repeat_reason="compared"))
 
     return release
 
@@ -97,23 +97,26 @@ def erased(release: Release | DryRun) -> list[str]:
 
 @pytest.mark.parametrize(
     ("rows", "policy"),
-    [
-        # Ages of fifty years would leave one woman or two.
-        (people(a10="ffff", a60="mmmmf"), POLICY),
-        # All that are left are in one interval of fifty years: a level below the top says as little.
-        (people(a10="fm", a20="fm", a30="fm", a40="fm"), asked(privacy_models=(KAnonymity(3),))),
-        # Nothing but all of them together is enough.
-        (people(a10="fff", a60="mmm"), asked(privacy_models=(KAnonymity(6),))),
-        (people(a10="ffffm", a60="mmmm"), asked(suppression_limit=Decimal("0.05"))),
-        (people(a10="ffffm", a60="mmmm"), asked(privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 3)))),
-        (
-            people(a10="ffffm", a60="mmmm"),
-            asked(
-                privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 3)),
-                search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY),
+    once(
+        [
+            # Ages of fifty years would leave one woman or two.
+            (people(a10="ffff", a60="mmmmf"), POLICY),
+            # All that are left are in one interval of fifty years: a level below the top says as little.
+            (people(a10="fm", a20="fm", a30="fm", a40="fm"), asked(privacy_models=(KAnonymity(3),))),
+            # Nothing but all of them together is enough.
+            (people(a10="fff", a60="mmm"), asked(privacy_models=(KAnonymity(6),))),
+            (people(a10="ffffm", a60="mmmm"), asked(suppression_limit=Decimal("0.05"))),
+            (people(a10="ffffm", a60="mmmm"), asked(privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 3)))),
+            (
+                people(a10="ffffm", a60="mmmm"),
+                asked(
+                    privacy_models=(KAnonymity(4), DistinctLDiversity("illness", 3)),
+                    search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY),
+                ),
             ),
-        ),
-    ],
+        ],
+        several=True,
+    ),
 )
 def test_every_erased_column_is_named_and_what_is_offered_keeps_it(
     session: Session,
@@ -179,6 +182,7 @@ def test_nothing_is_promised_without_checks(told: Callable[..., str], monkeypatc
     assert "Feasible" not in text
 
 
+@pytest.mark.long
 def test_a_clock_changes_nothing(session: Session, tried: Callable[..., DryRun]) -> None:
     """Advice is limited by checks: it is the same where every look at the time finds an hour gone."""
     create(session, people(a10="ffffm", a60="mmmm"))
@@ -251,6 +255,7 @@ def test_what_local_recoding_would_keep_comes_true(
     assert finer / all_records >= int(match[2]) / 100 - 0.005
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_local_recoding_where_it_would_keep_nothing(
     session: Session, released: Callable[..., Release]
 ) -> None:

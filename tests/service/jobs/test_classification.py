@@ -32,7 +32,6 @@ from tableveil.policy import (
     NullHandling,
     Policy,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     Scale,
     SuppressedRecords,
@@ -49,6 +48,7 @@ from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
+from tests.service.jobs.plain import plain_target
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""
@@ -64,7 +64,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(5),),
-    release=ReleaseTarget("main", "published"),
+    release=plain_target("main", "published"),
     suppression_limit=Decimal("0.3"),
 )
 
@@ -156,6 +156,7 @@ def test_some_records_inside_folds(jobs: JobManager, database: Database, release
     assert accuracies(found.assessments[0])[2] > 0.8
 
 
+@pytest.mark.long
 def test_aggregated_columns(run: Callable[..., Release], jobs: JobManager, database: Database) -> None:
     age = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())
     mixed = replace(POLICY, attributes=(age, *POLICY.attributes[1:]))
@@ -186,6 +187,7 @@ def test_clusters(run: Callable[..., Release], jobs: JobManager, database: Datab
     assert fault.field == "choose_inside_folds"
 
 
+@pytest.mark.long
 def test_clusters_of_people_with_several_records(
     run: Callable[..., Release], jobs: JobManager, database: Database, session: Session
 ) -> None:
@@ -203,6 +205,7 @@ def test_clusters_of_people_with_several_records(
     assert assessed(jobs, database).assessments == before.assessments
 
 
+@pytest.mark.long
 def test_all_suppressed(run: Callable[..., Release], jobs: JobManager, database: Database) -> None:
     """Then the release is worth what is known without it."""
     nothing = replace(POLICY, privacy_models=(KAnonymity(600),), suppression_limit=Decimal(1))
@@ -247,6 +250,7 @@ def test_rows_that_do_not_fit(
     assert "yes" not in failure.to_json()
 
 
+@pytest.mark.long
 def test_no_fold_is_feasible(jobs: JobManager, database: Database, run: Callable[..., Release]) -> None:
     """600 records in one class are 599 too few for the training records of a fold."""
     strict = replace(POLICY, privacy_models=(KAnonymity(550),), suppression_limit=Decimal("0.1"))
@@ -259,6 +263,7 @@ def test_no_fold_is_feasible(jobs: JobManager, database: Database, run: Callable
     assert failure.faults[0].field == "choose_inside_folds"
 
 
+@pytest.mark.long
 def test_what_is_not_there_any_more(
     run: Callable[..., Release], jobs: JobManager, database: Database, session: Session, released: Release
 ) -> None:
@@ -269,7 +274,7 @@ def test_what_is_not_there_any_more(
     failure = ended(jobs, ASKED).failure
     assert failure is not None
     assert (failure.kind, failure.code) == (FailureKind.CONFLICT, "SOURCE_CHANGED")
-    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
+    again = replace(POLICY, release=plain_target("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
     run(database, again, document=canonical_json(policy_to_proto(again)))
     with pytest.raises(ConflictError, match="later release has replaced"):
         jobs.submit(classification_work(ASKED, "{}", stored_policy))
@@ -302,7 +307,7 @@ def test_published_figures(
     assert objects(database)[ObjectKind.CLASSIFICATION] == len(rows)
     assessed(jobs, database, asked(publish=True))
     assert session.value(f"SELECT count(DISTINCT class_column) FROM {table}") == 1
-    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
+    again = replace(POLICY, release=plain_target("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
     run(database, again, document=canonical_json(policy_to_proto(again)))
     assert session.value(f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{table}'") == 0
 
@@ -334,6 +339,7 @@ LOCAL = replace(
 )
 
 
+@pytest.mark.long
 def test_local_recoding(run: Callable[..., Release], jobs: JobManager, database: Database, session: Session) -> None:
     """Ages of labels of all widths count as numbers; nobody guesses whose row is whose."""
     release = run(database, LOCAL, document=canonical_json(policy_to_proto(LOCAL)))
@@ -361,7 +367,7 @@ def test_rows_of_a_local_recoding_beside_records(
     run: Callable[..., Release], database: Database, session: Session, kind: ReleaseKind
 ) -> None:
     """Per class, the records' features are a permutation of the released rows', read as numbers by hand."""
-    policy = replace(LOCAL, release=ReleaseTarget("main", "published", kind))
+    policy = replace(LOCAL, release=plain_target("main", "published", kind))
     release = run(database, policy, document=canonical_json(policy_to_proto(policy)))
     with session.transaction():
         subject = resolve_assessed(session, ASKED, stored_policy)

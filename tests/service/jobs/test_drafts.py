@@ -19,6 +19,7 @@ from tableveil.pipelines.draft import Drafts
 from tableveil.policy import LossModel, Policy, Role, SearchOptions, TableReference
 from tableveil.policy.methods.local_recoding import LOCAL_RECODING
 from tableveil.state.releases import Release
+from tests.once import once
 
 Draft = Callable[[str], PolicyDraft]
 
@@ -132,7 +133,7 @@ def test_figures_speak_about_columns_and_the_table(draft: Draft) -> None:
     )
 
 
-@pytest.mark.parametrize("also", ["", "i AS visit_id, "])
+@pytest.mark.parametrize("also", once(["", "i AS visit_id, "]))
 def test_people_with_several_rows_are_proposed_as_people(
     draft: Draft, database: Database, run: Callable[..., Release], also: str
 ) -> None:
@@ -209,6 +210,7 @@ def test_hostile_names(draft: Draft) -> None:
     assert [attribute.column for attribute in checked(found).attributes] == names
 
 
+@pytest.mark.long
 def test_many_columns(draft: Draft) -> None:
     columns = ", ".join(f"(hash(i, {j}) % 50)::INT AS {'age' if j % 3 else 'foo'}_{j}" for j in range(300))
     found = draft(f"SELECT {columns} FROM range(200) r(i)")
@@ -241,7 +243,7 @@ VISITS = """
 NAMES = ("Versicherten-Nr", "Patienten-Nr", "PatNr", "KVNR", "Behandlungsfall", "pid", "c0", "Wohnheim", "ref")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", once(NAMES, 2))
 def test_people_with_several_rows_are_known_by_the_rows(draft: Draft, name: str) -> None:
     for number in ("p", "'A-' || p"):
         found = draft(VISITS.format(number=number, name=name))

@@ -44,7 +44,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     database.close()
 
 
-@pytest.mark.parametrize("path", once(POLICIES, 2), ids=lambda path: str(path.relative_to(EXAMPLES)))
+@pytest.mark.parametrize("path", once(POLICIES), ids=lambda path: str(path.relative_to(EXAMPLES)))
 def test_the_example_runs_with_the_demo(demo: Database, path: Path, run: Callable[..., Release]) -> None:
     message, unread = read_policy(path.read_text(encoding="utf-8"), "yaml")
     policy, faults = policy_from_proto(message)

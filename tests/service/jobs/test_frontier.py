@@ -25,7 +25,6 @@ from tableveil.policy import (
     LossModel,
     NullHandling,
     Policy,
-    ReleaseTarget,
     Role,
     SearchOptions,
     TableReference,
@@ -37,7 +36,9 @@ from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.managed import open_with
+from tests.service.jobs.plain import plain_target
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""
@@ -55,7 +56,7 @@ POLICY = Policy(
     person_column=None,
     privacy_models=(KAnonymity(5),),
     # Nothing of it is there, and nothing may come of it.
-    release=ReleaseTarget("nowhere", ""),
+    release=plain_target("nowhere", ""),
     suppression_limit=Decimal("0.05"),
 )
 
@@ -122,12 +123,13 @@ def wide(session: Session, columns: int = 24, **search: Any) -> Policy:
 # --- what is found --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("grid", once([FrontierGrid((2, 9), (Decimal(0), Decimal("0.1"))), GRID]))
 def test_every_point_is_what_a_release_would_have(
-    jobs: JobManager, database: Database, run: Callable[..., Release]
+    jobs: JobManager, database: Database, run: Callable[..., Release], grid: FrontierGrid
 ) -> None:
-    frontier = computed(jobs, database)
+    frontier = computed(jobs, database, grid=grid)
     assert [(point.k, point.suppression_limit) for point in frontier.points] == [
-        (k, limit) for k in GRID.ks for limit in GRID.suppression_limits
+        (k, limit) for k in grid.ks for limit in grid.suppression_limits
     ]
     feasible = 0
     for point in frontier.points:
@@ -135,7 +137,7 @@ def test_every_point_is_what_a_release_would_have(
             POLICY,
             privacy_models=(KAnonymity(point.k),),
             suppression_limit=point.suppression_limit,
-            release=ReleaseTarget("main", "out", if_exists=IfExists.REPLACE),
+            release=plain_target("main", "out", if_exists=IfExists.REPLACE),
             repeat_reason="a test",
         )
         assert point.optimal
@@ -152,7 +154,7 @@ def test_every_point_is_what_a_release_would_have(
         assert point.found.suppressed_records == release.suppressed_records
         assert point.found.classes == release.classes
     # Records with a NULL are more than none may be.
-    assert feasible == len(GRID.ks) * (len(GRID.suppression_limits) - 1)
+    assert feasible == len(grid.ks) * (len(grid.suppression_limits) - 1)
 
 
 def test_local_recoding_has_no_worse_point_than_a_transformation(jobs: JobManager, database: Database) -> None:
@@ -223,7 +225,7 @@ def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) 
 
 
 def test_time_limit_leaves_proven_bounds(jobs: JobManager, database: Database, session: Session) -> None:
-    policy = wide(session, time_limit_seconds=Decimal("0.5"))
+    policy = wide(session, time_limit_seconds=Decimal("0.3"))
     frontier = computed(jobs, database, policy, FrontierGrid((5, 10), (Decimal("0.01"), Decimal("0.1"))))
     assert not any(point.optimal for point in frontier.points)
     for point in frontier.points:
@@ -271,8 +273,9 @@ def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
 # --- as other jobs --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
-    policy = replace(POLICY, release=ReleaseTarget("main", "out"))
+    policy = replace(POLICY, release=plain_target("main", "out"))
     first = ended(jobs, jobs.submit(frontier_work(policy, GRID, "{}"), "r-1").number)
     assert jobs.submit(frontier_work(policy, GRID, "{}"), "r-1") == first
     for document, grid in (('{"k": 7}', GRID), ("{}", replace(GRID, ks=(2,)))):
@@ -292,7 +295,7 @@ def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
 def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> None:
     """Not from a release of the same policy, nor from another frontier."""
     jobs = open_manager(concurrent_jobs=1)
-    policy = replace(wide(session), release=ReleaseTarget("main", "out"))
+    policy = replace(wide(session), release=plain_target("main", "out"))
     frontier = frontier_work(policy, GRID, "{}")
     submitted = [jobs.submit(work) for work in (frontier, frontier, release_work(policy, "{}"))]
     assert [job.request.target_name for job in submitted] == ["", "", "out"]

@@ -40,7 +40,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.release_swaps import open_swaps
 from tableveil.state.releases import ReleaseState
 from tests.another_duckdb import AnotherDuckDB
-from tests.migrated import opened
+from tests.migrated import passing
 from tests.once import once
 from tests.service.jobs.elsewhere import (
     FEW,
@@ -64,7 +64,7 @@ from tests.service.jobs.plain import plain_target
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    for database in opened(tmp_path / "test.duckdb"):
+    for database in passing(tmp_path / "test.duckdb"):
         with database.session() as session:
             session.execute("CREATE SCHEMA clinic")
             for statement in MADE:
@@ -136,6 +136,7 @@ def test_a_sensitive_column_equals_a_release_in_the_database(database: Database,
     check_equal(database, lake, replace(POLICY, privacy_models=models))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     once(["local", *sorted({*OF_COMBINATIONS} - {"local"})]),
@@ -146,6 +147,7 @@ def test_combinations_with_levels_of_their_own_equal_those_in_the_database(
     check_equal(database, lake, OF_COMBINATIONS[name])
 
 
+@pytest.mark.long
 def test_rows_of_two_releases_are_joined_there(database: Database, lake: AnotherDuckDB) -> None:
     """The second repeats the first by a reason; hashes of their rows are collected."""
     target = replace(POLICY.release, name="once_more")
@@ -156,8 +158,9 @@ def test_rows_of_two_releases_are_joined_there(database: Database, lake: Another
     assert not any("Nobody joined" in text for text in second.warnings)
 
 
-def test_analyses_equal_those_in_the_database(database: Database, lake: AnotherDuckDB) -> None:
-    check_analyses(database, POLICY)
+@pytest.mark.parametrize("first", once([2, 4]))
+def test_analyses_equal_those_in_the_database(database: Database, lake: AnotherDuckDB, first: int) -> None:
+    check_analyses(database, POLICY, first)
     with lake.database.session() as session:
         assert set(tables(session)) == {"patients", "everybody"}
 
@@ -173,8 +176,12 @@ def test_columns_that_give_away_what_labels_hide_are_refused(database: Database,
 
 @pytest.mark.parametrize(
     ("most", "warehouses"),
-    [(2**15, ("lake", "lake")), (64, ("lake", "lake")), (2**15, ("lake", "")), (2**15, ("", "lake"))],
-    ids=["all", "some", "then here", "here before"],
+    once(
+        [(2**15, ("lake", "lake")), (2**15, ("lake", "")), (64, ("lake", "lake")), (2**15, ("", "lake"))],
+        2,
+        several=True,
+    ),
+    ids=["all", "then here", "some", "here before"],
 )
 def test_knows_people_again(
     database: Database,
@@ -295,7 +302,7 @@ def run_killed(database: Database, lake: AnotherDuckDB) -> Callable[..., bool]:
 
 
 @pytest.mark.parametrize(
-    "meddle", ["CREATE OR REPLACE TABLE clinic.{} AS FROM clinic.patients", "DROP TABLE clinic.{}"]
+    "meddle", once(["CREATE OR REPLACE TABLE clinic.{} AS FROM clinic.patients", "DROP TABLE clinic.{}"])
 )
 def test_rows_that_nobody_verified_are_not_released(
     database: Database, lake: AnotherDuckDB, run_killed: Callable[..., bool], meddle: str
@@ -325,6 +332,7 @@ def test_refuses_to_collect_too_much(database: Database, lake: AnotherDuckDB) ->
     assert "combinations" in failure.faults[0].found
 
 
+@pytest.mark.long
 def test_refuses_too_many_values_in_classes_before_it_writes_or_collects_them(
     database: Database, lake: AnotherDuckDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +359,7 @@ def test_refuses_what_cannot_be_done_there(database: Database, lake: AnotherDuck
     assert "pond" in str(nowhere.value.faults[0])
 
 
+@pytest.mark.long
 def test_waits_in_a_schema_of_its_own_until_it_is_approved(database: Database, lake: AnotherDuckDB) -> None:
     numbers = [done(database, policy, ("lake.clinic",)).result for policy in (FEW, FEW)]
     first, number = (found or 0 for found in numbers)
@@ -383,11 +392,16 @@ def test_what_waits_is_verified_again_when_it_is_approved(database: Database, la
     with lake.database.session() as session:
         query = "SELECT arg_min(table_name, len(table_name)) FROM duckdb_tables() WHERE schema_name = 'tableveil'"
         (name,) = session.row(query)
+        written = session.value(f'SELECT age FROM tableveil."{name}" WHERE rowid = 0')
         session.execute(f'UPDATE tableveil."{name}" SET age = NULL WHERE rowid = 0')
         with pytest.raises(ConflictError) as raised:
             decided(database, number, approved=True)
         assert raised.value.code == "PENDING_CHANGED"
         assert set(tables(session)) == {"patients", "everybody"}
+        session.execute(f'UPDATE tableveil."{name}" SET age = ? WHERE rowid = 0', [written])
+        decided(database, number, approved=True)
+        assert set(tables(session)) > {"patients", "everybody", "released"}
+        assert session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'") == []
 
 
 def kill_at(verb: str) -> Callable[[str], None]:
@@ -426,6 +440,7 @@ def test_rights_are_on_the_schema_of_the_warehouse(database: Database, lake: Ano
                     done(database, FEW)
 
 
+@pytest.mark.long
 def test_a_view_may_be_the_source_there(database: Database, lake: AnotherDuckDB) -> None:
     with lake.database.session() as session:
         session.execute("CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id > 9")

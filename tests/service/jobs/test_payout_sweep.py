@@ -28,7 +28,6 @@ from tableveil.policy import (
     Population,
     Profitability,
     PublisherPayoutModel,
-    ReleaseTarget,
     Role,
     Success,
     TableReference,
@@ -39,7 +38,9 @@ from tableveil.state.jobs import JobPhase, JobState
 from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
+from tests.once import once
 from tests.service.jobs.managed import open_with
+from tests.service.jobs.plain import plain_target
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""
@@ -57,7 +58,7 @@ POLICY = Policy(
     person_column=None,
     privacy_models=(Profitability(Success.JOURNALIST),),
     # Nothing of it is there, and nothing may come of it.
-    release=ReleaseTarget("nowhere", ""),
+    release=plain_target("nowhere", ""),
     game=Game(Decimal(100), Decimal(0), Decimal(0), Decimal(4)),
 )
 
@@ -134,16 +135,25 @@ def wide(session: Session) -> Policy:
 # --- what is found --------------------------------------------------------------------------------------------------
 
 
-def test_points_are_what_releases_would_pay(jobs: JobManager, database: Database, run: Callable[..., Release]) -> None:
+POINTS = [
+    (SweepMethod.FULL_DOMAIN, Among.POPULATION, SWEPT.gains[2]),
+    (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, SWEPT.gains[2]),
+    (SweepMethod.FULL_DOMAIN, Among.SOURCE, SWEPT.gains[1]),
+    (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.POPULATION, SWEPT.gains[3]),
+]
+
+
+@pytest.mark.parametrize("points", once([POINTS[:2], POINTS[2:]]), ids=["two", "others"])
+def test_points_are_what_releases_would_pay(
+    jobs: JobManager,
+    database: Database,
+    run: Callable[..., Release],
+    points: list[tuple[SweepMethod, Among, Decimal]],
+) -> None:
     sweep = computed(jobs, database, with_population())
     game = POLICY.game
     assert game is not None
-    for method, among, gain in (
-        (SweepMethod.FULL_DOMAIN, Among.SOURCE, SWEPT.gains[1]),
-        (SweepMethod.FULL_DOMAIN, Among.POPULATION, SWEPT.gains[2]),
-        (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.SOURCE, SWEPT.gains[2]),
-        (SweepMethod.FULL_DOMAIN_NO_ATTACK, Among.POPULATION, SWEPT.gains[3]),
-    ):
+    for method, among, gain in points:
         model = Profitability if method is SweepMethod.FULL_DOMAIN else NoAttack
         release = run(
             database,
@@ -153,7 +163,7 @@ def test_points_are_what_releases_would_pay(jobs: JobManager, database: Database
                 privacy_models=(model(Success.JOURNALIST),),
                 quality_model=PublisherPayoutModel(Success.JOURNALIST),
                 suppression_limit=Decimal(1),
-                release=ReleaseTarget("main", "out", if_exists=IfExists.REPLACE),
+                release=plain_target("main", "out", if_exists=IfExists.REPLACE),
                 repeat_reason="a test",
             ),
         )
@@ -296,6 +306,7 @@ def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
         assert raised.value.code == "REQUEST_ID_REUSED"
 
 
+@pytest.mark.long
 def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) -> None:
     job = jobs.submit(payout_sweep_work(wide(session), SWEPT, "{}"))
     for seen in jobs.watch(job.number, lambda: False):

@@ -23,7 +23,6 @@ from tableveil.policy import (
     Policy,
     Population,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     SuppressedRecords,
     TableReference,
@@ -33,7 +32,9 @@ from tableveil.runtime import FailureKind, Job, JobManager, open_jobs
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis
+from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
+from tests.service.jobs.plain import plain_target
 
 SECONDS = 60.0
 """How long a test waits for what should take a moment."""
@@ -51,7 +52,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "published"),
+    release=plain_target("main", "published"),
     suppression_limit=Decimal("0.3"),
     suppressed_records=SuppressedRecords.BLANK,
     marker_column="gone",
@@ -205,7 +206,7 @@ def test_a_fraction_that_its_rows_contradict_is_told(jobs: JobManager, database:
 
 @pytest.mark.parametrize(
     ("kind", "handling"),
-    [(ReleaseKind.TABLE, SuppressedRecords.DROP), (ReleaseKind.VIEW, SuppressedRecords.BLANK)],
+    once([(ReleaseKind.TABLE, SuppressedRecords.DROP), (ReleaseKind.VIEW, SuppressedRecords.BLANK)], several=True),
 )
 def test_the_released_rows_of_a_release(
     jobs: JobManager,
@@ -275,15 +276,19 @@ def test_too_many_subsets(jobs: JobManager, session: Session) -> None:
 
 @pytest.mark.parametrize(
     ("statement", "changes", "field"),
-    [
-        ("UPDATE people SET weight = -1 WHERE age = 3", {"weight_column": "weight"}, "weight_column"),
-        ("DELETE FROM people", {}, "table"),
-        ("DELETE FROM everybody WHERE age = 3", {"population": "everybody"}, "population"),
-        ("DELETE FROM everybody WHERE NOT mine OR age = 3", {"population": "everybody"}, "population.table"),
-        ("SELECT 1", {"population": 399}, "population.size"),
-        ("SELECT 1", {"population": 10**16}, "population.size"),
-        ("SELECT 1", {"population": Decimal("1e-40")}, "population.sampling_fraction"),
-    ],
+    once(
+        [
+            ("UPDATE people SET weight = -1 WHERE age = 3", {"weight_column": "weight"}, "weight_column"),
+            ("DELETE FROM people", {}, "table"),
+            ("DELETE FROM everybody WHERE age = 3", {"population": "everybody"}, "population"),
+            ("DELETE FROM everybody WHERE NOT mine OR age = 3", {"population": "everybody"}, "population.table"),
+            ("SELECT 1", {"population": 399}, "population.size"),
+            ("SELECT 1", {"population": 10**16}, "population.size"),
+            ("SELECT 1", {"population": Decimal("1e-40")}, "population.sampling_fraction"),
+        ],
+        4,
+        several=True,
+    ),
 )
 def test_rows_that_do_not_fit_end_the_job(
     jobs: JobManager, session: Session, statement: str, changes: dict[str, Any], field: str

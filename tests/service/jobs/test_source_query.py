@@ -33,7 +33,6 @@ from tableveil.policy import (
     Policy,
     Population,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     Scale,
     TableReference,
@@ -50,6 +49,7 @@ from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
+from tests.service.jobs.plain import plain_target
 from tests.tried import tried_here
 
 Run = Callable[..., Release]
@@ -78,7 +78,7 @@ POLICY = Policy(
     person_column="person",
     default_role=Role.IDENTIFYING,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "released"),
+    release=plain_target("main", "released"),
     suppression_limit=Decimal("0.1"),
 )
 
@@ -138,7 +138,7 @@ def test_it_is_the_release_of_a_table_of_the_same_rows(
 ) -> None:
     session.execute(f"CREATE TABLE same AS {QUERY}")
     of_table = replace(POLICY, source=TableReference("", "main", "same"), source_query="")
-    of_table = replace(of_table, release=ReleaseTarget("main", "of_table"), repeat_reason="to compare")
+    of_table = replace(of_table, release=plain_target("main", "of_table"), repeat_reason="to compare")
     found = run(database, replace(POLICY, release=replace(POLICY.release, kind=kind)))
     expected = run(database, of_table)
     assert evidence(found) == evidence(expected)
@@ -150,6 +150,7 @@ def test_it_is_the_release_of_a_table_of_the_same_rows(
     assert expected.source_tables == ()
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     least=st.integers(10, 40),
@@ -203,6 +204,7 @@ def test_whatever_is_joined_filtered_and_aggregated(
     assert in_order(session.rows("SELECT age, city, illness FROM released")) == in_order(rows)
 
 
+@pytest.mark.long
 def test_microaggregation_and_subsets_are_of_the_querys_rows(database: Database, session: Session, run: Run) -> None:
     query = (
         "SELECT person + 150 * day AS person, age, city, day = 2 AS recent "
@@ -225,7 +227,7 @@ def test_microaggregation_and_subsets_are_of_the_querys_rows(database: Database,
         attributes=(replace(POLICY.attributes[0], hierarchy=None, aggregation=mean), POLICY.attributes[2]),
         methods=(Microaggregation(),),
         repeat_reason="clusters",
-        release=ReleaseTarget("main", "clustered"),
+        release=plain_target("main", "clustered"),
         suppression_limit=Decimal(0),
     )
     assert run(database, clustered).records == session.value(f"SELECT count(*) FROM ({QUERY})")
@@ -245,9 +247,10 @@ def test_a_query_without_rows_has_nothing_to_release(database: Database, run: Ru
 
 def test_the_release_must_not_take_the_place_of_a_table_that_is_read(database: Database, run: Run) -> None:
     with pytest.raises(InvalidError, match="'WARDS', which is read by the source query"):
-        run(database, replace(POLICY, release=ReleaseTarget("main", "WARDS")))
+        run(database, replace(POLICY, release=plain_target("main", "WARDS")))
 
 
+@pytest.mark.long
 def test_the_example_releases_the_latest_visit_of_everybody(database: Database, session: Session, run: Run) -> None:
     message, unread = read_policy((EXAMPLES / "latest-visit.yaml").read_text(encoding="utf-8"), "yaml")
     policy, faults = policy_from_proto(message)
@@ -272,7 +275,7 @@ def test_the_example_releases_the_latest_visit_of_everybody(database: Database, 
     assert released <= adults
     assert len(released) == release.records - release.suppressed_records
     session.execute("INSERT INTO visits SELECT 269, 89, max(visit_date), 50, true, 'twice' FROM visits")
-    again = run(database, replace(policy, repeat_reason="again", release=ReleaseTarget("main", "again")))
+    again = run(database, replace(policy, repeat_reason="again", release=plain_target("main", "again")))
     assert any("One person has" in warning for warning in again.warnings), again.warnings
 
 
@@ -281,13 +284,16 @@ def test_the_example_releases_the_latest_visit_of_everybody(database: Database, 
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "UPDATE people SET age = age + 1 WHERE person = (SELECT max(person) FROM people WHERE age > 30)",
-        "INSERT INTO visits VALUES (3, 9, 1, 'illness 9', 0)",
-        "DROP TABLE wards",
-        "ALTER TABLE people ALTER age TYPE BIGINT",
-        "ALTER TABLE people RENAME age TO years",
-    ],
+    once(
+        [
+            "UPDATE people SET age = age + 1 WHERE person = (SELECT max(person) FROM people WHERE age > 30)",
+            "INSERT INTO visits VALUES (3, 9, 1, 'illness 9', 0)",
+            "DROP TABLE wards",
+            "ALTER TABLE people ALTER age TYPE BIGINT",
+            "ALTER TABLE people RENAME age TO years",
+        ],
+        2,
+    ),
 )
 def test_what_changes_the_querys_rows_is_found(database: Database, session: Session, run: Run, statement: str) -> None:
     def change(begun: JobPhase) -> None:
@@ -302,6 +308,7 @@ def test_what_changes_the_querys_rows_is_found(database: Database, session: Sess
     assert session.rows("FROM tableveil.releases") == session.rows("FROM tableveil.release_sources") == []
 
 
+@pytest.mark.long
 def test_what_does_not_change_the_querys_rows_is_no_change(database: Database, session: Session, run: Run) -> None:
     def change(begun: JobPhase) -> None:
         if begun is JobPhase.WRITING:
@@ -320,7 +327,7 @@ OTHER = replace(
     POLICY,
     source_query="SELECT 30 AS age, city, 'x' AS illness FROM main.WARDS",
     person_column=None,
-    release=ReleaseTarget("main", "other"),
+    release=plain_target("main", "other"),
     suppression_limit=Decimal(1),
 )
 
@@ -342,7 +349,7 @@ def test_a_table_that_a_released_query_read_is_known_again(database: Database, r
         assert raised.value.code == "REPEATED_RELEASE"
     assert run(database, UNRELATED).number == 2
     assert (
-        run(database, replace(OF_WARDS, repeat_reason="both are needed", release=ReleaseTarget("main", "third"))).number
+        run(database, replace(OF_WARDS, repeat_reason="both are needed", release=plain_target("main", "third"))).number
         == 3
     )
 
@@ -356,33 +363,29 @@ def test_a_query_is_known_to_read_a_table_that_was_released(database: Database, 
 # --- what is found out about it -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", once(["utility", "classification", "inside folds"]))
 def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
-    database: Database, session: Session, jobs: JobManager
+    database: Database, session: Session, jobs: JobManager, kind: str
 ) -> None:
     released = ended(jobs, release_work(POLICY, documented(POLICY)))
     assert released.failure is None
     assert released.result is not None
-    utility = utility_report_work(released.result, "{}", stored_policy)
     asked = ClassificationRequest(released.result, ("illness",), classifiers=(Classifier.DECISION_TREE,), folds=2)
-    inside = replace(asked, choose_inside_folds=True)
-    classifications = [classification_work(request, "{}", stored_policy) for request in (asked, inside)]
-    report = ended(jobs, utility)
+    asked = replace(asked, choose_inside_folds=kind == "inside folds")
+    utility = utility_report_work(released.result, "{}", stored_policy)
+    work = utility if kind == "utility" else classification_work(asked, "{}", stored_policy)
+    report = ended(jobs, work)
     assert report.failure is None
     assert report.result is not None
-    age = next(
-        c
-        for c in Results[StoredUtility](database, JobKind.UTILITY_REPORT).get(report.result).report.columns
-        if c.column == "age"
-    )
-    assert age.before.mean == pytest.approx(session.value(f"SELECT avg(age) FROM ({QUERY})"))
-    for work in classifications:
-        assert ended(jobs, work).failure is None
+    if kind == "utility":
+        found = Results[StoredUtility](database, JobKind.UTILITY_REPORT).get(report.result).report
+        age = next(c for c in found.columns if c.column == "age")
+        assert age.before.mean == pytest.approx(session.value(f"SELECT avg(age) FROM ({QUERY})"))
     session.execute("UPDATE wards SET city = 'elsewhere' WHERE ward = 1")
-    for later in (utility, *classifications):
-        failure = ended(jobs, later).failure
-        assert failure is not None
-        assert failure.code == "SOURCE_CHANGED"
-        assert "of a query" in failure.message
+    failure = ended(jobs, work).failure
+    assert failure is not None
+    assert failure.code == "SOURCE_CHANGED"
+    assert "of a query" in failure.message
 
 
 def test_a_frontier_is_of_the_querys_rows(database: Database, session: Session, jobs: JobManager) -> None:

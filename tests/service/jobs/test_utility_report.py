@@ -24,7 +24,6 @@ from tableveil.policy import (
     KAnonymity,
     Policy,
     ReleaseKind,
-    ReleaseTarget,
     Role,
     Scale,
     SuppressedRecords,
@@ -38,7 +37,9 @@ from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import StoredUtility
 from tableveil.usefulness import ColumnUtility, UtilityReport
+from tests.once import once
 from tests.service.convert.policy_to_proto import policy_to_proto
+from tests.service.jobs.plain import plain_target
 
 SECONDS = 60.0
 
@@ -53,7 +54,7 @@ POLICY = Policy(
     ),
     person_column=None,
     privacy_models=(KAnonymity(3),),
-    release=ReleaseTarget("main", "published"),
+    release=plain_target("main", "published"),
     default_role=Role.INSENSITIVE,
     suppression_limit=Decimal("0.3"),
     suppressed_records=SuppressedRecords.BLANK,
@@ -128,7 +129,7 @@ def check_spread(age: ColumnUtility, labels: dict[str, int]) -> None:
         assert abs(after.get(interval, 0) - sum(shares)) <= len(labels)
 
 
-@pytest.mark.parametrize("kind", list(ReleaseKind))
+@pytest.mark.parametrize("kind", once(list(ReleaseKind)))
 def test_it_says_what_the_rows_say(
     jobs: JobManager, database: Database, session: Session, released: Callable[..., Release], kind: ReleaseKind
 ) -> None:
@@ -158,6 +159,7 @@ def test_it_says_what_the_rows_say(
     assert f"{release.suppressed_records:,} of 400 records are suppressed" in report.notes[0]
 
 
+@pytest.mark.long
 def test_labels_of_local_recoding_count_each_by_its_own_width(
     jobs: JobManager, database: Database, session: Session, released: Callable[..., Release]
 ) -> None:
@@ -172,11 +174,13 @@ def test_labels_of_local_recoding_count_each_by_its_own_width(
 
 @pytest.mark.parametrize(
     "method",
-    [
-        {},
-        {"methods": (LocalRecoding(),)},
-        {"methods": (Microaggregation(),), "suppressed_records": SuppressedRecords.DROP, "marker_column": None},
-    ],
+    once(
+        [
+            {},
+            {"methods": (LocalRecoding(),)},
+            {"methods": (Microaggregation(),), "suppressed_records": SuppressedRecords.DROP, "marker_column": None},
+        ]
+    ),
     ids=["one transformation", "local recoding", "microaggregation"],
 )
 def test_all_records_of_people_are_measured(
@@ -213,6 +217,7 @@ def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, releas
     assert failure.code == "TABLE_NOT_FOUND"
 
 
+@pytest.mark.long
 def test_a_release_that_is_not_there(jobs: JobManager, released: Callable[..., Release]) -> None:
     with pytest.raises(NotFoundError):
         jobs.submit(utility_report_work(77, "{}", stored_policy))
@@ -223,6 +228,7 @@ def test_a_release_that_is_not_there(jobs: JobManager, released: Callable[..., R
         jobs.submit(utility_report_work(first.number, "{}", stored_policy))
 
 
+@pytest.mark.long
 def test_the_same_request_is_one_job(jobs: JobManager, released: Callable[..., Release]) -> None:
     release = released()
     assert ended(jobs, release.number, "nightly").number == ended(jobs, release.number, "nightly").number
