@@ -10,6 +10,7 @@ import pytest
 from tests.adversary import samples
 from tests.adversary.publishing import Publish, Published, changed, texts
 from tests.adversary.samples import canary
+from tests.once import once
 
 ABSENT = [canary("absent", i) for i in range(20)]
 
@@ -22,7 +23,7 @@ ENUM_WARD = (
 )
 
 
-@pytest.mark.parametrize("form", samples.FORMS)
+@pytest.mark.parametrize("form", once(samples.FORMS))
 def test_no_unreleased_value_is_in_the_files(publish: Publish, form: str) -> None:
     source = samples.patients()
     published = publish(source, changed(samples.policy(), **samples.FORMS[form]), *ENUM_WARD)

@@ -9,7 +9,8 @@ import pytest
 
 from tableveil.v1 import release_service_pb2
 from tests.adversary import samples
-from tests.adversary.publishing import Document, PublishEach, Published, changed
+from tests.adversary.publishing import Document, Publish, Published, changed
+from tests.once import once
 
 QUASI_IDENTIFIERS = ("age", "sex", "city")
 THRESHOLDS = ["0.05", "0.0625", "0.1", "0.2", "0.33", "0.333333333333333333333333"]
@@ -25,26 +26,20 @@ def policies() -> dict[str, Document]:
     none_large_enough = [{"k_anonymity": {"k": 50}}]
     everything_suppressed = changed(samples.policy(), privacy_models=none_large_enough, suppression_limit="1")
     return {
+        "any levels": changed(free, suppressed_records=samples.BLANK),
+        "everything suppressed": everything_suppressed,
         "as a table": samples.policy(),
         "as a view": changed(samples.policy(), release=samples.VIEW),
         "blank rows": changed(samples.policy(), suppressed_records=samples.BLANK),
-        "any levels": changed(free, suppressed_records=samples.BLANK),
         "nothing suppressed": changed(free, suppression_limit="0"),
-        "everything suppressed": everything_suppressed,
         "everything blank": changed(everything_suppressed, suppressed_records=samples.BLANK),
     }
 
 
-@pytest.fixture(scope="module")
-def all_published(publish_each: PublishEach) -> dict[str, Published]:
-    source = samples.patients(kept=97)
-    documents = [changed(document, risk_thresholds=THRESHOLDS) for document in policies().values()]
-    return dict(zip(policies(), publish_each([(source, d) for d in documents], export=False), strict=True))
-
-
-@pytest.fixture(params=policies())
-def published(request: pytest.FixtureRequest, all_published: dict[str, Published]) -> Published:
-    return all_published[request.param]
+@pytest.fixture(params=once(policies(), 2), scope="module")
+def published(request: pytest.FixtureRequest, publish: Publish) -> Published:
+    document = changed(policies()[request.param], risk_thresholds=THRESHOLDS)
+    return publish(samples.patients(kept=97), document, export=False)
 
 
 def classes_of(published: Published) -> Counter[Class]:

@@ -9,6 +9,7 @@ from tableveil.answers import MACROS
 from tests.adversary import samples
 from tests.adversary.publishing import Publish, Published, changed, texts
 from tests.adversary.samples import canary
+from tests.once import once
 
 SECRETS = {name: canary("shape", name) for name in ("member", "comment", "default", "check", "index", "macro")}
 
@@ -55,7 +56,7 @@ FUNCTIONS = (
 )
 
 
-@pytest.fixture(params=[{"name": "released"}, samples.VIEW], ids=["table", "view"], scope="module")
+@pytest.fixture(params=once([{"name": "released"}, samples.VIEW]), ids=["table", "view"], scope="module")
 def laden(publish: Publish, request: pytest.FixtureRequest) -> Published:
     document = changed(samples.policy(), release=request.param, suppressed_records=samples.BLANK)
     return publish(samples.patients(), document, *LADEN)
