@@ -51,6 +51,7 @@ def test_rows_and_errors(place: Path) -> None:
     assert gone.exit_code == ExitCode.UNREACHABLE, gone.output
 
 
+@pytest.mark.long
 def test_authorities_are_found_where_other_commands_find_them(place: Path, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     files = authority.server("localhost", "127.0.0.1")

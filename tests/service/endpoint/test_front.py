@@ -80,6 +80,7 @@ def test_a_known_caller_sends_no_more_than_calls_need(endpoint: Endpoint) -> Non
         assert greedy.sent < front.BYTES_OF_KNOWN
 
 
+@pytest.mark.long
 def test_statements_and_parameters_of_any_number_find_room(endpoint: Endpoint) -> None:
     with connected(endpoint) as ann, ann.cursor() as cursor:
         for _ in range(3):

@@ -76,6 +76,7 @@ def test_half_sent_and_oversized_checks_hold_nothing_up(endpoint: Endpoint) -> N
         assert asked(endpoint, "") == SERVING
 
 
+@pytest.mark.long
 def test_an_address_in_use_is_refused(endpoint: Endpoint, tmp_path: Path) -> None:
     with (
         pytest.raises(BusyError, match="health_address"),

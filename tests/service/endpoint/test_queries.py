@@ -304,14 +304,18 @@ def limited(place: Path) -> Iterator[Limited]:
     ("limits", "statement", "reason"),
     [
         (SHORT, "SELECT count(*) FROM {0} a, {0} b, {0} c, {0} d, {0} e, {0} f, {0} g", "QUERY_TIME"),
-        (SHORT, "SELECT 1 AS a0" + "".join(f", a{i}+a{i} AS a{i + 1}" for i in range(40)), "QUERY_TIME"),
-        (LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}", "QUERY_MEMORY"),
-        (QueryLimits(memory=64 * 2**20, spill=2**24),
-         "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d ORDER BY a.charge + b.charge * c.charge, d.day", "_MEMORY"),
+        pytest.param(SHORT, "SELECT 1 AS a0" + "".join(f", a{i}+a{i} AS a{i + 1}" for i in range(40)), "QUERY_TIME",
+                     marks=pytest.mark.long),
+        pytest.param(LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}",
+                     "QUERY_MEMORY", marks=pytest.mark.long),
+        pytest.param(QueryLimits(memory=64 * 2**20, spill=2**24),
+                     "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d ORDER BY a.charge + b.charge * c.charge, d.day",
+                     "_MEMORY", marks=pytest.mark.long),
         (LIMITS, "SELECT lpad('x', 17000000 + charge::INTEGER, 'y') FROM {0} LIMIT 1", "RESULT_TOO_LARGE"),
         (LIMITS, f"WITH a AS (SELECT 1 AS {'x' * 2000}), b AS (SELECT * FROM {', '.join(f'a a{i}' for i in range(24))})"
          f" SELECT * FROM {', '.join(f'b b{i}' for i in range(24))}", "RESULT_TOO_LARGE"),
-        (QueryLimits(result=2**20), "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d, {0} e", "RESULT_TOO_LARGE"),
+        pytest.param(QueryLimits(result=2**20), "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d, {0} e",
+                     "RESULT_TOO_LARGE", marks=pytest.mark.long),
     ],
     ids=["time", "binding", "memory", "spill", "row", "columns", "result"],
 )  # fmt: skip
@@ -325,6 +329,7 @@ def test_a_query_that_takes_too_much_is_ended(
         assert not endpoint.running
 
 
+@pytest.mark.long
 def test_principals_have_limits_of_their_own(place: Path) -> None:
     use = UseLimits(queries=4, queries_per_principal=1, connections_per_principal=2)
     with (

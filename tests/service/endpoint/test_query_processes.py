@@ -121,6 +121,7 @@ def test_only_directories_of_killed_endpoints_are_swept(tmp_path: Path, monkeypa
     assert (elsewhere / "spilled").exists()
 
 
+@pytest.mark.long
 def test_a_killed_endpoint_leaves_no_directory() -> None:
     program = (
         "import time; from tableveil.endpoint.query_processes import QueryProcesses; "

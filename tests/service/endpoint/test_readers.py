@@ -137,6 +137,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield house
 
 
+@pytest.mark.long
 def test_the_service_says_who_reads_what(house: House) -> None:
     place = house.files.parent
     token = house.token_file("admin")

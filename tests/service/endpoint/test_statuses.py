@@ -131,6 +131,7 @@ def test_damaged_parameters_are_the_clients_fault(endpoint: Endpoint, caplog: py
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
+@pytest.mark.long
 def test_a_query_ends_with_the_token_of_its_caller(
     endpoint: Endpoint, known: KnownReaders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
