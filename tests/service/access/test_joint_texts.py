@@ -120,7 +120,7 @@ def test_readers_of_all_are_told(house: House, name: str) -> None:
 
 
 @pytest.mark.parametrize("who", ONE_SIDE)
-@pytest.mark.parametrize("name", RESULTS[:3])
+@pytest.mark.parametrize("name", once(RESULTS[:3]))
 def test_readers_of_one_side_are_told_nothing(house: House, who: str, name: str) -> None:
     for told in read(house, who, name):
         assert OTHERS not in told
@@ -183,6 +183,7 @@ def test_a_deleted_job_leaves_no_texts(changing_house: House) -> None:
         assert not ledger.rows("SELECT 1 FROM tableveil.joint_texts WHERE job = ?", [job])
 
 
+@pytest.mark.long
 def test_admins_and_auditors_of_the_server_are_told_of_matches(tmp_path: Path) -> None:
     """Not the steward of one side, who could release crafted people and wait."""
     prepare(tmp_path)
@@ -204,6 +205,7 @@ def test_admins_and_auditors_of_the_server_are_told_of_matches(tmp_path: Path) -
             house.access.remove(ADMIN, given.number)
 
 
+@pytest.mark.long
 def test_a_trial_that_is_promoted_with_fewer_rights_is_compared_with_what_its_maker_lost(tmp_path: Path) -> None:
     """The trial was compared with nothing, and its promotion with what was seen then: the rest is looked for after."""
     prepare(tmp_path)
@@ -221,7 +223,7 @@ def test_a_trial_that_is_promoted_with_fewer_rights_is_compared_with_what_its_ma
         assert not house.clients["ann"].get_release(tried.result).matches
 
 
-@pytest.mark.parametrize("name", ["waiting", ""])
+@pytest.mark.parametrize("name", once(["waiting", ""]))
 def test_the_rule_of_a_schema_is_told_to_who_may_write_there(changing_house: House, name: str) -> None:
     """A dry run into the schema of another ward answers alike with a rule and without one."""
     house, admin = changing_house, changing_house.clients["admin"]

@@ -85,6 +85,7 @@ def test_each_change_of_rights_is_missed_in_an_older_file(
         assert (tokens.suspended(), access.suspended()[0]) == (0, []), "what was confirmed stays so"
 
 
+@pytest.mark.long
 def test_an_older_file_is_put_back_and_an_admin_confirms_what_may_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

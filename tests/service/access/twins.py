@@ -79,8 +79,8 @@ class Asked:
 
 
 @contextmanager
-def twins(place: Path, *, differ: bool) -> Iterator[tuple[House, House]]:
-    """Two servers, which `differ` in one value or in nothing."""
+def twins(place: Path, *, differ: bool, whole: bool = True) -> Iterator[tuple[House, House]]:
+    """Two servers, which `differ` in one value or in nothing; unless they are `whole`, with releases alone."""
     first, second = place / "first", place / "second"
     first.mkdir(parents=True)
     prepare(first)
@@ -98,7 +98,9 @@ def twins(place: Path, *, differ: bool) -> Iterator[tuple[House, House]]:
             houses.append(stack.enter_context(served(one, publish=(f"{SHELF}=directory:{one / SHELF}",))))
             for role, scope in ((AccessRole.STEWARD, Scope("ward_a")), (AccessRole.ANALYST, READ)):
                 houses[-1].access.add(ADMIN, WantedGrant(READER, False, role, scope))
-            _fill(houses[-1])
+            _release(houses[-1])
+            if whole:
+                _analyse(houses[-1])
         yield houses[0], houses[1]
 
 
@@ -112,8 +114,8 @@ def of_people(schema: str, source: str, name: str = "released", **changes: Any) 
     return {**document, "person_column": "id", "release": target}
 
 
-def _fill(house: House) -> None:
-    """The other ward's releases, one of which is published, and an outcome of nearly each kind."""
+def _release(house: House) -> None:
+    """The other ward's releases, one of which is published."""
     released = of_people("ward_b", "people", release={"publish": [SHELF]})
     submitted(house, "bob", "JobService/SubmitJob", policy=released)
     submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b", "of_patients"))
@@ -121,6 +123,10 @@ def _fill(house: House) -> None:
     joined = of_people("ward_b", "", "joined", source_query=query, repeat_reason="a test")
     job = submitted(house, "admin", "JobService/SubmitJob", policy=joined)
     assert job.result == f"releases/{OWN - 1}", job.failure
+
+
+def _analyse(house: House) -> None:
+    """An outcome of nearly each other kind."""
     submitted(house, "bob", "DryRunService/SubmitDryRun", policy=policy("ward_b", "other"))
     grid = {"policy": policy("ward_b"), "k": [3], "suppression_limits": ["0.5"]}
     submitted(house, "bob", "FrontierService/SubmitFrontier", **grid)
@@ -165,6 +171,24 @@ def first_calls() -> Iterator[Asked]:
         for who in ("ann", "eve"):
             yield Asked(who, f"{service}/{name}", {})
     yield from _reads()
+    yield _erased("people")
+
+
+def few_calls() -> Iterator[Asked]:
+    """The cheapest calls of each kind that tell of people: checks, a release, what is read of it, and lists."""
+    listed: Fields = {"release": {"left_behind": "LEFT_BEHIND_REPORT", "together_with": ["releases/1"]}}
+    for source in ("people", f"guess_{GUESSED[0]}", f"guess_{GUESSED[1]}"):
+        yield Asked("ann", "JobService/CheckPolicy", {"policy": of_people("ward_a", source)})
+    yield Asked("ann", "JobService/SubmitJob", {"policy": of_people("ward_a", "half", "halved", **listed)})
+    for number in (1, OWN - 1, OWN):
+        release = f"releases/{number}"
+        yield Asked("ann", "ReleaseService/GetJointClasses", {"releases": [f"releases/{OWN}", release]})
+        yield Asked("ann", "ReleaseService/GetRelease", {"name": release})
+        yield Asked("ann", "ReportService/GetReport", {"name": release})
+    for name in ("ReleaseService/ListReleases", "JobService/ListJobs", "TableService/ListTables"):
+        yield Asked("ann", name, {})
+    yield Asked(READER, "JobService/CheckPolicy", {"policy": of_people("ward_a", "alone")})
+    yield Asked(READER, "ReleaseService/GetRelease", {"name": "releases/1"})
     yield _erased("people")
 
 

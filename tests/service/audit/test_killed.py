@@ -7,6 +7,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tableveil.audit import AuditFile, verify
 from tableveil.audit.entry import read_line
 
@@ -28,6 +30,7 @@ for thread in range(4):
 """
 
 
+@pytest.mark.long
 def test_entries_that_were_promised_survive_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     with subprocess.Popen([sys.executable, "-c", _WRITER, path], stdout=subprocess.PIPE, text=True) as writer:

@@ -148,6 +148,7 @@ def test_ctrl_c_to_a_process(service: FakeService) -> None:
     assert re.fullmatch(r"Stopped watching; jobs/7 goes on\. .*`tableveil cancel jobs/7`\.\n", messages)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_reader_that_stops_reading(service: FakeService, options: tuple[str, ...]) -> None:
     service.jobs = {f"jobs/{number}": samples.searching(f"jobs/{number}", 1) for number in range(2000)}
@@ -181,6 +182,7 @@ def test_output_where_the_encoding_is_narrow(service: FakeService, monkeypatch: 
     assert output.startswith("releases/3  main.discharges ? main.released")
 
 
+@pytest.mark.long
 def test_serve_reports_errors_as_all_commands_do(tmp_path: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(tmp_path / "no" / "x.duckdb")],

@@ -26,7 +26,7 @@ from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
 
 PARQUET, DUCKDB = ExportFormat.PARQUET, ExportFormat.DUCKDB
-FORMATS = pytest.mark.parametrize("export_format", [PARQUET, DUCKDB])
+FORMATS = pytest.mark.parametrize("export_format", once([PARQUET, DUCKDB]))
 
 HOSTILE = 'x"; DROP TABLE y; --\n../../\x1b[31m\u202e*?% Käse.'
 

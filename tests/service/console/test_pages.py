@@ -11,6 +11,7 @@ import pytest
 
 from tableveil.console import app
 from tableveil.server import report_service
+from tests.once import once
 from tests.service.access.house import GRANTS, House
 from tests.service.console.calls import Listener, Told
 from tests.service.console.conftest import Browser, csrf, etag
@@ -34,7 +35,7 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
     return heard
 
 
-@pytest.mark.parametrize("who", ["admin", "bob"])
+@pytest.mark.parametrize("who", once(["bob", "admin"]))
 def test_a_page_takes_few_calls(browser: Browser, listener: Listener, who: str) -> None:
     one = browser(who)
     table = "schema=ward_b&table=patients"
@@ -48,7 +49,7 @@ def test_a_page_takes_few_calls(browser: Browser, listener: Listener, who: str) 
     assert seen > len(PAGES) // 2
 
 
-@pytest.mark.parametrize("who", [*WITH_ROLES, "admin"])
+@pytest.mark.parametrize("who", once([*WITH_ROLES, "admin"], 4))
 def test_no_page_shows_more_than_the_calls_told(browser: Browser, listener: Listener, who: str) -> None:
     """Every address of the other ward's things, as every principal."""
     one = browser(who)
@@ -65,7 +66,7 @@ def test_no_page_shows_more_than_the_calls_told(browser: Browser, listener: List
             assert answer.status_code in expected or "labels" in path, (path, listener.told.failed)
 
 
-@pytest.mark.parametrize("who", [name for name in WITH_ROLES if name not in ("bob", "app", "ops")])
+@pytest.mark.parametrize("who", once([name for name in WITH_ROLES if name not in ("bob", "app", "ops")], 2))
 def test_no_form_changes_what_is_not_the_visitors(browser: Browser, house: House, who: str) -> None:
     """Approvers of the ward decide upon its releases, and operators cancel any job: nobody else does."""
     bob, one = house.clients["bob"], browser(who)
@@ -79,6 +80,7 @@ def test_no_form_changes_what_is_not_the_visitors(browser: Browser, house: House
     assert (bob.get_worksheet("worksheets/1"), bob.get_release("releases/1"), bob.get_job("jobs/1")) == before
 
 
+@pytest.mark.long
 def test_a_report_is_drawn(browser: Browser) -> None:
     drawn = browser("bob").get("/releases/1/report?format=pdf")
     assert (drawn.status_code, drawn.headers["content-type"]) == (200, "application/pdf")

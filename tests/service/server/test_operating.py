@@ -83,7 +83,7 @@ REQUESTS: dict[JobKind, Callable[[str], Message]] = {
 }
 
 
-@pytest.mark.parametrize("kind", once(JobKind, 3))
+@pytest.mark.parametrize("kind", once(JobKind))
 def test_every_kind_of_job_is_done_again_as_it_was_asked_for(
     client: Client, release: job_service_pb2.Job, kind: JobKind
 ) -> None:
