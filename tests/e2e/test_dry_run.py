@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import duckdb
+import pytest
 from click.testing import CliRunner
 
 from tableveil.cli.main import cli
@@ -14,6 +15,7 @@ from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve
 
 
+@pytest.mark.long
 def test_submit_and_run(serve: Serve, tmp_path: Path) -> None:
     database, file = tmp_path / "clinic.duckdb", tmp_path / "policy.json"
     samples.create(database, people=samples.PEOPLE)

@@ -70,7 +70,7 @@ def test_settings_that_cannot_be(tmp_path: Path, options: list[str], words: str)
     assert "Traceback" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("limit", "enough"), [("48MB", True), ("10MB", False)])
+@pytest.mark.parametrize(("limit", "enough"), [("10MB", False), pytest.param("48MB", True, marks=pytest.mark.long)])
 def test_too_little_memory(serve: Serve, tmp_path: Path, limit: str, enough: bool) -> None:
     """The server spills data that does not fit; if that does not help it reports so."""
     database = tmp_path / "clinic.duckdb"

@@ -89,6 +89,7 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
     assert (taken.exit_code, taken.stderr.splitlines()[0]) == (6, "Conflict (TARGET_EXISTS)")
 
 
+@pytest.mark.long
 def test_a_file_is_guessed_and_said(server: ServerProcess, tmp_path: Path) -> None:
     file = tmp_path / "messy.csv"
     lines = ["Straße;geboren;Betrag", "Müllerweg;31.12.1999;1,50", "n/a;1.2.2000;-", ";;20"]
@@ -229,6 +230,7 @@ def test_streams_that_end_early(server: ServerProcess) -> None:
         assert "cut" not in [info.table.table for info in client.list_tables()]
 
 
+@pytest.mark.long
 def test_a_client_that_vanishes_leaves_nothing(server: ServerProcess, tmp_path: Path) -> None:
     """Its process is killed while it sends; the next load goes into the same place."""
     code = (
@@ -276,6 +278,7 @@ def test_a_table_that_a_job_reads(server: ServerProcess) -> None:
         client.load(connection.sql(samples.wide(24)), "wide", append=True)
 
 
+@pytest.mark.long
 def test_rows_of_postgresql(server: ServerProcess, postgresql: Cluster) -> None:
     url = postgresql.new_database()
     postgresql.rows(url, "CREATE TABLE visits (id uuid, born date, charge numeric(9,2), told timestamptz, more jsonb)")
@@ -302,6 +305,7 @@ def test_rows_of_postgresql(server: ServerProcess, postgresql: Cluster) -> None:
     assert "--query are for postgresql" in wrong.stderr
 
 
+@pytest.mark.long
 def test_postgresql_ends_in_the_middle(server: ServerProcess, postgresql: Cluster) -> None:
     url = postgresql.new_database()
     crashed: list[int] = []

@@ -53,6 +53,7 @@ def test_it_tells_what_a_policy_would_release(run: Run) -> None:
     assert "age: level " in done.stdout
 
 
+@pytest.mark.long
 def test_it_lists_the_faults_of_a_policy(run: Run) -> None:
     done = run(samples.policy(source="peple", suppression_limit="2"))
     assert done.returncode == 1
@@ -61,6 +62,7 @@ def test_it_lists_the_faults_of_a_policy(run: Run) -> None:
     assert "  suppression_limit: found 2; expected " in done.stderr
 
 
+@pytest.mark.long
 def test_it_tells_that_it_is_not_known(run: Run) -> None:
     done = run(samples.policy(), token="tvl_wrong")
     assert done.returncode == 1

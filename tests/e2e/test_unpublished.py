@@ -69,6 +69,7 @@ def test_on_a_server(database: Path, serve: Serve) -> None:
     assert (replaced.exit_code, "replaced or withdrawn" in " ".join(replaced.stderr.split())) == (11, True)
 
 
+@pytest.mark.long
 def test_without_a_server(database: Path, run_once: Callable[..., Outcome]) -> None:
     shelf = database.with_name("shelf")
     assert run_once().exit_code == 0
