@@ -268,6 +268,7 @@ def tables(draw: st.DrawFn) -> Table:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(table=tables(), implementation=st.sampled_from(list(IMPLEMENTATIONS)), data=st.data())
 def test_counts_any_table(shared: Database, implementation: str, table: Table, data: st.DataObject) -> None:
@@ -291,7 +292,7 @@ def test_counts_any_table(shared: Database, implementation: str, table: Table, d
                 check_details(table, counter, transformation)
 
 
-@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@pytest.mark.parametrize("implementation", once(IMPLEMENTATIONS))
 def test_a_long_search_in_one_region(session: Session, implementation: str) -> None:
     """Roll-ups are made and used: answers stay the same, whatever was asked before."""
     table = with_details(random_table(rows=400, width=3, values=200, seed=1), values=[7], seed=1)
@@ -311,7 +312,7 @@ def test_a_long_search_in_one_region(session: Session, implementation: str) -> N
     assert (proven > 5) == (implementation != "numpy")
 
 
-@pytest.mark.parametrize("implementation", once(IMPLEMENTATIONS, 2))
+@pytest.mark.parametrize("implementation", once(IMPLEMENTATIONS))
 def test_keys_of_several_words(session: Session, implementation: str) -> None:
     """12 attributes of 1,000 values each do not fit into one 64-bit key."""
     table = random_table(rows=1500, width=12, values=3000, seed=3)

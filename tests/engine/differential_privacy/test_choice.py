@@ -31,7 +31,14 @@ def _random_gains(seed: int, attributes: int, removed: Drops) -> tuple[Gains, La
     return gains, Lattice((0,) * attributes, (3,) * attributes)
 
 
-@pytest.mark.parametrize(("seed", "attributes", "epsilon"), [(1, 2, "1/10"), (2, 3, "1/50"), (3, 3, "2")])
+@pytest.mark.parametrize(
+    ("seed", "attributes", "epsilon"),
+    [
+        (1, 2, "1/10"),
+        pytest.param(2, 3, "1/50", marks=pytest.mark.long),
+        pytest.param(3, 3, "2", marks=pytest.mark.long),
+    ],
+)
 def test_the_draw_follows_the_enumerated_distribution(seed: int, attributes: int, epsilon: str) -> None:
     gains, lattice = _random_gains(seed, attributes, drops(Fraction(1), Fraction(1, 100)))
     counts = drawn(gains, lattice, eta(Fraction(epsilon), gains.range), RUNS, random.Random(seed).randrange)

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from tableveil.differential_privacy import Drops, drops
+from tests.once import once
 
 RUNS = 200_000
 CONFIDENCE = 1 - 1e-7
@@ -43,7 +44,7 @@ def test_draws_have_their_masses_and_nothing_tells_more_than_the_claim() -> None
     assert interval(more[6])[0] <= DELTA
 
 
-@pytest.mark.parametrize("defect", ["a smaller threshold", "no randomness"])
+@pytest.mark.parametrize("defect", once(["a smaller threshold", "no randomness"]))
 def test_a_defect_is_seen(defect: str) -> None:
     masses = drops(EPSILON, DELTA).masses
     removed = Drops(masses[1:-1]) if defect == "a smaller threshold" else Drops((1,))

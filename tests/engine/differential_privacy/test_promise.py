@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
+import pytest
+
 from tableveil.differential_privacy import Drops, drops, eta
 from tableveil.lattice import Transformation
 from tests.engine.differential_privacy.small_tables import (
@@ -70,6 +72,7 @@ def test_one_draw_for_all_classes_is_found() -> None:
     assert worst(lambda people: outcomes(people, FIXED, removed, shared), EPSILON, 4) > DELTA + ROUNDING
 
 
+@pytest.mark.long
 def test_gains_divided_by_the_number_of_records_are_found() -> None:
     few = Drops((1, 8, 1))
     assert _most_of_choice(lambda people: choices(people, SEARCH, few)) <= power_of_e(SEARCH)

@@ -27,6 +27,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, OrderBased, OrderLabels, Redaction, SuppressionOnly
 from tableveil.hierarchy.safe_harbor import age_levels, date_levels
+from tests.once import once
 
 DAY = datetime.date(2020, 1, 1)
 MOMENT = datetime.datetime(2020, 1, 1)
@@ -53,14 +54,14 @@ RULES: dict[str, tuple[RuleHierarchy, ValueKind, Sequence[object]]] = {
         ValueKind.DATE,
         DAYS,
     ),
+    "periods": (Dates("2018-11-27", "2022-06-18", tuple(EVERY)), ValueKind.DATE, DAYS),
+    "weeks": (Dates("2018-11-27", "2022-06-18", (DateUnit.WEEK,)), ValueKind.DATE, DAYS),
+    "days of moments": (Dates("2020-01-01", "2020-02-01", (DateUnit.DAY, *EVERY)), ValueKind.TIMESTAMP, MOMENTS),
     "moments": (
         Intervals("2020-01-01", "2020-02-01", ("6 hours", "1 day"), top_coding="2020-01-15 12:00:00"),
         ValueKind.TIMESTAMP,
         MOMENTS,
     ),
-    "periods": (Dates("2018-11-27", "2022-06-18", tuple(EVERY)), ValueKind.DATE, DAYS),
-    "weeks": (Dates("2018-11-27", "2022-06-18", (DateUnit.WEEK,)), ValueKind.DATE, DAYS),
-    "days of moments": (Dates("2020-01-01", "2020-02-01", (DateUnit.DAY, *EVERY)), ValueKind.TIMESTAMP, MOMENTS),
 }
 
 
@@ -75,7 +76,7 @@ def place(value: object, kind: ValueKind) -> object:
     return value if isinstance(value, datetime.date) else Decimal(str(value))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", once(RULES, 7))
 def test_every_value_is_within_the_bounds_of_its_labels(rule: str) -> None:
     """Also within no others: labels of a level do not overlap, so that bounds tell them apart."""
     definition, kind, values = RULES[rule]

@@ -276,6 +276,7 @@ def test_no_records_are_no_classes() -> None:
     assert (found.classes.tolist(), found.levels.tolist(), found.score) == ([], [], 0)
 
 
+@pytest.mark.long
 def test_a_million_values_in_a_column() -> None:
     levels = counted_levels(1_000_000, 100)
     random = np.random.default_rng(0)

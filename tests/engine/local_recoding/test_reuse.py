@@ -74,7 +74,7 @@ def allowed(problem: LocalProblem, classes: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-@pytest.mark.parametrize("name", once(MODELS, 2))
+@pytest.mark.parametrize("name", once(MODELS))
 def test_records_of_another_month(name: str) -> None:
     used = 0
     for seed in range(PAIRS):

@@ -11,6 +11,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+import pytest
 
 from tableveil.classes import (
     WITHOUT_ROW,
@@ -153,6 +154,7 @@ def test_every_row_has_k_possible_owners() -> None:
     assert len(found) > 250
 
 
+@pytest.mark.long
 def test_joint_classes_alone_single_out() -> None:
     """The promise needs its second part for records, too."""
     found = [holds(*judged) for judged in sequences(1, 500, require=False)]

@@ -109,6 +109,7 @@ def test_many_values_in_many_attributes() -> None:
     check(subset_risks(frequencies, 6), records, rows, 6)
 
 
+@pytest.mark.long
 def test_many_records_in_many_rows() -> None:
     """Records are added up exactly beside the numbers of their rows, and a single record's row is found."""
     rng = np.random.default_rng(1)

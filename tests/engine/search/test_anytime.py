@@ -34,6 +34,7 @@ from tests.engine.search.problems import (
     run,
     watched,
 )
+from tests.once import once
 
 STRATEGIES = pytest.mark.parametrize("strategy", [exact, anytime])
 
@@ -122,7 +123,7 @@ def wide(attributes: int, records: int = 2000) -> Problem:
     return Problem(lattice, counter, k_anonymity(5), quality, records // 20)
 
 
-@pytest.mark.parametrize("attributes", [24, 40])
+@pytest.mark.parametrize("attributes", once([24, 40]))
 def test_memory_stays_bounded_on_lattices_of_any_size(attributes: int) -> None:
     problem = wide(attributes)
     room = 20
@@ -143,7 +144,7 @@ def test_memory_stays_bounded_on_lattices_of_any_size(attributes: int) -> None:
     assert end < 1.3 * half
 
 
-@pytest.mark.parametrize("attributes", [24, 60])
+@pytest.mark.parametrize("attributes", once([24, 60]))
 def test_finds_something_better_than_the_top_in_few_counts(attributes: int) -> None:
     problem, counter = watched(wide(attributes))
     outcome = anytime(problem, Control(counter.clock), 200)

@@ -35,6 +35,7 @@ from tests.engine.search.problems import (
     run,
     watched,
 )
+from tests.once import once
 
 # By its name: the package has the function under it.
 MODULE = importlib.import_module("tableveil.search.best_first")
@@ -171,7 +172,7 @@ class ForgetfulDownwards(Forgetful):
 
 
 @pytest.mark.parametrize("forgetful", [Forgetful, ForgetfulDownwards])
-@pytest.mark.parametrize("by_classes", [False, True])
+@pytest.mark.parametrize("by_classes", once([False, True]))
 def test_properties_save_counting(
     forgetful: type[Antichain], by_classes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,7 +279,7 @@ def wide_problem(attributes: int, records: int, most: int) -> Problem:
     )
 
 
-@pytest.mark.parametrize("mebibytes", [2, 4])
+@pytest.mark.parametrize("mebibytes", once([2, 4]))
 def test_stops_at_its_memory_limit(mebibytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = wide_problem(attributes=24, records=60, most=6)
     monkeypatch.setattr(MODULE, "MEMORY", mebibytes << 20)

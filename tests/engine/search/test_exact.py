@@ -221,6 +221,7 @@ def test_infeasible_policies_are_told_what_is_feasible(problem: Problem) -> None
     check_complete(problem, searched(problem, in_numpy(problem)))
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(problem=problems(most_attributes=3), hand_over_rows=st.sampled_from([0, 0, 3]))
 def test_equals_exhaustive_search_when_the_database_counts(

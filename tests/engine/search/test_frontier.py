@@ -31,6 +31,7 @@ from tableveil.search.frontier import FrontierOutcome, FrontierPoint, FrontierPr
 from tests.engine.quality.models import EVERY_MODEL
 from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import EvenSizes, Watched, key_at, optimum, problems
+from tests.once import once
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def large(seed: int, model: Named | None = None) -> Grid:
     return Grid(Problem(lattice, counter, Conjunction(()), quality, 60), (2, 3, 5, 8, 13), (0, 6, 30, 60))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", once(range(3)))
 def test_finds_what_searches_of_their_own_find_and_counts_less(seed: int) -> None:
     grid, counter = large(seed).watched()
     outcome = grid.search()
@@ -168,7 +169,7 @@ def test_one_pair_is_checked_no_more_than_by_its_own_search() -> None:
     assert outcome.checked <= alone.checked
 
 
-@pytest.mark.parametrize("model", [LossModel(), PrecisionModel(factor=0.2)])
+@pytest.mark.parametrize("model", once([LossModel(), PrecisionModel(factor=0.2)]))
 def test_little_memory_costs_checks_and_no_optimum(monkeypatch: pytest.MonkeyPatch, model: Named) -> None:
     grid = large(2, model)
     ample = grid.search()

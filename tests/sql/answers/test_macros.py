@@ -46,7 +46,7 @@ def holds(low: Any, truth: Any, high: Any) -> bool:
     return (least is None or least <= found + slack) and (most is None or most >= found - slack)
 
 
-@pytest.mark.parametrize("seed", once(range(25), 6))
+@pytest.mark.parametrize("seed", once(range(25), 2))
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_intervals_hold_the_truth(connection: duckdb.DuckDBPyConnection, kind: str, seed: int) -> None:
     column, random = COLUMNS[kind], Random(seed)

@@ -12,6 +12,7 @@ import pytest
 
 from tableveil.answers import MACROS
 from tableveil.answers.postgresql import statements
+from tests.once import once
 from tests.postgresql import Cluster, rows
 from tests.sql.answers.generalized import COLUMNS, STEPS, fill
 from tests.sql.answers.test_macros import number
@@ -37,7 +38,7 @@ def url(postgresql: Cluster) -> str:
     return url
 
 
-@pytest.fixture(params=COLUMNS)
+@pytest.fixture(params=once(COLUMNS, 2), scope="module")
 def both(request: pytest.FixtureRequest, url: str) -> Iterator[tuple[str, Ask, Ask]]:
     """A kind of columns, and the same records of it in DuckDB and in PostgreSQL."""
     from adbc_driver_postgresql import dbapi

@@ -41,6 +41,9 @@ def test_a_closed_database_holds_no_connection(tmp_path: Path) -> None:
 
     So may the frames of an exception hold a session that was closed.
     """
+    gc.collect()
+    # What earlier tests keep is not looked through each time.
+    gc.freeze()
     before = connections()
     database = Database(Settings(tmp_path / "clinic.duckdb"))
     with database.session() as session:
@@ -235,6 +238,7 @@ session.value("SELECT count(*) FROM range(3) r(i), range(100_000_000) s(j) WHERE
 """
 
 
+@pytest.mark.long
 def test_a_process_that_ends_without_closing_says_nothing(tmp_path: Path) -> None:
     """DuckDB would report what the interrupter's thread still refers to as leaked, in some forty lines."""
     command = [sys.executable, "-c", UNCLOSED, str(tmp_path / "clinic.duckdb")]

@@ -16,6 +16,7 @@ from tableveil.counting.cost import Costs
 from tableveil.counting.memory import memory_limit
 from tableveil.counting.roll_ups import RollUp
 from tableveil.lattice import Transformation
+from tests.once import once
 from tests.sql.tables import base_of, random_table, with_details
 
 KIB = 2**10
@@ -105,10 +106,10 @@ def answers(shared_database: Database) -> dict[Transformation, Answer]:
 @pytest.mark.parametrize(
     ("memory", "hand_over_rows"),
     [
-        pytest.param(40 * KIB, 0, id="few tables"),
-        pytest.param(GIB, 0, id="any tables"),
+        pytest.param(40 * KIB, 0, id="few tables", marks=pytest.mark.long),
+        pytest.param(GIB, 0, id="any tables", marks=pytest.mark.long),
         pytest.param(400 * KIB, None, id="few arrays"),
-        pytest.param(GIB, None, id="any arrays"),
+        pytest.param(GIB, None, id="any arrays", marks=pytest.mark.long),
     ],
 )
 def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
@@ -137,7 +138,7 @@ def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
     }
 
 
-@pytest.mark.parametrize("hand_over_rows", [0, None])
+@pytest.mark.parametrize("hand_over_rows", once([None, 0]))
 def test_values_and_population_share_the_budget(session: Session, hand_over_rows: int | None) -> None:
     """They are counted from roll-ups of their own, and only once they are asked for."""
     table = random_table(rows=2000, width=4, values=2000, seed=5)
@@ -178,6 +179,7 @@ def test_fast_statements_leave_the_base_in_the_database(session: Session, base: 
     assert counter.account.endswith("checks: 0 of 20 in numpy")
 
 
+@pytest.mark.long
 def test_arrays_that_do_not_fit_are_not_made(session: Session, base: BaseHistogram) -> None:
     counter = DuckDBCounter(session, base, memory=KIB, clock=always(0.5))
     for transformation in regions(base, seed=4):

@@ -326,6 +326,7 @@ def test_common_labels_stand_for_the_same_values_at_every_level(session: Session
     assert fault_of(session, "VARCHAR", "('*'), ('b')", NOMINAL, SuppressionOnly())[0] == "attributes[3].hierarchy"
 
 
+@pytest.mark.long
 def test_a_million_different_numbers_are_never_python_objects(session: Session) -> None:
     """As rows of Python objects they would be far more than their arrays."""
     session.execute("CREATE OR REPLACE TABLE t AS SELECT random() AS v FROM range(1000000)")

@@ -24,6 +24,7 @@ from tableveil.source.sketch import LEVEL_SHIFT
 from tableveil.state import sketches
 from tableveil.state.sketches import Likeness
 from tests.inserted import insert
+from tests.once import once
 
 KEY = b"k" * 32
 NUMBERS = count(1)
@@ -142,7 +143,7 @@ VISITS = "SELECT id, hash(id, n) % 90 AS ward FROM people, range(40) r(n) WHERE 
 """Some visits of each person."""
 
 
-@pytest.mark.parametrize("most", ["2 + hash(id) % 9", "2", "1 + hash(id) % 40"])
+@pytest.mark.parametrize("most", once(["2 + hash(id) % 9", "2", "1 + hash(id) % 40"]))
 @pytest.mark.parametrize(("first", "second"), [("people", "visits"), ("visits", "people"), ("visits", "month")])
 def test_people_are_known_whatever_their_numbers_of_records(
     session: Session, people: int, most: str, first: str, second: str
@@ -184,7 +185,7 @@ def test_many_repeated_people_are_known(session: Session, times: str, turned: bo
     assert f"as in releases/{released(session, first)}" in asked(session, second)
 
 
-@pytest.mark.parametrize("people", [200, 40_000])
+@pytest.mark.parametrize("people", once([200, 40_000]))
 @pytest.mark.parametrize("turned", [False, True])
 def test_repeated_rows_with_sequential_ids_are_known(session: Session, people: int, turned: bool) -> None:
     """The rows by themselves say so, or the ids, where each row has a new column; not of others with renamed ids."""
@@ -355,6 +356,7 @@ def test_the_significance_is_never_more_than_the_exact_one(data: st.DataObject) 
         assert significance_bits(likeness, 100) == pytest.approx(-log2(tail))
 
 
+@pytest.mark.long
 def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:
     """More columns than are looked at in one scan, of which only those at the end vary."""
     constants = ", ".join(f"{i} AS c{i}" for i in range(420))
@@ -408,6 +410,7 @@ def brute_force(first: list[Values], second: list[Values]) -> bool:
     return prod(set(map(probability, shared))) <= Fraction(1, 2**14)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), first=columns, second=columns)
 def test_a_reason_is_asked_for_if_the_columns_say_so(

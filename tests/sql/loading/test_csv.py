@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from tableveil.backend import Session
 from tableveil.loading import CsvFormat, RejectedLine, csv_rows, unpacked
+from tests.once import once
 from tests.sql.loading.csv_files import fault, read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=4)
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.lists(st.tuples(TEXTS, st.none() | st.integers(-(10**17), 10**17)), min_size=1), st.sampled_from(",;\t|~"))
 def test_texts_and_integers_arrive(
@@ -82,6 +84,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=20)
 @given(st.lists(NUMBERS, min_size=1, max_size=4))
 def test_numbers_arrive_as_they_were(session: Session, file: Path, values: list[str]) -> None:
@@ -100,7 +103,7 @@ def test_null_and_empty_text_differ(session: Session, file: Path) -> None:
     assert read(session, file, content, CsvFormat(null_texts=("NA",), quoted_nulls=True))[1] == [("", ""), (None, None)]
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", once([False, True]))
 @pytest.mark.parametrize(
     ("codec", "encoding"),
     [

@@ -203,6 +203,7 @@ def test_what_a_killed_process_left_is_removed(database: Database, backups: Path
     assert {file.name for file in backups.iterdir()} == {".other.duckdb.0123.partial", "x"}
 
 
+@pytest.mark.long
 def test_what_another_server_writes_stays(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy of a database with an equal file name, started while a backup is being made."""
     copy = backup._copy

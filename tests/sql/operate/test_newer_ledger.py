@@ -80,7 +80,7 @@ def asked(session: Session, name: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize(("newer", "until"), [("second", 2), ("clinic", 3)])
+@pytest.mark.parametrize(("newer", "until"), [("second", 2), pytest.param("clinic", 3, marks=pytest.mark.long)])
 def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, until: int) -> None:
     target = tmp_path / "clinic.duckdb"
     findings = restore(files / "first.duckdb", target, files / f"{newer}.duckdb")

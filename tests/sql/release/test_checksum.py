@@ -130,6 +130,7 @@ NAMES = st.lists(
 )
 
 
+@pytest.mark.long
 @given(names=NAMES)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(names=["a ", " a", " "])

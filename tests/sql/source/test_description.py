@@ -88,6 +88,7 @@ def test_collated_text_is_told_as_what_it_is(session: Session) -> None:
     assert (column.type, column.kind, column.nulls) == ("VARCHAR COLLATE NOCASE", None, 1)
 
 
+@pytest.mark.long
 def test_a_wide_table(session: Session) -> None:
     session.execute(f"CREATE OR REPLACE TABLE t AS SELECT {', '.join(f'{j} AS c{j}' for j in range(450))}")
     assert [column.name for column in describe(session, TABLE).columns] == [f"c{j}" for j in range(450)]

@@ -160,7 +160,7 @@ def test_classes_that_do_not_have_the_records_of_their_labels_are_found(session:
     drop(session, case)
 
 
-@pytest.mark.parametrize("clusters", [True, False], ids=["clusters", "classes"])
+@pytest.mark.parametrize("clusters", once([True, False]), ids=["clusters", "classes"])
 def test_a_single_record(session: Session, clusters: bool) -> None:
     for seed in range(100, 102):
         case = written_case(session, seed, clusters, ["mean", "interval_coded", "common"], records=1)

@@ -43,6 +43,7 @@ from tableveil.state import hierarchies
 from tableveil.verification.domains import count_losses
 from tableveil.verification.written import ClassColumns, Labels, Written
 from tests.inserted import insert
+from tests.once import once
 
 TOWNS = (("Oslo", "Norway", "*"), ("Bergen", "Norway", "*"), ("Rome", "Italy", "*"))
 CITIES = Grouping(
@@ -92,7 +93,7 @@ CASES: list[tuple[str, tuple[Any, ...], HierarchyDefinition]] = [
 """Types of columns, with values and their hierarchies."""
 
 
-@pytest.mark.parametrize("nulls", [NullHandling.VALUE, NullHandling.SUPPRESS])
+@pytest.mark.parametrize("nulls", once([NullHandling.VALUE, NullHandling.SUPPRESS]))
 @pytest.mark.parametrize(("type_", "values", "hierarchy"), CASES)
 def test_losses_are_those_of_the_search(
     session: Session, type_: str, values: Sequence[Any], hierarchy: HierarchyDefinition, nulls: NullHandling

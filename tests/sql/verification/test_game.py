@@ -22,6 +22,7 @@ from tableveil.policy import (
     Success,
 )
 from tableveil.verification import verify
+from tests.once import once
 from tests.sql.verification.cases import Case, drop, written_case
 
 BILLIONTH = Decimal("1e-9")
@@ -86,7 +87,7 @@ def said(session: Session, case: Case, game: Game, *models: PrivacyModel) -> str
 
 
 # Suppressed records are shown, dropped, blank, and shown again, with a column at its top; most have several classes.
-@pytest.fixture(params=(101, 104, 302, 305))
+@pytest.fixture(params=once([101, 104, 302, 305]))
 def case(session: Session, request: pytest.FixtureRequest) -> Iterator[Case]:
     found = written_case(session, request.param)
     yield found
