@@ -36,6 +36,7 @@ def test_written_numbers_agree(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert statements.main([]) == 0
 
 
+@pytest.mark.long
 def test_a_job_takes_the_same_statements_each_time() -> None:
     job = EverydayJob("small", lambda: generated(200, 3))
     first, second = run(job).statements, run(job).statements

@@ -59,6 +59,7 @@ def test_a_sample_is_of_the_population() -> None:
     assert {"load", "count", "read"} <= counted.seconds.keys()
 
 
+@pytest.mark.long
 def test_a_sweep_is_told_with_its_times_and_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payout_sweep, "GAINS", tuple(map(Decimal, (0, 100, 200, 300, 2000))))
     text = str(sweep(SMALL))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,12 +48,17 @@ CHANGES = {
 
 def files_with(example: str, roots: tuple[str, ...] = CODE, tree: Path = ROOT) -> set[str]:
     """The files under these roots in whose names or texts the pattern occurs, without generated stubs."""
+    return {path for path, text in texts(roots, tree).items() if re.search(example, text)}
+
+
+@functools.cache
+def texts(roots: tuple[str, ...], tree: Path) -> dict[str, str]:
+    """By path, the names and texts of the files under these roots, without generated stubs."""
     paths = [path for root in roots for path in (tree / root).rglob("*")]
     return {
-        path.relative_to(tree).as_posix()
+        path.relative_to(tree).as_posix(): path.name + path.read_text(encoding="utf-8")
         for path in paths
         if path.suffix in (".py", ".proto", ".md") and "_pb2" not in path.name
-        if re.search(example, path.name + path.read_text(encoding="utf-8"))
     }
 
 

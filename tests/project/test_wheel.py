@@ -58,6 +58,7 @@ def test_wheel_holds_every_file(wheel: Path) -> None:
     assert {path.name.partition("-")[0] for path in wheel.iterdir()} == {"tableveil"}, "nothing beside the namespace"
 
 
+@pytest.mark.long
 def test_wheel_imports_without_the_repository(wheel: Path) -> None:
     dependencies = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     # -S: no .pth file is read, the one of an editable install of this repository among them.

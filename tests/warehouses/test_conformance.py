@@ -303,7 +303,7 @@ def test_a_statement_stops_soon(rows: WarehouseSession) -> None:
         cancelled.append(time.monotonic())
         control.cancel()
 
-    timer = threading.Timer(1.0, cancel)
+    timer = threading.Timer(0.3, cancel)
     timer.start()
     with pytest.raises(Stopped):
         rows.value(tree(PAIRS))
