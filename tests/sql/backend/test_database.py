@@ -42,7 +42,7 @@ def test_a_closed_database_holds_no_connection(tmp_path: Path) -> None:
     So may the frames of an exception hold a session that was closed.
     """
     gc.collect()
-    # What earlier tests keep is not looked through each time.
+    # No later look goes through what earlier tests keep.
     gc.freeze()
     before = connections()
     database = Database(Settings(tmp_path / "clinic.duckdb"))

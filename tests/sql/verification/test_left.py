@@ -17,7 +17,6 @@ from tableveil.verification import left, unchanged
 from tableveil.verification.coded import Codes, HeldRows, held_rows, read_rows
 from tableveil.verification.left import ClassPeople, LeftLimits, least_of_one
 from tests.campaign.attacker.fitting import fitting
-from tests.once import once
 
 COLUMNS, K = 3, 6
 """The columns of each table; the least number of rows counts where it is below K."""
@@ -165,8 +164,10 @@ def least_by_codes(session: Session, at_once: int, *, people: bool) -> int | Non
     return least_of_one(records, held, 0, LeftLimits(K, most=10**6, at_once=at_once), owned, held_by)
 
 
-@pytest.mark.parametrize("people", once([True, False]))
-@pytest.mark.parametrize("seeds", once([range(4), range(4, 16)]), ids=str)
+@pytest.mark.parametrize(
+    ("people", "seeds"),
+    [(True, range(4)), *(pytest.param(people, range(16), marks=pytest.mark.long) for people in (True, False))],
+)
 def test_random_tables(shared_database: Database, monkeypatch: pytest.MonkeyPatch, people: bool, seeds: range) -> None:
     below = 0
     with shared_database.session() as session:
