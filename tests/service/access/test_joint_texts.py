@@ -183,7 +183,6 @@ def test_a_deleted_job_leaves_no_texts(changing_house: House) -> None:
         assert not ledger.rows("SELECT 1 FROM tableveil.joint_texts WHERE job = ?", [job])
 
 
-@pytest.mark.long
 def test_admins_and_auditors_of_the_server_are_told_of_matches(tmp_path: Path) -> None:
     """Not the steward of one side, who could release crafted people and wait."""
     prepare(tmp_path)

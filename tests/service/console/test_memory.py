@@ -19,7 +19,6 @@ _MOST_GROWTH = 32 * 2**20
 _BOUNDARY = "between"
 
 
-@pytest.mark.long
 def test_a_large_file_does_not_enter_memory(house: House) -> None:
     with (
         running("console", "--service", house.server.address, "--address", "127.0.0.1:0") as address,

@@ -198,7 +198,6 @@ def test_a_release_tells_what_another_level_would_cost(browser: Browser) -> None
     assert "What it costs" not in browser("rel").get("/releases/1").text
 
 
-@pytest.mark.long
 def test_policies_that_were_tried_are_looked_at_without_a_change_and_kept_once_one_is_chosen(
     steward: TestClient, house: House
 ) -> None:

@@ -306,8 +306,7 @@ def limited(place: Path) -> Iterator[Limited]:
         (SHORT, "SELECT count(*) FROM {0} a, {0} b, {0} c, {0} d, {0} e, {0} f, {0} g", "QUERY_TIME"),
         pytest.param(SHORT, "SELECT 1 AS a0" + "".join(f", a{i}+a{i} AS a{i + 1}" for i in range(40)), "QUERY_TIME",
                      marks=pytest.mark.long),
-        pytest.param(LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}",
-                     "QUERY_MEMORY", marks=pytest.mark.long),
+        (LIMITS, "SELECT max(length(lpad('x', (2000000000 + stay)::INTEGER, 'y'))) FROM {0}", "QUERY_MEMORY"),
         pytest.param(QueryLimits(memory=64 * 2**20, spill=2**24),
                      "SELECT a.ward FROM {0} a, {0} b, {0} c, {0} d ORDER BY a.charge + b.charge * c.charge, d.day",
                      "_MEMORY", marks=pytest.mark.long),
@@ -329,7 +328,6 @@ def test_a_query_that_takes_too_much_is_ended(
         assert not endpoint.running
 
 
-@pytest.mark.long
 def test_principals_have_limits_of_their_own(place: Path) -> None:
     use = UseLimits(queries=4, queries_per_principal=1, connections_per_principal=2)
     with (

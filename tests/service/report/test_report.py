@@ -254,7 +254,6 @@ def test_changed_rows_have_no_checksum_of_their_own(house: House) -> None:
     assert "were changed since they were written" in found.notes[0]
 
 
-@pytest.mark.long
 def test_a_source_that_changed_or_is_gone(house: House) -> None:
     with house.server._database.session() as session:
         session.execute("CREATE TABLE ward_b.short AS FROM ward_b.patients")
