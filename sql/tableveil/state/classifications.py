@@ -13,7 +13,7 @@ from tableveil.classification.model import Assessment, ClassifierComparison, Cla
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import UNHIDDEN, Audience, Condition, results
+from tableveil.state.seen import UNHIDDEN, Audience, Condition, measured
 
 ZERO_R = "ZERO_R"
 """The name of the baseline among the classifiers."""
@@ -113,7 +113,12 @@ class _Classifications(NumberedTable[Classification]):
 
 
 CLASSIFICATIONS = _Classifications(
-    "classifications", Classification, "classification_numbers", beside=[_WITH_CURVES], seen=results, reviewed=True
+    "classifications",
+    Classification,
+    "classification_numbers",
+    beside=[_WITH_CURVES],
+    seen=measured("release"),
+    reviewed=True,
 )
 
 

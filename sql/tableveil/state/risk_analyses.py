@@ -8,7 +8,7 @@ from datetime import datetime
 from tableveil.backend import Ledger, drop, table
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import Audience, results
+from tableveil.state.seen import Audience, measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,10 @@ def record_risks_table(number: int) -> str:
 _MEASURES = Table("compared_measures", Measure, "analysis", "compared", position=True)
 
 
+_RELEASE = """coalesce(try_cast(regexp_extract(request, '"release":"releases/([0-9]+)"', 1) AS BIGINT), 0)"""
+"""The number of the release that was analyzed, by the request, or 0: in JSON, no quote inside a text is bare."""
+
+
 class _RiskAnalyses(NumberedTable[RiskAnalysis]):
     def delete(self, ledger: Ledger, number: int) -> None:
         """With the table of the risks of each combination."""
@@ -109,6 +113,6 @@ RISK_ANALYSES = _RiskAnalyses(
         "subsets": Table("attribute_risks", SubsetRisk, "analysis", position=True),
         "compared": Table("compared_risks", ComparedRisk, "analysis", position=True, parts={"measures": _MEASURES}),
     },
-    seen=results,
+    seen=measured(_RELEASE),
     reviewed=True,
 )

@@ -58,6 +58,11 @@ def results(visibility: Visibility) -> Condition:
     return either(by_reads(visibility.owned), by_reads(visibility.judged))
 
 
+def measured(release: str) -> Seen:
+    """Results of jobs that may have measured a release, whose number is this expression; see `results`."""
+    return lambda visibility: _but_trials_of_others(visibility, results(visibility), release)
+
+
 def evidence(visibility: Visibility) -> Condition:
     """Releases that are owned: by their numbers, or by all tables that were read for them."""
     return _but_trials_of_others(visibility, by_rights(visibility.owned))
@@ -107,12 +112,12 @@ def either(*conditions: Condition) -> Condition:
     return f"({' OR '.join(text for text, _ in asked)})", [value for _, values in asked for value in values]
 
 
-def _but_trials_of_others(visibility: Visibility, condition: Condition) -> Condition:
-    """Releases with a condition, without the trials of other principals; the server itself has no name."""
+def _but_trials_of_others(visibility: Visibility, condition: Condition, release: str = "number") -> Condition:
+    """Rows with a condition, without those of trials of other principals; the server itself has no name."""
     if not visibility.principal or condition == HIDDEN:
         return condition
     text, values = condition
-    others = "number IN (SELECT release FROM tableveil.trials WHERE promoted_at IS NULL AND maker <> ?)"
+    others = f"{release} IN (SELECT release FROM tableveil.trials WHERE promoted_at IS NULL AND maker <> ?)"
     return f"({text} AND NOT {others})", [*values, visibility.principal]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import Audience, results
+from tableveil.state.seen import Audience, measured
 from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
 
 
@@ -92,6 +92,6 @@ UTILITY_REPORTS = _Reports(
     "utility_report_numbers",
     parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS},
     beside=[_SPREADS],
-    seen=results,
+    seen=measured("release"),
     reviewed=True,
 )

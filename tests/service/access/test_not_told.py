@@ -1,0 +1,80 @@
+"""The parts of trials, waiting releases, dry runs and jobs that only some of their readers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from tableveil.access import AccessRole, Scope, WantedGrant
+from tests.service.access.house import ADMIN, Fields, House, policy, prepare, served, submitted, table
+
+VISITS = (
+    "SELECT 1000 + i AS id, CASE WHEN i < 29 THEN 31 ELSE 40 + i % 7 END AS age, "
+    "'W' || CASE WHEN i < 27 THEN 0 WHEN i < 29 THEN 1 ELSE i % 3 END AS ward, 'illness ' || i % 5 AS illness "
+    "FROM range(120) r(i)"
+)
+"""Two people aged 31 are alone in their ward, and others of that age are not."""
+
+DECADES = {"intervals": {"minimum": "0", "maximum": "99", "widths": ["10"]}}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Releases into ward_b wait for approval. Pat is another steward of ward_a, whose reviewers are app and aud."""
+    place = tmp_path_factory.mktemp("not_told")
+    prepare(place)
+    with duckdb.connect(place / "clinic.duckdb") as connection:
+        connection.execute(f"CREATE TABLE ward_b.visits AS {VISITS}")
+    with served(place, needs_approval=("ward_b",)) as house:
+        for who, role in (("pat", AccessRole.STEWARD), ("app", AccessRole.APPROVER), ("aud", AccessRole.AUDITOR)):
+            house.access.add(ADMIN, WantedGrant(who, False, role, Scope("ward_a")))
+        yield house
+
+
+def of_visits(name: str, **changes: object) -> Fields:
+    """A policy that releases ages as they are, and suppresses some of those of 31 years."""
+    document = policy("ward_b", name, source=table("ward_b", "visits"), **changes)
+    for attribute in document["attributes"][:2]:
+        attribute["maximum_level"] = 0
+    document["attributes"][-1]["column"] = "id"
+    return document
+
+
+MEASURED: list[tuple[str, str, str, Fields]] = [
+    ("UtilityService/SubmitUtilityReport", "GetUtilityReport", "ListUtilityReports", {"utility": {}}),
+    ("RiskService/SubmitRiskAnalysis", "GetRiskAnalysis", "ListRiskAnalyses", {"risk": {"records": True}}),
+    (
+        "ClassificationService/AssessClassifiers",
+        "GetClassification",
+        "ListClassifications",
+        {"classification": {"classes": ["illness"]}},
+    ),
+]
+"""For each kind of figures of a release the methods that ask for them, get and list them, and what is asked for."""
+
+
+def test_figures_of_a_trial_are_told_to_its_maker_alone(house: House) -> None:
+    """They are until it is promoted: then they are those of a release."""
+    trial = submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a", "tried"), trial=True).result
+    names = []
+    for submit, _, _, fields in MEASURED:
+        ((field, options),) = fields.items()
+        names.append(submitted(house, "ann", submit, **{field: {**options, "release": trial}}).result)
+
+    def reads(who: str) -> list[bool]:
+        read = []
+        for name, (submit, get, list_, _) in zip(names, MEASURED, strict=True):
+            service = submit.partition("/")[0]
+            read.append(house.ask(who, f"{service}/{get}", name=name)[0] == "OK")
+            assert (name in house.ask(who, f"{service}/{list_}")[1]) is read[-1], (who, name)
+        code, _ = house.ask(who, "RiskService/ReadRecordRisks", name=names[1])
+        assert (code == "OK") is (read[1] and who != "app")
+        return read
+
+    for who in ("ann", "pat", "tab", "admin", "app"):
+        assert reads(who) == [who == "ann"] * len(MEASURED), who
+    house.clients["ann"].promote_release(trial)
+    for who in ("ann", "pat", "tab", "app"):
+        assert reads(who) == [True] * len(MEASURED), who
