@@ -113,7 +113,9 @@ class _DryRuns(NumberedTable[DryRun]):
                 warnings=joint_texts.shown(one.warnings, hidden[one.job]),
                 refusals=tuple(text for text in one.refusals if text not in hidden[one.job]),
                 guarantees=joint_texts.reached(one.guarantees, hidden[one.job]),
+                # Nothing is released: no row and no label of one is anywhere else.
                 rows=one.rows if one.audience is Audience.OWNER else (),
+                suppressed_labels=one.suppressed_labels if one.audience is Audience.OWNER else (),
             )
             for one in super()._for_reader(ledger, rows)
         ]

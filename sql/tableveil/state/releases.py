@@ -36,6 +36,7 @@ from tableveil.state.seen import (
     either,
     evidence,
     reviewed,
+    waiting,
 )
 from tableveil.state.seen import releases as seen_releases
 from tableveil.state.trials import TRIALS as TRIAL_ENTRIES
@@ -347,7 +348,9 @@ class _Releases(NumberedTable[Release]):
     def _for_reader(self, ledger: Ledger, rows: list[Release]) -> list[Release]:
         """The releases without the texts that depend on others, of which the ledger's reader may not see all."""
         hidden = joint_texts.hidden(ledger, [release.job for release in rows])
-        return [_told(release, hidden[release.job]) if release.job in hidden else release for release in rows]
+        shown = [_told(release, hidden[release.job]) if release.job in hidden else release for release in rows]
+        unread = _unread(ledger, shown)
+        return [_without_labels(release) if release.number in unread else release for release in shown]
 
 
 def _releases(**names: str) -> _Releases:
@@ -446,6 +449,23 @@ def _told(release: Release, hidden: Collection[str]) -> Release:
     if searched is not None:
         proof = replace(proof, searched=replace(searched, pruned={}, runners_up=()))
     return replace(shown, proof=proof, explanation=None, costs=(), alternatives=())
+
+
+def _unread(ledger: Ledger, releases: Sequence[Release]) -> set[int]:
+    """The releases whose evidence the ledger's reader sees, and whose rows neither the reader nor anybody else read."""
+    private = {
+        release.number
+        for release in releases
+        if release.audience is Audience.REVIEWER
+        and release.needs_approval
+        and not (release.decision is not None and release.decision.approved)
+    }
+    return private - seen_among(ledger, private, waiting(ledger.visibility))
+
+
+def _without_labels(release: Release) -> Release:
+    """The release without the labels of its rows: at level 0 they are values."""
+    return replace(release, suppressed_labels=(), costs=tuple(part for part in release.costs if part.label is None))
 
 
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from tableveil.access import AccessRole, Scope, WantedGrant
+from tableveil.v1.dry_run_service_pb2 import DryRun
 from tests.service.access.house import ADMIN, Fields, House, policy, prepare, served, submitted, table
 
 VISITS = (
@@ -78,3 +79,38 @@ def test_figures_of_a_trial_are_told_to_its_maker_alone(house: House) -> None:
     house.clients["ann"].promote_release(trial)
     for who in ("ann", "pat", "tab", "app"):
         assert reads(who) == [True] * len(MEASURED), who
+
+
+def test_auditors_are_told_no_labels_of_rows_that_nobody_approved(house: House) -> None:
+    """At level 0 a label is a value. Approvers read the rows themselves until they decide."""
+
+    def labels(who: str, release: str) -> set[str]:
+        found = house.clients[who].get_release(release)
+        suppressed = {one.label for one in found.suppressed_labels if one.HasField("label")}
+        return suppressed | {one.label for one in found.costs if one.HasField("label")}
+
+    recoded = of_visits("recoded", local_recoding={}, suppression_limit="0.01")
+    recoded["attributes"][0].update(maximum_level=1, hierarchy=DECADES)
+    del recoded["attributes"][1]["maximum_level"]
+    names = [
+        submitted(house, "bob", "JobService/SubmitJob", policy=asked).result
+        for asked in (of_visits("levels"), recoded, of_visits("approved"))
+    ]
+    for name in names:
+        assert labels("app", name) == labels("bob", name) != set()
+        assert labels("aud", name) == set()
+        assert house.clients["aud"].get_release(name).records == 120
+    for name in names[:2]:
+        house.clients["app"].reject_release(name, "a test")
+        assert labels("aud", name) == set()
+    house.clients["app"].approve_release(names[2], "a test")
+    assert labels("aud", names[2]) == labels("bob", names[2])
+
+
+def test_approvers_are_told_no_labels_of_dry_runs(house: House) -> None:
+    """Nothing is released, so that nobody reads them anywhere else."""
+    name = submitted(house, "bob", "DryRunService/SubmitDryRun", policy=of_visits("dry")).result
+    for who, is_told in (("bob", True), ("app", False)):
+        found = house.clients[who].get_result(DryRun, name)
+        assert (bool(found.rows), bool(found.release.suppressed_labels)) == (is_told, is_told)
+        assert found.release.suppressed_records > 0
