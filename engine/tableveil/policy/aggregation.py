@@ -66,3 +66,8 @@ class Aggregation:
         parts += [f"from {self.bottom_coding}"] if self.bottom_coding else []
         parts += [f"up to {self.top_coding}"] if self.top_coding else []
         return ", ".join(parts)
+
+
+def without_codings(words: str) -> str:
+    """The words of an aggregation without its codings, which come last: they are often the ends of the values."""
+    return words.partition(", from ")[0].partition(", up to ")[0]

@@ -18,6 +18,7 @@ from tableveil.convert.times import duration, timestamp
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.lifecycle import JointFigures
 from tableveil.pipelines.anonymize import release_work
+from tableveil.policy.aggregation import without_codings
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.matches import Match
@@ -172,10 +173,14 @@ def _clear_values(message: release_service_pb2.Release) -> None:
     for attribute in message.policy.attributes:
         attribute.ClearField("hierarchy")
         attribute.ClearField("order")
+        if attribute.HasField("aggregation"):
+            attribute.aggregation.ClearField("bottom_coding")
+            attribute.aggregation.ClearField("top_coding")
     for result in message.attributes:
         # The ends of a rule are often the least and the greatest value; the name of a stored one ends with a version.
         if not result.hierarchy.rpartition("@")[2].isdigit():
             result.hierarchy = result.hierarchy.partition(" in ")[0]
+        result.aggregation = without_codings(result.aggregation)
 
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:

@@ -10,6 +10,7 @@ from tableveil.convert.names import release_name, release_number
 from tableveil.convert.policy_from_proto import stored_policy
 from tableveil.convert.submission import Read, Submission
 from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.policy.aggregation import without_codings
 from tableveil.state.kinds import JobKind
 from tableveil.state.seen import Audience
 from tableveil.state.utility_reports import StoredUtility
@@ -41,6 +42,7 @@ def utility_report_to_proto(stored: StoredUtility) -> utility_service_pb2.Utilit
     )
     if stored.audience is not Audience.OWNER:
         for column in message.columns:
+            column.treatment = without_codings(column.treatment)
             # Beside those of the release, sums and counts tell the values of suppressed people.
             before = utility_service_pb2.Spread(records=column.before.records, distinct=column.before.distinct)
             column.before.CopyFrom(before)

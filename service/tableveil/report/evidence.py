@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tableveil import wording
-from tableveil.report.facts import PublicColumn, PublicFacts
+from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
 from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
 from tableveil.report.public import labels, models
 from tableveil.report.reached import asked, reached
@@ -68,7 +68,7 @@ def _column(
     result: AttributeResult | None,
     effective: Guarantee | None,
 ) -> tuple[str, ...]:
-    treatment = public_column.treatment
+    treatment = public_column.treatment if result is None else treatment_of(result)
     if result is not None and not result.aggregation:
         treatment = f"{treatment} of {result.top_level}"
     if result is not None and result.hierarchy:

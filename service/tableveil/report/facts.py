@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
+from tableveil.policy.aggregation import without_codings
 from tableveil.report.words import HANDLINGS, method_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
@@ -95,7 +96,7 @@ def _columns(release: Release, beside_ledger: BesideLedger) -> Iterator[PublicCo
     results = {result.column: result for result in release.attributes}
     for listed_table in beside_ledger.columns or _listed(release.policy):
         result = results.get(listed_table.name)
-        treatment = "as it is in the source" if result is None else treatment_of(result)
+        treatment = "as it is in the source" if result is None else without_codings(treatment_of(result))
         yield PublicColumn(listed_table.name, listed_table.role, treatment, listed_table.labels)
 
 

@@ -114,3 +114,21 @@ def test_approvers_are_told_no_labels_of_dry_runs(house: House) -> None:
         found = house.clients[who].get_result(DryRun, name)
         assert (bool(found.rows), bool(found.release.suppressed_labels)) == (is_told, is_told)
         assert found.release.suppressed_records > 0
+
+
+def test_stewards_alone_are_told_the_codings_of_aggregates(house: House) -> None:
+    """They are often the least and the greatest value that may be told, as the ends of intervals are."""
+    codings = {"function": "AGGREGATE_FUNCTION_MEAN", "bottom_coding": "-3117", "top_coding": "9731"}
+    asked = policy("ward_b", "coded", microaggregation={}, suppression_limit="0")
+    asked["attributes"][0] = {"column": "age", "role": "ROLE_QUASI_IDENTIFIER", "aggregation": codings}
+    del asked["attributes"][1]["hierarchy"]
+    asked["attributes"][1]["role"] = "ROLE_IDENTIFYING"
+    name = submitted(house, "bob", "JobService/SubmitJob", policy=asked).result
+    measured = submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": name}).result
+    house.clients["app"].approve_release(name, "a test")
+    house.access.add(ADMIN, WantedGrant("eve", False, AccessRole.ANALYST, Scope("ward_b")))
+    for who, is_told in (("bob", True), ("app", False), ("aud", False), ("eve", False)):
+        shown = str(house.clients[who].get_release(name)) + house.clients[who].get_report(name).content.decode()
+        shown += house.ask(who, "UtilityService/GetUtilityReport", name=measured)[1]
+        assert "aggregated: mean" in shown
+        assert [coding in shown for coding in ("-3117", "9731")] == [is_told, is_told]
