@@ -75,9 +75,10 @@ class JobManager(Submissions):
 
         Raises:
             NotFoundError: there is no such job.
+            DeniedError: another principal submitted it: whether there is a best tells of its source, and it is written.
             ConflictError: it waits, or its search has nothing yet that could be kept, or never has.
         """
-        self.get(number)
+        self.require_whole(number)
         if not self._queue.keep_best(number):
             raise ConflictError.of(
                 "NOTHING_TO_KEEP",

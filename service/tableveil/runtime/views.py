@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tableveil.backend import Database, Ledger, Visibility, present_visibility
-from tableveil.errors import NotFoundError
+from tableveil.errors import DeniedError, NotFoundError
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.model import Job
 from tableveil.runtime.observer import ServerLoad
@@ -41,6 +41,13 @@ class JobViews:
         if number not in jobs:
             raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
         return jobs[number]
+
+    def require_whole(self, number: int) -> None:
+        """Raises `DeniedError` if the caller sees the job without its contents; see `get` for its errors."""
+        if not _is_whole(present_visibility()(), self.get(number)):
+            hint = "Cancel it, or ask the one who submitted it."
+            actual = f"jobs/{number}, which another principal submitted"
+            raise DeniedError.of("PERMISSION_DENIED", "keep_best", actual, "a job of yours", hint)
 
     def page(self, before: int | None, size: int, states: Collection[JobState] = ()) -> list[Job]:
         """The next `size` jobs with numbers below `before` in one of these states, or in any; newest first."""
@@ -83,4 +90,8 @@ class JobViews:
 
 def _seen(visibility: Visibility, job: Job) -> Job:
     """The job as a principal sees it: only its state if it is another's, and its tables may be."""
-    return job if visibility.owned.everything or job.request.owner == visibility.principal else job.without_contents()
+    return job if _is_whole(visibility, job) else job.without_contents()
+
+
+def _is_whole(visibility: Visibility, job: Job) -> bool:
+    return visibility.owned.everything or job.request.owner == visibility.principal

@@ -132,3 +132,10 @@ def test_stewards_alone_are_told_the_codings_of_aggregates(house: House) -> None
         shown += house.ask(who, "UtilityService/GetUtilityReport", name=measured)[1]
         assert "aggregated: mean" in shown
         assert [coding in shown for coding in ("-3117", "9731")] == [is_told, is_told]
+
+
+def test_operators_cannot_keep_the_best_of_jobs_of_others(house: House) -> None:
+    """The refusal of one that has none would tell of its source, and what is kept is released."""
+    job = submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a", "kept")).name
+    for who, wanted in (("ops", "PERMISSION_DENIED"), ("pat", "NOT_FOUND"), ("ann", "OK")):
+        assert house.ask(who, "JobService/CancelJob", name=job, keep_best=True)[0] == wanted, who
