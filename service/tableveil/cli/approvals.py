@@ -27,7 +27,7 @@ Change = tuple[str, str, str]
 def review(session: CommandSession, release: str) -> None:
     """Show a release to its approver: its report's first page, and what differs from the public release of its target.
 
-    `show --all` has the whole account, `risk --release` the risks of single records, `utility` what is left.
+    `show --all` has the whole account, `risk` the risks of single records, `utility` what is left.
     """
     output = session.output
     answer = session.client.get_release(release)

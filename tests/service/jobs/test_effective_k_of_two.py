@@ -18,9 +18,11 @@ from tableveil.backend import Database, Session
 from tableveil.disclosure.determined import Measured
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules import Dates, DateUnit
 from tableveil.policy import (
     Aggregate,
     AttributePolicy,
+    DistinctLDiversity,
     KAnonymity,
     LossModel,
     Policy,
@@ -144,6 +146,24 @@ def test_a_difference_is_known_beside_a_released_date(database: Database, sessio
     attributes = [kept(session, "admitted"), *hidden(session, "discharged")]
     found = left(run, database, asked(attributes, "length"))
     assert "effective k is below 5" in found
+
+
+def test_dates_that_are_never_filled_together_have_no_difference(
+    database: Database, session: Session, run: Run
+) -> None:
+    """A person has a day of death or one of the last contact, as in cohorts: no row has both."""
+    rows = stays(number=60)
+    for number, row in enumerate(rows):
+        row["admitted" if number % 2 else "discharged"] = None
+    create(session, rows)
+    attributes = []
+    for name in ("admitted", "discharged"):
+        years = Dates("2026-01-01", "2026-12-31", (DateUnit.MONTH, DateUnit.YEAR))
+        attributes.append(AttributePolicy(name, Role.QUASI_IDENTIFIER, years))
+    sensitive = AttributePolicy("ward", Role.SENSITIVE)
+    models = (KAnonymity(5), DistinctLDiversity("ward", 2))
+    release = run(database, replace(POLICY, attributes=(*attributes, sensitive), privacy_models=models))
+    assert release.records - release.suppressed_records >= 5
 
 
 def test_independent_columns_pass(database: Database, session: Session, run: Run) -> None:

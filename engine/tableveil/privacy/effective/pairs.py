@@ -113,8 +113,9 @@ def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Where the second of near numbers begin, the third, and so on: there are as many of each."""
     ordered = np.sort(numbers[np.isfinite(numbers)])
     different = np.unique(ordered)
-    ends: NDArray[np.float64] = ordered[np.arange(1, BINS) * len(ordered) // BINS]
-    return different[1:] if len(different) <= BINS else np.unique(ends)
+    if len(different) <= BINS:
+        return different[1:]
+    return np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
 
 
 def _close(own: Codes, strata: Sequence[Codes], values: NDArray[np.int32]) -> Flags:
