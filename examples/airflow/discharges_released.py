@@ -16,10 +16,9 @@ from airflow.sdk import dag, task
 
 from tableveil.client import Client
 from tableveil.document import load_policy
-from tableveil.errors import ConflictError, DeniedError, InfeasibleError, InvalidError, UnauthenticatedError
+from tableveil.errors import TableveilError
 
 POLICY = Path(__file__).parents[1] / "postgresql" / "policy.yaml"
-PASSING = {"SOURCE_CHANGED", "TABLE_IN_USE", "WRITE_CONFLICT"}
 
 
 @contextmanager
@@ -28,8 +27,8 @@ def service() -> Iterator[Client]:
     try:
         with Client(os.environ["TABLEVEIL_SERVER"]) as client:
             yield client
-    except (InvalidError, InfeasibleError, ConflictError, DeniedError, UnauthenticatedError) as error:
-        if error.code in PASSING:
+    except TableveilError as error:
+        if error.retryable:
             raise
         raise AirflowFailException(str(error)) from None
 

@@ -15,11 +15,6 @@ from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2, table
 
 POLICY = Path(__file__).with_name("policy.yaml")
 
-# Failures that may pass by themselves, by code: a retry of the step asks again; any other needs a person.
-PASSING = frozenset(
-    {"QUEUE_FULL", "STOPPING", "UNREACHABLE", "OUT_OF_MEMORY", "DISK_FULL", "WRITE_CONFLICT", "UNPUBLISHED"}
-)
-
 
 class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's base class is not typed for subclasses
     """The address of the server, the files with the token and the rows, and how long to wait for passing failures.
@@ -54,7 +49,7 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
             with Client(self.address, token_file=Path(self.token_file) if self.token_file else None) as client:
                 yield client
         except TableveilError as error:
-            if error.code in PASSING:
+            if error.retryable:
                 raise dg.RetryRequested(3, self.seconds_between_attempts) from error
             raise dg.Failure(description=str(error), allow_retries=False) from error
 

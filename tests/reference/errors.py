@@ -23,6 +23,9 @@ INTRODUCTION = """\
 An error has a code, which is stable, and faults. Each fault names the field, the text that was there, the text that
 was expected, and often a hint. The code stands behind the message, and in the reason of gRPC's `ErrorInfo`. The exit
 code is that of the [command line](commands.md#exit-codes). Errors without a status are the client's own.
+
+"Try again" marks what may pass by itself: the same request, with its request id, is worth another try. The client's
+errors say so as `error.retryable`. All else needs a person.
 """
 
 
@@ -34,16 +37,15 @@ def page() -> Iterator[str]:
     for topic, codes in TOPICS.items():
         yield f"## {topic}\n"
         for code, (cause, remedy) in sorted(codes.items()):
-            status, exit_code = _outcome(code, classes[code])
             yield f"### {code}\n"
-            yield f"{cause} **What to do:** {remedy} (gRPC {status}, exit code {exit_code})\n"
+            yield f"{cause} **What to do:** {remedy} ({_outcome(code, classes[code])})\n"
 
 
-def _outcome(code: str, classes: Collection[str]) -> tuple[str, str]:
-    statuses, exits = [], []
-    for name in sorted({ABOVE.get(name, name) for name in classes}):
-        error = OF_CLIENTS[name](code, "") if name in OF_CLIENTS else getattr(errors, name)(code, "")
-        exits.append(str(of_error(error).value))
-        if name not in OF_CLIENTS:
-            statuses.append(f"`{status_of(Failure.of(error)).code.name}`")
-    return ", ".join(dict.fromkeys(statuses)) or "no status", ", ".join(dict.fromkeys(exits))
+def _outcome(code: str, classes: Collection[str]) -> str:
+    names = sorted({ABOVE.get(name, name) for name in classes})
+    raised_errors = [(OF_CLIENTS[name] if name in OF_CLIENTS else getattr(errors, name))(code, "") for name in names]
+    statuses = [f"`{status_of(Failure.of(e)).code.name}`" for e in raised_errors if type(e).__name__ not in OF_CLIENTS]
+    exits = dict.fromkeys(str(of_error(error).value) for error in raised_errors)
+    status = ", ".join(dict.fromkeys(statuses)) or "no status"
+    again = "; try again" if any(error.retryable for error in raised_errors) else ""
+    return f"gRPC {status}, exit code {', '.join(exits)}{again}"

@@ -18,6 +18,7 @@ from tableveil.errors.errors import (
     UnauthenticatedError,
     check_all,
     depending_on,
+    passes,
     together,
 )
 from tableveil.errors.warned import Rank, Warned, by_rank, must_decide, note, rank_of, with_ranks
@@ -49,6 +50,7 @@ __all__ = [
     "must_decide",
     "nearest",
     "note",
+    "passes",
     "rank_of",
     "shortened",
     "together",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from tableveil.errors.warned import Warned
 
@@ -27,6 +27,33 @@ class Fault:
         return f"{text}. {self.hint}" if self.hint else text
 
 
+# Failures of some classes pass, such as a full queue; of these codes somebody has to change something all the same.
+LASTING = frozenset({"NOT_CONNECTED", "NOT_TABLEVEIL", "QUERY_MEMORY", "QUERY_TIME", "RESULT_TOO_LARGE"})
+
+# Failures of the other classes last; these pass when other work has ended, or when the server is up again.
+PASSING = frozenset(
+    {
+        "CALL_FAILED",
+        "FILE_CHANGED",
+        "INTERRUPTED",
+        "LOAD_RUNNING",
+        "RELEASED_MEANWHILE",
+        "RELEASE_GONE",
+        "RELEASE_IN_USE",
+        "SOURCE_CHANGED",
+        "STREAM_INCOMPLETE",
+        "TABLE_IN_USE",
+        "TARGET_IN_USE",
+        "WRITE_CONFLICT",
+    }
+)
+
+
+def passes(code: str, error: type[TableveilError]) -> bool:
+    """Whether a failure may pass by itself, so that the same request is worth another try. Nothing else decides it."""
+    return code in PASSING or (error.usually_passes and code not in LASTING)
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The result of checking a policy: the faults that keep a job from starting, and warnings for the owner."""
@@ -43,6 +70,7 @@ class TableveilError(Exception):
     """
 
     releases: tuple[int, ...] = ()
+    usually_passes: ClassVar[bool] = False
 
     def __init__(self, code: str, message: str, faults: Iterable[Fault] = ()) -> None:
         super().__init__(message)
@@ -54,6 +82,11 @@ class TableveilError(Exception):
         """The message, followed by the faults that it only counts: a traceback shows nothing else."""
         listed = [str(fault) for fault in self.faults]
         return self.message if listed in ([], [self.message]) else "\n  ".join([self.message, *listed])
+
+    @property
+    def retryable(self) -> bool:
+        """Whether to make the same request again, with its request id; otherwise a person has to change something."""
+        return passes(self.code, type(self))
 
     @classmethod
     def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> Self:
@@ -158,6 +191,8 @@ class ConflictError(TableveilError):
 
 class BusyError(TableveilError):
     """A resource (queue, memory, the database file) is exhausted or taken at the moment."""
+
+    usually_passes = True
 
     retry_seconds = 1.0
     """After this time it may be worth to ask again."""

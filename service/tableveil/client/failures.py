@@ -60,9 +60,13 @@ _BROKEN = {
 class UnreachableError(TableveilError):
     """No Tableveil server answers at the address, or not in time."""
 
+    usually_passes = True
+
 
 class UnpublishedError(TableveilError):
     """A release stands, but a target of its policy did not take it."""
+
+    usually_passes = True
 
 
 def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:

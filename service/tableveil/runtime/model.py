@@ -16,12 +16,14 @@ from tableveil.errors import (
     Fault,
     GuardedError,
     InfeasibleError,
+    InternalError,
     InvalidError,
     NotFoundError,
     Relaxation,
     TableveilError,
     UnauthenticatedError,
     Warned,
+    passes,
 )
 from tableveil.policy import TableReference
 from tableveil.state.jobs import JobPhase, JobState, Request
@@ -55,7 +57,7 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
 }
 
 
-_PASSING = frozenset({"INTERRUPTED", "PERMISSION_DENIED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
+_CLASSES = {kind: error for error, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ class Failure:
 
     @property
     def may_pass(self) -> bool:
-        """Whether the request may succeed later with nothing changed: nobody decided that it should not."""
-        return self.kind is FailureKind.BUSY or self.code in _PASSING
+        """Whether the same request may succeed later: it passes by itself, or a right was given since."""
+        return passes(self.code, _CLASSES.get(self.kind, InternalError)) or self.kind is FailureKind.DENIED
 
     def to_json(self) -> str:
         """As text for the store."""

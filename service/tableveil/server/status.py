@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from tableveil.convert import failure_to_proto, fault_to_proto
-from tableveil.errors import Fault
+from tableveil.errors import ConflictError, Fault, passes
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.v1 import faults_pb2
 
@@ -36,14 +36,6 @@ _CODES_BY_REASON = {
     "BACKUP_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
     "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
-    # A retry helps against these conflicts, once the other work has ended. Against others somebody has to act first.
-    "FILE_CHANGED": grpc.StatusCode.ABORTED,
-    "LOAD_RUNNING": grpc.StatusCode.ABORTED,
-    "RELEASE_IN_USE": grpc.StatusCode.ABORTED,
-    "SOURCE_CHANGED": grpc.StatusCode.ABORTED,
-    "TABLE_IN_USE": grpc.StatusCode.ABORTED,
-    "TARGET_IN_USE": grpc.StatusCode.ABORTED,
-    "WRITE_CONFLICT": grpc.StatusCode.ABORTED,
     # Another server, or this one restarted, will take it.
     "STOPPING": grpc.StatusCode.UNAVAILABLE,
     # Nobody may do anything unrecorded.
@@ -66,6 +58,8 @@ def status_of(failure: Failure) -> grpc.Status:
     and all get the same one.
     """
     code = _CODES_BY_REASON.get(failure.code, _CODES[failure.kind])
+    if failure.kind is FailureKind.CONFLICT and passes(failure.code, ConflictError):
+        code = grpc.StatusCode.ABORTED
     message = _cut(failure.message, _LONGEST_MESSAGE)
     whole = failure_to_proto(Failure(failure.kind, failure.code, message))
     bad_request = error_details_pb2.BadRequest()

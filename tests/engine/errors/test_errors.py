@@ -12,16 +12,21 @@ from hypothesis import strategies as st
 
 from tableveil.errors import (
     BusyError,
+    CancelledError,
     ConflictError,
     Fault,
+    GuardedError,
     InfeasibleError,
+    InternalError,
     InvalidError,
     NearestNames,
     NotFoundError,
     TableveilError,
+    errors,
     nearest,
     shortened,
 )
+from tableveil.errors.codes import CODES
 from tableveil.errors.wording import MOST_CHOICES, MOST_COMPARED, MOST_HINTS
 
 
@@ -49,6 +54,28 @@ def test_error_keeps_all_faults_and_lists_them() -> None:
         "  a: found b; expected c",
         "  d: found e; expected f",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (BusyError("QUEUE_FULL", ""), True),
+        (BusyError("QUERY_MEMORY", ""), False),
+        (ConflictError("TARGET_IN_USE", ""), True),
+        (ConflictError("TARGET_EXISTS", ""), False),
+        (CancelledError("INTERRUPTED", ""), True),
+        (CancelledError("CANCELLED", ""), False),
+        (GuardedError("GUARDED", ""), False),
+        (NotFoundError("TABLE_NOT_FOUND", ""), False),
+        (InternalError("INTERNAL", ""), False),
+    ],
+)
+def test_an_error_says_whether_the_same_request_is_worth_another_try(error: TableveilError, again: bool) -> None:
+    assert error.retryable is again
+
+
+def test_codes_that_are_tried_again_or_not_are_codes_that_exist() -> None:
+    assert set(CODES) >= errors.PASSING | errors.LASTING
 
 
 def test_short_names_are_quoted_whole() -> None:

@@ -98,6 +98,7 @@ def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monk
         (BusyError("DISK_FULL", "no space"), True),
         (ConflictError("WRITE_CONFLICT", "another transaction"), True),
         (ConflictError("SOURCE_CHANGED", "other rows"), True),
+        (ConflictError("TARGET_IN_USE", "another job writes it"), True),
         (ConflictError("TARGET_EXISTS", "something is there"), False),
         (InfeasibleError("INFEASIBLE", "nothing meets the policy"), False),
         (InvalidError("POLICY_INVALID", "a hierarchy misses a value"), False),
