@@ -41,7 +41,7 @@ def dbt(target: str, into: Path, *command: str, **environment: str) -> None:
 
 def test_dbt_builds_on_postgresql_and_on_the_file(serve: Serve, postgresql: Cluster, tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "clinic.duckdb") as connection:
-        create_discharges(connection, "discharges", 20_000, 7)
+        create_discharges(connection, "discharges", 100_000, 7)
     (tmp_path / "shelf").mkdir()
     url = postgresql.new_database()
     postgresql.rows(url, "CREATE SCHEMA released")
@@ -63,8 +63,8 @@ def test_dbt_builds_on_postgresql_and_on_the_file(serve: Serve, postgresql: Clus
     for target, environment in (("postgres", where), ("duckdb", files)):
         dbt(target, tmp_path, "build", **environment)
         dbt(target, tmp_path, "source", "freshness", **environment)
-    # Rows without an age are a class of their own once they are five.
-    assert postgresql.rows(url, "SELECT count(*) FROM released.discharges_released WHERE age IS NULL")[0][0] >= 5
+    # Rows without a code are a class of their own once they are five.
+    assert postgresql.rows(url, "SELECT count(*) FROM released.discharges_released WHERE zip_code IS NULL")[0][0] >= 5
     counted = "SELECT sum(records)::bigint FROM analysis.diagnoses_by_age"
     before = postgresql.rows(url, counted)
     with duckdb.connect() as reader:
@@ -75,7 +75,7 @@ def test_dbt_builds_on_postgresql_and_on_the_file(serve: Serve, postgresql: Clus
     # The view of dbt survives the next release, and reads it.
     loaded = tmp_path / "new.parquet"
     with duckdb.connect() as maker:
-        create_discharges(maker, "discharges", 30_000, 8)
+        create_discharges(maker, "discharges", 110_000, 8)
         maker.execute(f"COPY discharges TO '{loaded}'")
     done = tableveil("load", str(loaded), "discharges", "--replace", server=server.address)
     assert done.exit_code == 0, done.stderr

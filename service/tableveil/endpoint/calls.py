@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -37,9 +36,6 @@ from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 
 logger = logging.getLogger("tableveil.endpoint")
-
-SECONDS_OF_CONNECTION = 60.0
-"""How long a connection counts after its last call: nothing tells when it is closed."""
 
 
 class UnsupportedError(InvalidError):
@@ -95,8 +91,6 @@ class Calls:
         self._recorder = recorder
         self._limits = limits
         self._use = FairUse(Limits(calls_per_second=limits.calls_per_principal))
-        self._lock = threading.Lock()
-        self._connections: dict[str, dict[str, float]] = {}
 
     @contextmanager
     def passed(self, context: flight.ServerCallContext, method: str) -> Iterator[EndpointCall]:
@@ -112,8 +106,7 @@ class Calls:
             call.credentials = _credentials(context, peer)
             call.reader = self._readers.reader(call.credentials)
             self._use.count_call(call.reader.principal)
-            self._count_connection(call.reader.principal, peer)
-            self._passages.known(seen)
+            self._count_connection(call.reader.principal, seen)
             yield call
         except GeneratorExit:
             self._end(call, "CANCELLED", "CANCELLED")
@@ -150,16 +143,12 @@ class Calls:
         else:
             self._recorder.record(self._entry(call, AuditEvent.CALL, code, reason))
 
-    def _count_connection(self, principal: str, peer: str) -> None:
-        now_, most = time.monotonic(), self._limits.connections_per_principal
-        with self._lock:
-            recent = self._connections.get(principal, {})
-            recent = {other: at for other, at in recent.items() if now_ - at < SECONDS_OF_CONNECTION}
-            if peer not in recent and len(recent) >= most:
-                actual = f"{most} connections of one principal within a minute, as many as the endpoint takes"
-                hint = "Use one connection for many statements."
-                raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", actual, "fewer connections", hint)
-            self._connections[principal] = {**recent, peer: now_}
+    def _count_connection(self, principal: str, seen: str) -> None:
+        most = self._limits.connections_per_principal
+        if not self._passages.admits(seen, principal, most):
+            actual = f"{most} open connections of one principal, as many as the endpoint takes"
+            hint = "Close some, or use one connection for many statements."
+            raise BusyError.of("TOO_MANY_CONNECTIONS", "connections", actual, "fewer connections", hint)
 
     @staticmethod
     def _entry(call: EndpointCall, event: AuditEvent, code: str, reason: str) -> AuditEntry:

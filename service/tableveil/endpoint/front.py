@@ -47,10 +47,10 @@ class _Passage:
     peer: str
     sockets: tuple[socket.socket, socket.socket]
     room: int = BYTES_OF_STRANGERS
-    is_known: bool = False
+    principals: set[str] = field(default_factory=set)
 
     def make_room(self, size: int) -> None:
-        self.room = min(self.room + size, BYTES_OF_KNOWN if self.is_known else BYTES_OF_STRANGERS)
+        self.room = min(self.room + size, BYTES_OF_KNOWN if self.principals else BYTES_OF_STRANGERS)
 
     def close(self) -> None:
         # Both directions find their ends, and close the sockets.
@@ -68,21 +68,31 @@ class Passages:
 
     def peer(self, seen: str) -> str:
         """The address of the client, as gRPC spells it, of a call that Flight sees coming from another address."""
-        peer = self._of(seen)
-        return peer.peer if peer else seen
+        with self._lock:
+            passage = self._of(seen)
+        return passage.peer if passage else seen
 
-    def known(self, seen: str) -> None:
-        """A call of a known caller has come."""
-        if peer := self._of(seen):
-            more = BYTES_OF_CALL if peer.is_known else BYTES_OF_KNOWN
-            peer.is_known = True
-            peer.make_room(more)
+    def admits(self, seen: str, principal: str, most: int) -> bool:
+        """Whether a connection may carry a call of this principal, who may have at most so many open; it has room then.
+
+        A connection that was closed, or that did not come by the front, is not counted.
+        """
+        with self._lock:
+            if (passage := self._of(seen)) is None:
+                return True
+            new = principal not in passage.principals
+            if new and sum(principal in each.principals for each in self._by_port.values()) >= most:
+                return False
+            more = BYTES_OF_CALL if passage.principals else BYTES_OF_KNOWN
+            passage.principals.add(principal)
+            passage.make_room(more)
+            return True
 
     def add(self, port: int, passage: _Passage) -> _Passage | None:
         """Adds a connection; returns the one that gives way to it."""
         with self._lock:
             self._by_port[port] = passage
-            strangers = [each for each, peer in self._by_port.items() if not peer.is_known]
+            strangers = [each for each, peer in self._by_port.items() if not peer.principals]
             return self._by_port.pop(strangers[0]) if len(strangers) > STRANGERS else None
 
     def remove(self, port: int) -> None:
@@ -96,8 +106,8 @@ class Passages:
             return list(self._by_port.values())
 
     def _of(self, seen: str) -> _Passage | None:
-        with self._lock:
-            return self._by_port.get(int(seen.rpartition(":")[2])) if seen.rpartition(":")[2].isdigit() else None
+        port = seen.rpartition(":")[2]
+        return self._by_port.get(int(port)) if port.isdigit() else None
 
 
 class Front:

@@ -34,9 +34,7 @@ class UseLimits:
 
     queries: Annotated[int, Setting("Queries that run at once.")] = 8
     queries_per_principal: Annotated[int, Setting("Queries of a principal that run at once; as many may wait.")] = 4
-    connections_per_principal: Annotated[
-        int, Setting("Connections of a principal that make calls within a minute.")
-    ] = 32
+    connections_per_principal: Annotated[int, Setting("Open connections of a principal.")] = 32
     calls_per_principal: Annotated[
         int, Setting("Calls of a principal a second; those of five seconds may come at once.")
     ] = 100

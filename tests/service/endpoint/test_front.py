@@ -126,7 +126,7 @@ def test_the_audit_names_the_client_s_own_address(endpoint: Endpoint) -> None:
     passages = endpoint._passages
     with connected(endpoint) as ann:
         assert rows(ann) == 60
-        seen = [each.peer for each in passages.all() if each.is_known]
+        seen = [each.peer for each in passages.all() if each.principals]
     assert seen
     assert all(peer.startswith("ipv4:127.0.0.1:") for peer in seen)
     assert passages.peer("ipv4:127.0.0.1:0") == "ipv4:127.0.0.1:0"

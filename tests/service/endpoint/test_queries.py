@@ -347,6 +347,13 @@ def test_principals_have_limits_of_their_own(place: Path) -> None:
         assert rows(second, "SELECT 1") == [(1,)], "a free place"
 
 
+def test_a_connection_that_was_closed_counts_no_more(place: Path) -> None:
+    with serving(place, KnownReaders(ann={7}), use=UseLimits(connections_per_principal=2)) as endpoint:
+        for _ in range(10):
+            with connected(endpoint) as ann:
+                assert rows(ann, "SELECT 1") == [(1,)]
+
+
 def test_replaced_and_withdrawn_releases(tmp_path: Path) -> None:
     published = tmp_path / "published"
     published.mkdir()
