@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,33 +21,42 @@ _SECONDS = 10.0
 _ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The secrets to remember until a visitor is back from the provider: each 32 random bytes as URL-safe text."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+
 class SignInProvider:
     """Sends visitors to the provider, and turns its codes into tokens."""
 
     def __init__(self, settings: OpenIdSettings) -> None:
         self._settings = settings
 
-    def begin(self) -> tuple[dict[str, str], str]:
-        """The secrets to remember until the visitor is back, and the provider's address.
+    def begin(self) -> tuple[Login, str]:
+        """A login, and the provider's address for it.
 
         Raises:
             UnreachableError: the provider does not answer.
         """
-        login = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(login["verifier"].encode()).digest()).decode().rstrip("=")
+        login = Login(*(secrets.token_urlsafe(32) for _ in range(3)))
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(login.verifier.encode()).digest()).decode().rstrip("=")
         asked = {
             "response_type": "code",
             "client_id": self._settings.client_id,
             "redirect_uri": self._settings.redirect_uri,
             "scope": self._settings.scopes,
-            "state": login["state"],
-            "nonce": login["nonce"],
+            "state": login.state,
+            "nonce": login.nonce,
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
         return login, f"{self._discovered()['authorization_endpoint']}?{urlencode(asked)}"
 
-    def complete(self, login: dict[str, str], code: str) -> tuple[str, float]:
+    def complete(self, login: Login, code: str) -> tuple[str, float]:
         """The access token for a code, and when it ends, in seconds since 1970.
 
         Raises:
@@ -62,7 +72,7 @@ class SignInProvider:
                 "code": code,
                 "redirect_uri": self._settings.redirect_uri,
                 "client_id": self._settings.client_id,
-                "code_verifier": login.get("verifier", ""),
+                "code_verifier": login.verifier,
                 **({"client_secret": self._settings.client_secret} if self._settings.client_secret else {}),
             },
         )
@@ -82,7 +92,7 @@ class SignInProvider:
             ends = float(jwt.decode(access, options={"verify_signature": False})["exp"])
         except (jwt.PyJWTError, KeyError, TypeError, ValueError):
             raise _refused() from None
-        if not secrets.compare_digest(str(claims["nonce"]).encode(), login.get("nonce", "").encode()):
+        if not secrets.compare_digest(str(claims["nonce"]).encode(), login.nonce.encode()):
             raise _refused()
         return access, ends
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-import json
+import re
 import time
 from functools import partial
 from urllib.parse import urlsplit
@@ -13,14 +13,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tableveil.client import Client
-from tableveil.console.open_id import LOGIN_SECONDS, SignInProvider
+from tableveil.console.open_id import LOGIN_SECONDS, Login, SignInProvider
 from tableveil.console.render import rendered
 from tableveil.console.sessions import LONGEST_SECONDS, Sessions
 from tableveil.console.settings import ConsoleSettings
 from tableveil.console.visit import COOKIE, is_foreign, status_of
 from tableveil.errors import InvalidError, TableveilError
 
-_LOGIN = "tableveil-login"
+_LOGIN = "__Host-tableveil-login"
+_REMEMBERED = re.compile(r"([\w-]{43})\.([\w-]{43})\.([\w-]{43})", re.ASCII)
 _LONGEST_TOKEN = 16_384
 
 
@@ -61,29 +62,21 @@ class SignInPages:
             login, address = await to_thread.run_sync(self._provider.begin)
         except TableveilError as error:
             return self._form("", error)
+        # The browser does not send the session's cookie when the provider's site sends it back.
+        await to_thread.run_sync(self._sessions.end, request.cookies.get(COOKIE))
         answer = RedirectResponse(address, 303, {"content-security-policy": "default-src 'none'"})
-        answer.set_cookie(
-            _LOGIN,
-            json.dumps(login),
-            max_age=LOGIN_SECONDS,
-            path="/callback",
-            httponly=True,
-            secure=self._settings.secure,
-            # The provider's site sends the browser back.
-            samesite="lax",
-        )
+        remembered = ".".join((login.state, login.nonce, login.verifier))
+        answer.set_cookie(_LOGIN, remembered, max_age=LOGIN_SECONDS, httponly=True, secure=True, samesite="lax")
         return answer
 
     async def callback(self, request: Request) -> Response:
         """Begins a session by what the provider sent; a page of this site goes on, so that its cookie is sent."""
         if self._provider is None:
             return rendered("missing.html", 404)
-        try:
-            login = json.loads(request.cookies.get(_LOGIN, "{}"))
-            state = str(login["state"])
-        except (ValueError, KeyError, TypeError):
-            return rendered("refused.html", 403)
-        if not hmac.compare_digest(state.encode(), request.query_params.get("state", "").encode()):
+        remembered = _REMEMBERED.fullmatch(request.cookies.get(_LOGIN, ""))
+        login = Login(*remembered.groups()) if remembered else None
+        state = request.query_params.get("state", "").encode("utf-8", "replace")
+        if login is None or not hmac.compare_digest(login.state.encode(), state):
             return rendered("refused.html", 403)
         try:
             code = request.query_params.get("code", "")
@@ -93,7 +86,7 @@ class SignInPages:
             answer = self._form("", error)
         else:
             answer = self._opened(name, rendered("signed_in.html"))
-        answer.delete_cookie(_LOGIN, path="/callback")
+        answer.delete_cookie(_LOGIN, secure=True, httponly=True, samesite="lax")
         return answer
 
     async def out(self, request: Request) -> Response:

@@ -18,6 +18,7 @@ from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.console.app import make_app
 from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings, OpenIdSettings
+from tableveil.console.visit import COOKIE
 from tests.service.access.house import ADMIN, House, prepare, served
 from tests.service.identity.providers import AUDIENCE, ISSUER, claims, key_set, rsa_entry, signed
 
@@ -80,7 +81,8 @@ def begun(browser: TestClient, provider: Provider) -> str:
     """Goes to the provider, and returns the state that it sends back."""
     answer = browser.post("/sign-in/provider")
     cookie = answer.headers["set-cookie"]
-    assert all(word in cookie for word in ("HttpOnly", "Path=/callback", "SameSite=lax", "Max-Age=600"))
+    assert cookie.startswith("__Host-")
+    assert all(word in cookie for word in ("HttpOnly", "Path=/;", "SameSite=lax", "Max-Age=600", "Secure"))
     place = urlsplit(answer.headers["location"])
     asked = {name: value for name, (value,) in parse_qs(place.query).items()}
     assert (place.path, asked["code_challenge_method"], asked["client_id"]) == (
@@ -108,7 +110,29 @@ def test_a_login_is_good_once(browser: TestClient, provider: Provider) -> None:
     assert browser.get("/callback", params={"state": state, "code": "a code"}).status_code == 403
 
 
-@pytest.mark.parametrize("state", ["", "guessed"])
+def test_a_second_login_ends_the_first_session(browser: TestClient, provider: Provider) -> None:
+    browser.get("/callback", params={"state": begun(browser, provider), "code": "a code"})
+    first = browser.cookies[COOKIE]
+    # The browser sends no session back from the provider's site.
+    state = begun(browser, provider)
+    del browser.cookies[COOKIE]
+    assert browser.get("/callback", params={"state": state, "code": "a code"}).status_code == 200
+    assert browser.get("/tables").status_code == 200
+    browser.cookies.clear()
+    assert browser.get("/tables", headers={"cookie": f"{COOKIE}={first}"}).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    ["{}", "[1]", '{"state": "x", "nonce": 1, "verifier": null}', "[" * 5000, "x.x.x", "\\ud800", '"', "é" * 131],
+    ids=range(8),
+)
+def test_a_malformed_login_is_refused(browser: TestClient, cookie: str) -> None:
+    sent = {b"cookie": b"__Host-tableveil-login=" + cookie.encode()}
+    assert browser.get("/callback", params={"state": "x", "code": "a code"}, headers=sent).status_code == 403
+
+
+@pytest.mark.parametrize("state", ["", "guessed", "é"])
 def test_another_state_is_refused(browser: TestClient, provider: Provider, state: str) -> None:
     begun(browser, provider)
     assert browser.get("/callback", params={"state": state, "code": "a code"}).status_code == 403
