@@ -129,7 +129,7 @@ bench-everyday: $(VENV)/.dev
 statements: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.everyday.statements
 
-# A steward's commands from a messy file to a release, and ten kinds of files: new ones by each SEED.
+# A steward's commands from a messy file to a release, ten kinds of files, and twelve in the shapes of real ones: new ones by each SEED.
 SEED ?=
 TIMES ?= 3
 journeys: $(VENV)/.dev

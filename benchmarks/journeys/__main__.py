@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.journeys.demo import COLUMNS, LINES, MOST_SCREENS, MOST_SHEETS, MOST_WARNINGS, shown
-from benchmarks.journeys.proposals import outcomes
+from benchmarks.journeys.proposals import outcomes, shape_outcomes
 from benchmarks.journeys.steward import THRESHOLD, K, travel
 
 MOST_COMMANDS = 6
 MOST_SECONDS = 90.0
+MOST_WRONG = 0.1
+"""The most columns of a file that may be drafted in another role than the true one."""
+MOST_CPU_SECONDS = 60.0
+"""For the proposals of a file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for outcome in outcomes(given.seed, given.times):
         problems += bool(outcome.problem) or outcome.corrections > 1
         print(f"  {outcome.made.kind:<14} {outcome.corrections}  {outcome.problem or 'released'}", flush=True)
+    print("Files in the shapes of real ones: corrections, columns in wrong roles, CPU seconds of proposals")
+    for shape in shape_outcomes(given.seed):
+        few = len(shape.wrong) <= MOST_WRONG * shape.columns and shape.seconds <= MOST_CPU_SECONDS
+        problems += bool(shape.problem) or not few
+        share = f"{len(shape.wrong)} of {shape.columns}"
+        print(
+            f"  {shape.shape.name:<18} {shape.corrections}  {share:<10} {shape.seconds:5.1f}  "
+            f"{shape.problem or 'released'}  {' '.join(shape.wrong[:12])}",
+            flush=True,
+        )
     print(f"{problems} problems")
     return 1 if problems else 0
 

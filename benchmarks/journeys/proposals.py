@@ -1,15 +1,18 @@
-"""The files of all kinds, each loaded, proposed and released, with at most one correction by its owner."""
+"""Files of all kinds and shapes, each loaded, proposed and released, with at most one correction by its owner."""
 
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.journeys.kinds import Made, files
+from benchmarks.journeys.shapes import SHAPES, Shape
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.client import Client
+from tableveil.convert.enums import ROLES
 from tableveil.errors import TableveilError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.policy_pb2 import ROLE_IDENTIFYING
@@ -70,6 +73,71 @@ def _outcome(client: Client, made: Made, path: Path, name: str) -> Outcome:
         return Outcome(made, corrections, f"released: {', '.join(released)}")
     client.wait(client.submit(policy).name)
     return Outcome(made, corrections, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOutcome:
+    """The end of the journey of a file in the shape of a real one.
+
+    `wrong` are columns that were drafted in another role than the true one; `seconds` are those of CPU that all
+    proposals took.
+    """
+
+    shape: Shape
+    corrections: int
+    columns: int
+    wrong: tuple[str, ...]
+    seconds: float
+    problem: str
+
+
+def shape_outcomes(seed: int) -> Iterator[ShapeOutcome]:
+    """The journeys of a file of each shape, by a server in this process."""
+    with (
+        tempfile.TemporaryDirectory(prefix="journeys-") as place,
+        client_of_own_server(Path(place) / "journeys.duckdb") as client,
+    ):
+        for number, shape in enumerate(SHAPES):
+            path = Path(place) / f"shape{number}.csv"
+            path.write_bytes(shape.contents(seed))
+            table = policy_pb2.TableReference(schema="main", table=path.stem)
+            how = client.guess_csv_format(path, table_service_pb2.CsvFormat(encoding_name="utf-8"), [], 4_000).format
+            client.load_file(path, table, how=how)
+            yield _shape_outcome(client, shape, table)
+
+
+def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReference) -> ShapeOutcome:
+    attributes = client.draft_policy(table).proposal.attributes
+    drafted = {one.column: ROLES.from_proto(one.role) for one in attributes}
+    wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
+    started, corrections, problem = time.process_time(), 0, ""
+    asked = ProposalRequest(table=table)
+    try:
+        found = _proposal(client, asked)
+        if not _recommended(found):
+            corrections = 1
+            _correct(asked, shape)
+            found = _proposal(client, asked)
+        seconds = time.process_time() - started
+        if _recommended(found):
+            client.wait(client.submit(found.alternatives[0].policy).name)
+        else:
+            why = [*found.decisions, *(text for one in found.alternatives for text in (*one.decisions, one.failure))]
+            problem = f"none is recommended: {found.recommendation} {why[:2]}"
+    except TableveilError as error:
+        seconds, problem = time.process_time() - started, f"{error.code}: {error}"
+    return ShapeOutcome(shape, corrections, len(drafted), wrong, seconds, problem)
+
+
+def _recommended(found: Proposal) -> bool:
+    return bool(found.alternatives) and found.alternatives[0].recommended
+
+
+def _correct(asked: ProposalRequest, shape: Shape) -> None:
+    if shape.person:
+        asked.person_column = shape.person
+    else:
+        asked.rows_are_people = True
 
 
 def _proposal(client: Client, asked: ProposalRequest) -> Proposal:

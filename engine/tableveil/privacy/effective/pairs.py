@@ -113,9 +113,10 @@ def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Where the second of near numbers begin, the third, and so on: there are as many of each."""
     ordered = np.sort(numbers[np.isfinite(numbers)])
     different = np.unique(ordered)
-    if len(different) <= BINS:
-        return different[1:]
-    return np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
+    ends: NDArray[np.float64] = different[1:]
+    if len(different) > BINS:
+        ends = np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
+    return ends
 
 
 def _close(own: Codes, strata: Sequence[Codes], values: NDArray[np.int32]) -> Flags:
