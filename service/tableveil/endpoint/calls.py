@@ -16,7 +16,6 @@ from pyarrow import flight
 
 from tableveil.audit import REFUSED, Recorder, Refused, without_port
 from tableveil.endpoint.credentials import CREDENTIALS
-from tableveil.endpoint.front import Passages
 from tableveil.endpoint.readers import Reader, Readers
 from tableveil.endpoint.settings import UseLimits
 from tableveil.errors import (
@@ -32,6 +31,7 @@ from tableveil.errors import (
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import Credentials
 from tableveil.metrics import Metrics
+from tableveil.serving.front import Passages
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 

@@ -11,7 +11,6 @@ from tableveil.audit import Recorder
 from tableveil.endpoint.calls import Calls
 from tableveil.endpoint.credentials import CREDENTIALS, CredentialFactory, SignIn
 from tableveil.endpoint.flight_server import METHODS, FlightSql
-from tableveil.endpoint.front import Front, Passages
 from tableveil.endpoint.health import HealthAddress
 from tableveil.endpoint.published import Published
 from tableveil.endpoint.query_processes import QueryProcesses
@@ -22,6 +21,7 @@ from tableveil.endpoint.watched import watch_endpoint
 from tableveil.errors import BusyError
 from tableveil.metrics import Metrics
 from tableveil.serving.address import listening_for_probes
+from tableveil.serving.front import Front, Passages
 from tableveil.serving.metrics import listen_for_metrics
 from tableveil.serving.tls import TlsFiles
 from tableveil.serving.version import installed_version

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tableveil.endpoint.front import Front, Passages
+from tableveil.serving.front import Front, Passages
 
 READY = "arrow.flight.protocol.FlightService"
 """The service whose health says whether queries can be answered; the empty name says that the endpoint lives."""

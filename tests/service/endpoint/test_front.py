@@ -12,8 +12,8 @@ import adbc_driver_flightsql.dbapi as flight_sql
 import pytest
 from pyarrow import flight
 
-from tableveil.endpoint import front
 from tableveil.endpoint.endpoint import Endpoint
+from tableveil.serving import front
 from tests.http2 import Connection
 from tests.service.endpoint.published import DISCHARGES, KnownReaders, connected, publish, serving
 
