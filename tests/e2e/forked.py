@@ -53,10 +53,15 @@ class Command:
         """Whether it has not ended."""
         return self._process.is_alive()
 
+    @property
+    def number(self) -> int:
+        """The number of its process."""
+        assert self._process.pid is not None
+        return self._process.pid
+
     def send_signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""
-        assert self._process.pid is not None
-        os.kill(self._process.pid, number)
+        os.kill(self.number, number)
 
     def wait(self, seconds: float = SECONDS_TO_END) -> int:
         """Waits until it has ended, and returns the exit code: less than 0 if a signal ended it."""

@@ -50,6 +50,15 @@ class _Options:
         click.option("--tls-certificate", type=_FILE, help="The console's certificate in PEM; then it speaks TLS."),
     ]
     tls_key: Annotated[Path | None, click.option("--tls-key", type=_FILE, help="The key of the certificate.")]
+    proxy: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--proxy",
+            multiple=True,
+            metavar="ADDRESS",
+            help="A proxy before the console: it may have more than half of all connections.",
+        ),
+    ]
     openid_issuer: Annotated[
         str | None,
         click.option("--openid-issuer", metavar="URL", help="Let visitors sign in at this OpenID Connect provider."),
@@ -103,6 +112,7 @@ def console(options: _Options) -> None:
             options.tls_certificate,
             options.tls_key,
             _provider(options),
+            options.proxy,
         )
         run_console(settings, lambda where: click.echo(f"The console of {options.service} is at {where}"))
 

@@ -19,7 +19,8 @@ from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings
 from tableveil.console.sign_in import SignInPages
 from tableveil.console.views import jobs, releases, server, tables, uploads, worksheets
-from tableveil.console.visit import Visit, visited
+from tableveil.console.visit import COOKIE, Visit, visited
+from tableveil.serving.front import Passages
 
 _THREADS = 128
 """Calls of the service at once: a page waits in a thread, and so does each job that is watched."""
@@ -90,8 +91,8 @@ _POST: dict[str, View] = {
 }
 
 
-def make_app(settings: ConsoleSettings, sessions: Sessions) -> Starlette:
-    """The console of a service, with the sessions that its lifespan ends."""
+def make_app(settings: ConsoleSettings, sessions: Sessions, passages: Passages | None = None) -> Starlette:
+    """The console of a service, with the sessions that its lifespan ends, and the visitors' connections."""
     signing = SignInPages(settings, sessions)
 
     @asynccontextmanager
@@ -118,17 +119,18 @@ def make_app(settings: ConsoleSettings, sessions: Sessions) -> Starlette:
                 for path, view in _POST.items()
             ),
         ],
-        middleware=[Middleware(_Guarded)],
+        middleware=[Middleware(_Guarded, sessions, passages or Passages())],
         exception_handlers={404: _missing, 405: _missing, 500: _broken},
         lifespan=lifespan,
     )
 
 
 class _Guarded:
-    """Gives each answer the headers that keep others out, unless it has its own."""
+    """Tells the front whose connection it is, and gives each answer the headers that keep others out."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, sessions: Sessions, passages: Passages) -> None:
         self._app = app
+        self._sessions, self._passages = sessions, passages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def guarded(message: Message) -> None:
@@ -138,6 +140,12 @@ class _Guarded:
                 message["headers"] = [*message.get("headers", []), *(one for one in more if one[0] not in given)]
             await send(message)
 
+        if scope["type"] == "http" and scope["client"] is not None:
+            seen = f":{scope['client'][1]}"
+            if session := self._sessions.find(Request(scope).cookies.get(COOKIE)):
+                self._passages.admits(seen, session.principal)
+            else:
+                self._passages.asked(seen)
         await self._app(scope, receive, guarded)
 
 

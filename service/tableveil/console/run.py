@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -13,6 +15,10 @@ from tableveil.console.app import make_app
 from tableveil.console.sessions import Sessions
 from tableveil.console.settings import ConsoleSettings
 from tableveil.errors import BusyError, InvalidError, shortened
+from tableveil.serving.front import SECONDS_TO_ASK, Front, FrontLimits, Passages, spelled_host
+
+_SHARE_OF_ADDRESS = 0.5
+"""The share of all connections that one address may have: a single machine must not keep others out."""
 
 
 def run_console(settings: ConsoleSettings, opened: Callable[[str], None]) -> None:
@@ -23,19 +29,23 @@ def run_console(settings: ConsoleSettings, opened: Callable[[str], None]) -> Non
         BusyError: another process listens there.
     """
     settings.check()
-    with _listening(settings) as bound:
-        opened(_address(settings, bound.getsockname()[1]))
-        uvicorn.Server(configured(settings)).run(sockets=[bound])
+    # Uploads are bounded by the disk, and strangers by the time in which they ask: uvicorn has no limit of its own.
+    proxies = frozenset(map(spelled_host, settings.proxies))
+    limits = FrontLimits(math.inf, _SHARE_OF_ADDRESS, proxies, SECONDS_TO_ASK)
+    passages = Passages(limits)
+    with socket.create_server(("127.0.0.1", 0)) as inner, _front(settings, inner.getsockname()[1], passages) as front:
+        opened(_address(settings, front.port))
+        uvicorn.Server(configured(settings, passages)).run(sockets=[inner])
 
 
-def configured(settings: ConsoleSettings) -> uvicorn.Config:
-    """The server of a console, without a log of addresses: these name tables."""
+def configured(settings: ConsoleSettings, passages: Passages) -> uvicorn.Config:
+    """The server of a console, without a log of addresses, which name tables, and of what strangers send."""
     return uvicorn.Config(
-        make_app(settings, Sessions()),
+        make_app(settings, Sessions(), passages),
         ssl_certfile=_text(settings.tls_certificate),
         ssl_keyfile=_text(settings.tls_key),
         access_log=False,
-        log_level="warning",
+        log_level="error",
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=5,
@@ -43,16 +53,18 @@ def configured(settings: ConsoleSettings) -> uvicorn.Config:
     )
 
 
-def _listening(settings: ConsoleSettings) -> socket.socket:
+@contextmanager
+def _front(settings: ConsoleSettings, inner: int, passages: Passages) -> Iterator[Front]:
     try:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family)
+        front = Front(settings.host, settings.port, inner, passages)
     except OSError as error:
         actual = f"{shortened(f'{settings.host}:{settings.port}')}, which the system refuses: {error.strerror}"
         if error.errno == errno.EADDRINUSE:
             raise BusyError.of("ADDRESS_IN_USE", "address", actual, "a port that is free") from None
         expected = "an address of this machine and a port one may use"
         raise InvalidError.of("ADDRESS_UNUSABLE", "address", actual, expected) from None
+    with closing(front):
+        yield front
 
 
 def _address(settings: ConsoleSettings, port: int) -> str:

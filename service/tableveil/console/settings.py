@@ -35,6 +35,7 @@ class ConsoleSettings:
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     open_id: OpenIdSettings | None = None
+    proxies: tuple[str, ...] = ()
 
     @property
     def secure(self) -> bool:
@@ -45,6 +46,12 @@ class ConsoleSettings:
         """Raises `InvalidError` if others could read what visitors see, or come in, without TLS."""
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidError.of("TLS_INCOMPLETE", "tls_certificate", "one file", "tls_certificate and tls_key")
+        for proxy in self.proxies:
+            try:
+                ip_address(proxy)
+            except ValueError:
+                actual, expected = shortened(proxy), "the proxy's IP address, without a port"
+                raise InvalidError.of("ADDRESS_INVALID", "proxy", actual, expected) from None
         if _is_loopback(self.host):
             return
         if not self.allow_remote:

@@ -1,22 +1,25 @@
-"""The front of an endpoint: it passes bytes on to Flight, and ends connections that send much for no known caller.
+"""The front of a server: it passes bytes on, and ends connections of strangers that cost more than their calls need.
 
-Flight receives a message whole before it asks who sent it, of any size, on any number of connections. The front sees
-bytes, those of TLS as well, and counts them: so many a connection may send before a call of it has a known caller, and
-so many from call to call.
+Flight receives a message whole before it asks who sent it, and uvicorn waits for the end of a request for ever, both on
+any number of connections. The front sees bytes, those of TLS as well, and counts them: so many a connection may send
+before a call of it has a known caller, and so many from call to call.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import resource
 import socket
 import threading
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-logger = logging.getLogger("tableveil.endpoint")
+logger = logging.getLogger("tableveil.front")
 
 BYTES_OF_STRANGERS = 256 * 2**10
 """Bytes that a connection may send before a call of it has a known caller."""
@@ -33,6 +36,15 @@ ANSWERED_FOR_ONE = 32
 STRANGERS = 512
 """Connections without a known caller: beyond them, the oldest is closed."""
 
+_DESCRIPTORS_KEPT = 256
+"""Descriptors of the process for all else than connections, each of which takes three: two here, and one behind."""
+
+SECONDS_TO_ASK = 10.0
+"""The time in which a stranger of a console sends the head of a request."""
+
+SECONDS_OF_REQUEST = 60.0
+"""The time in which the rest of a stranger's request comes, and its answer leaves."""
+
 _PIECE = 64 * 2**10
 _ANSWERED_PIECE = 256 * 2**10
 _SECONDS_OF_REST = 1.0
@@ -42,15 +54,18 @@ _SECONDS_TO_START = 30.0
 
 @dataclass(slots=True, eq=False)
 class _Passage:
-    """A connection from a client to Flight."""
+    """A connection from a client to the server behind the front; `ends` is when a stranger has had enough time."""
 
     peer: str
     sockets: tuple[socket.socket, socket.socket]
-    room: int = BYTES_OF_STRANGERS
+    room: float = BYTES_OF_STRANGERS
+    ends: float = math.inf
     principals: set[str] = field(default_factory=set)
 
-    def make_room(self, size: int) -> None:
-        self.room = min(self.room + size, BYTES_OF_KNOWN if self.principals else BYTES_OF_STRANGERS)
+    @property
+    def host(self) -> str:
+        """The client's address without its port, as gRPC spells it."""
+        return self.peer.rpartition(":")[0]
 
     def close(self) -> None:
         # Both directions find their ends, and close the sockets.
@@ -59,20 +74,35 @@ class _Passage:
                 each.shutdown(socket.SHUT_RDWR)
 
 
+@dataclass(frozen=True, slots=True)
+class FrontLimits:
+    """The limits of a server's connections.
+
+    `bytes_of_known` bounds what a known caller sends beyond the room that calls and answers make. `share_of_address` of
+    the connections may come from one address that is none of the `proxies`. A stranger has `seconds_to_ask`.
+    """
+
+    bytes_of_known: float = BYTES_OF_KNOWN
+    share_of_address: float = 1.0
+    proxies: frozenset[str] = frozenset()
+    seconds_to_ask: float = math.inf
+
+
 @dataclass(slots=True)
 class Passages:
-    """The connections, by the address that Flight sees. Used from any thread."""
+    """The connections, by the address that the server behind the front sees. Used from any thread."""
 
+    limits: FrontLimits = FrontLimits()
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _by_port: dict[int, _Passage] = field(default_factory=dict)
 
     def peer(self, seen: str) -> str:
-        """The address of the client, as gRPC spells it, of a call that Flight sees coming from another address."""
+        """The address of the client, as gRPC spells it, of a call that the server sees coming from another address."""
         with self._lock:
             passage = self._of(seen)
         return passage.peer if passage else seen
 
-    def admits(self, seen: str, principal: str, most: int) -> bool:
+    def admits(self, seen: str, principal: str, most: float = math.inf) -> bool:
         """Whether a connection may carry a call of this principal, who may have at most so many open; it has room then.
 
         A connection that was closed, or that did not come by the front, is not counted.
@@ -83,17 +113,42 @@ class Passages:
             new = principal not in passage.principals
             if new and sum(principal in each.principals for each in self._by_port.values()) >= most:
                 return False
-            more = BYTES_OF_CALL if passage.principals else BYTES_OF_KNOWN
+            more = BYTES_OF_CALL if passage.principals else self.limits.bytes_of_known
             passage.principals.add(principal)
-            passage.make_room(more)
+            passage.ends = math.inf
+            self.make_room(passage, more)
             return True
 
-    def add(self, port: int, passage: _Passage) -> _Passage | None:
-        """Adds a connection; returns the one that gives way to it."""
+    def asked(self, seen: str) -> None:
+        """The head of a stranger's request has come."""
+        with self._lock:
+            if (passage := self._of(seen)) is not None and not passage.principals:
+                passage.ends = time.monotonic() + SECONDS_OF_REQUEST
+
+    def make_room(self, passage: _Passage, size: float) -> None:
+        """Lets a connection send so many bytes more."""
+        most = self.limits.bytes_of_known if passage.principals else BYTES_OF_STRANGERS
+        passage.room = min(passage.room + size, most)
+
+    def add(self, port: int, passage: _Passage) -> list[_Passage]:
+        """Adds a connection, and returns those that give way to it: the oldest strangers, or itself."""
+        passage.ends = time.monotonic() + self.limits.seconds_to_ask
         with self._lock:
             self._by_port[port] = passage
-            strangers = [each for each, peer in self._by_port.items() if not peer.principals]
-            return self._by_port.pop(strangers[0]) if len(strangers) > STRANGERS else None
+            strangers = {number: each for number, each in self._by_port.items() if not each.principals}
+            beside = [number for number, each in strangers.items() if each.host == passage.host]
+            most, known = most_connections(), len(self._by_port) - len(strangers)
+            of_address = sum(each.host == passage.host for each in self._by_port.values())
+            lost = set(list(strangers)[: max(len(strangers) - min(STRANGERS, max(most - known, 0)), 0)])
+            if passage.host not in self.limits.proxies and of_address > most * self.limits.share_of_address:
+                lost.add(beside[0])
+            return [self._by_port.pop(number) for number in lost]
+
+    def late(self) -> list[_Passage]:
+        """Strangers who have not asked, or have not been answered, in time."""
+        now = time.monotonic()
+        with self._lock:
+            return [each for each in self._by_port.values() if each.ends < now]
 
     def remove(self, port: int) -> None:
         """It is closed."""
@@ -135,6 +190,8 @@ class Front:
         asyncio.set_event_loop(self._loop)
         for each in listening:
             self._begin(self._take(each))
+        if self._passages.limits.seconds_to_ask < math.inf:
+            self._begin(self._end_late())
         self._loop.call_soon(self._ready.set)
         try:
             self._loop.run_forever()
@@ -161,8 +218,14 @@ class Front:
                 except ConnectionError:
                     pass
                 except OSError as error:
-                    logger.warning("no connection can be taken for a moment: %s", error.strerror)
+                    self._tell(f"no connection can be taken for a moment: {error.strerror}")
                     await asyncio.sleep(_SECONDS_OF_REST)
+
+    async def _end_late(self) -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_OF_REST)
+            for passage in self._passages.late():
+                passage.close()
 
     async def _pass(self, client: socket.socket, peer: str) -> None:
         with suppress(OSError), client, socket.socket() as inner:
@@ -172,7 +235,7 @@ class Front:
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.sock_connect(inner, ("127.0.0.1", self._inner))
             passage, port = _Passage(peer, (client, inner)), inner.getsockname()[1]
-            if (lost := self._passages.add(port, passage)) is not None:
+            for lost in self._passages.add(port, passage):
                 lost.close()
             answering = self._begin(self._answer(passage, inner, client))
             try:
@@ -190,24 +253,29 @@ class Front:
         while piece := await self._loop.sock_recv(client, _PIECE):
             passage.room -= len(piece)
             if passage.room < 0:
-                self._tell_of_closed()
+                self._tell("a connection sent more than its calls need, and was closed")
                 raise ConnectionAbortedError
             await self._loop.sock_sendall(inner, piece)
 
-    def _tell_of_closed(self) -> None:
+    def _tell(self, warning: str) -> None:
         """Now and then: strangers must not fill the log."""
         if (now := self._loop.time()) >= self._silent_until:
-            logger.warning("a connection sent more than its calls need, and was closed; others are not told of soon")
+            logger.warning("%s; for a minute nothing else is told of connections", warning)
             self._silent_until = now + _SECONDS_OF_SILENCE
 
     async def _answer(self, passage: _Passage, inner: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
             while piece := await self._loop.sock_recv(inner, _ANSWERED_PIECE):
-                passage.make_room(len(piece) // ANSWERED_FOR_ONE)
+                self._passages.make_room(passage, len(piece) // ANSWERED_FOR_ONE)
                 await self._loop.sock_sendall(client, piece)
                 # Neither waits while there is more to take: the other connections have their turn.
                 await asyncio.sleep(0)
         passage.close()
+
+
+def most_connections() -> int:
+    """So many connections the process has descriptors for."""
+    return max((resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _DESCRIPTORS_KEPT) // 3, 1)
 
 
 def _listening(host: str, port: int) -> list[socket.socket]:
@@ -230,7 +298,11 @@ def _listening(host: str, port: int) -> list[socket.socket]:
     return opened
 
 
+def spelled_host(host: str) -> str:
+    """An address without a port as gRPC spells it."""
+    return f"ipv6:%5B{host}%5D" if ":" in host else f"ipv4:{host}"
+
+
 def _spelled(name: tuple[Any, ...]) -> str:
-    """An address as gRPC spells it."""
     host, port = name[:2]
-    return f"ipv6:%5B{host}%5D:{port}" if ":" in host else f"ipv4:{host}:{port}"
+    return f"{spelled_host(host)}:{port}"
