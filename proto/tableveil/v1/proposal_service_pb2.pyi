@@ -62,9 +62,11 @@ class _DoubtKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DoubtKind.V
     DOUBT_KIND_SPELLING: _DoubtKind.ValueType  # 2
     """Spellings that differ from another one by case or by spaces around them."""
     DOUBT_KIND_SENTINEL: _DoubtKind.ValueType  # 3
-    """A value that stands for none, such as 999, 1900-01-01 or unknown."""
+    """A value that stands for none, such as 97, 999, 1900-01-01 or unknown."""
     DOUBT_KIND_FAR_OUTSIDE: _DoubtKind.ValueType  # 4
     """Numbers or dates far from nearly all others."""
+    DOUBT_KIND_FUTURE: _DoubtKind.ValueType  # 5
+    """Dates after the day of the proposal, among others before it."""
 
 class DoubtKind(_DoubtKind, metaclass=_DoubtKindEnumTypeWrapper): ...
 
@@ -74,9 +76,11 @@ DOUBT_KIND_SHORT_CODE: DoubtKind.ValueType  # 1
 DOUBT_KIND_SPELLING: DoubtKind.ValueType  # 2
 """Spellings that differ from another one by case or by spaces around them."""
 DOUBT_KIND_SENTINEL: DoubtKind.ValueType  # 3
-"""A value that stands for none, such as 999, 1900-01-01 or unknown."""
+"""A value that stands for none, such as 97, 999, 1900-01-01 or unknown."""
 DOUBT_KIND_FAR_OUTSIDE: DoubtKind.ValueType  # 4
 """Numbers or dates far from nearly all others."""
+DOUBT_KIND_FUTURE: DoubtKind.ValueType  # 5
+"""Dates after the day of the proposal, among others before it."""
 Global___DoubtKind: _TypeAlias = DoubtKind  # noqa: Y015
 
 @_typing.final

@@ -467,6 +467,26 @@ class CsvFormat(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class CenturyPivotsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DELIMITER_FIELD_NUMBER: _builtins.int
     QUOTE_FIELD_NUMBER: _builtins.int
     NO_HEADER_FIELD_NUMBER: _builtins.int
@@ -481,6 +501,7 @@ class CsvFormat(_message.Message):
     DATE_FORMAT_FIELD_NUMBER: _builtins.int
     TIMESTAMP_FORMAT_FIELD_NUMBER: _builtins.int
     NULL_TEXTS_FIELD_NUMBER: _builtins.int
+    CENTURY_PIVOTS_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -515,6 +536,12 @@ class CsvFormat(_message.Message):
     def null_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Further texts that stand for NULL."""
 
+    @_builtins.property
+    def century_pivots(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """By the names of columns of dates or timestamps whose format has %y: the last year that two digits mean. With 2024,
+        24 is 2024, and 25 is 1925. Every such column needs one.
+        """
+
     def __init__(
         self,
         *,
@@ -532,10 +559,11 @@ class CsvFormat(_message.Message):
         date_format: _builtins.str = ...,
         timestamp_format: _builtins.str = ...,
         null_texts: _abc.Iterable[_builtins.str] | None = ...,
+        century_pivots: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "century_pivots", b"century_pivots", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

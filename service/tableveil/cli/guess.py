@@ -27,6 +27,8 @@ def flags(how: table_service_pb2.CsvFormat) -> str:
     stated += ["--decimal-comma"] if how.decimal_comma else []
     stated += ["--date-format", how.date_format] if how.date_format else []
     stated += ["--timestamp-format", how.timestamp_format] if how.timestamp_format else []
+    for column, year in how.century_pivots.items():
+        stated += ["--century-pivot", f"{column}={year}"]
     # A tab as it is would vanish in a terminal.
     return " ".join("$'\\t'" if word == "\t" else shlex.quote(word) for word in stated)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tableveil.client.loads import GuessedFormat
 
 _MOST_LINES_SHOWN = 20
+_DIGITS_OF_YEAR = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ class _Csv:
     timestamp_format: Annotated[
         str, click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
     ]
+    century_pivots: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--century-pivot",
+            "century_pivots",
+            multiple=True,
+            metavar="COLUMN=YEAR",
+            help="CSV: the last year that two digits (%y) mean; may be repeated.",
+        ),
+    ]
     no_guess: Annotated[
         bool,
         click.option(
@@ -111,7 +122,8 @@ class _Csv:
         }
         first, *others = self.nulls or ("",)
         how = table_service_pb2.CsvFormat(
-            types=_types(self.types),
+            types=_by_column(self.types, "--type", "TYPE"),
+            century_pivots=_years(self.century_pivots),
             encoding_name=self.encoding or "utf-8",
             no_header=self.header is False,
             null_text=first,
@@ -206,6 +218,8 @@ def load(session: CommandSession, asked: _Asked) -> None:
     guess: GuessedFormat | None = None
     guesses = not (asked.csv.no_guess or asked.on_server or from_postgresql)
     if isinstance(how, table_service_pb2.CsvFormat) and guesses:
+        # The centuries of a table must not depend on the days of its loads.
+        kept += ["century_pivots"] if asked.append else []
         guess = client.guess_csv_format(asked.file, how, kept, asked.most_columns)
         how = guess.format
         if said := flags(how):
@@ -267,15 +281,24 @@ def show_result(session: CommandSession, name: str) -> None:
         session.output.show(_report(table_service_pb2.LoadTableResponse(load=answer)))
 
 
-def _types(stated: tuple[str, ...]) -> dict[str, str]:
-    types = {}
+def _by_column(stated: tuple[str, ...], option: str, what: str) -> dict[str, str]:
+    values = {}
     for one in stated:
-        # Names may contain an equals sign, types do not.
-        column, equals, type_ = one.rpartition("=")
-        if not (column and equals and type_):
-            raise click.BadParameter(f"{one!r} is not COLUMN=TYPE", param_hint="--type")
-        types[column] = type_
-    return types
+        # Names may contain an equals sign, values do not.
+        column, equals, value = one.rpartition("=")
+        if not (column and equals and value):
+            raise click.BadParameter(f"{one!r} is not COLUMN={what}", param_hint=option)
+        values[column] = value
+    return values
+
+
+def _years(stated: tuple[str, ...]) -> dict[str, int]:
+    option = "--century-pivot"
+    years = _by_column(stated, option, "YEAR")
+    for column, year in years.items():
+        if not (year.isascii() and year.isdecimal() and len(year) == _DIGITS_OF_YEAR):
+            raise click.BadParameter(f"{column}={year} has no year of four digits", param_hint=option)
+    return {column: int(year) for column, year in years.items()}
 
 
 class _Sent:

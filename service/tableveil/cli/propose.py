@@ -24,7 +24,7 @@ from tableveil.document import to_yaml
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
 from tableveil.v1.policy_pb2 import Documentation
-from tableveil.wording.doubts import doubt
+from tableveil.wording.doubts import doubt, of_records
 
 RESULT = v1.Proposal
 
@@ -279,7 +279,7 @@ def _proposal(proposal: v1.Proposal) -> RenderableType:
     title.append(f"  {what}, {wording.count(proposal.records)} records, nothing was released", style="not bold default")
     parts: list[RenderableType] = [title, *(Text(wording.printable(note)) for note in proposal.notes)]
     if proposal.findings:
-        rows = [(wording.printable(one.column), wording.count(one.records), doubt(one)) for one in proposal.findings]
+        rows = [(wording.printable(one.column), of_records(one, proposal), doubt(one)) for one in proposal.findings]
         parts += [_heading("Values that look wrong"), listing(("column", "records", "why"), rows, "", ("records",))]
     if made := _released(proposal):
         parts += [_heading("Policies that make a release"), _alternatives(made)]

@@ -17,7 +17,7 @@ from tableveil.pages import environment
 from tableveil.v1 import job_service_pb2, release_service_pb2
 from tableveil.wording import access
 from tableveil.wording.distinct import before_and_after
-from tableveil.wording.doubts import doubt
+from tableveil.wording.doubts import doubt, of_records
 from tableveil.wording.progress import activity, findings
 
 _HTMX = {"allowEval": False, "includeIndicatorStyles": False, "selfRequestsOnly": True, "historyCacheSize": 0}
@@ -64,6 +64,7 @@ def _environment() -> Environment:
         "access": access,
         "before_and_after": before_and_after,
         "doubt": doubt,
+        "of_records": of_records,
         "activity": activity,
         "findings": findings,
         "state_of": _state_of,

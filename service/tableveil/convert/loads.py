@@ -87,6 +87,7 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         decimal_comma=message.decimal_comma,
         date_format=message.date_format,
         timestamp_format=message.timestamp_format,
+        century_pivots=dict(message.century_pivots),
     )
 
 
@@ -106,6 +107,7 @@ def csv_format_to_proto(how: CsvFormat) -> v1.CsvFormat:
         decimal_comma=how.decimal_comma,
         date_format=how.date_format,
         timestamp_format=how.timestamp_format,
+        century_pivots=how.century_pivots,
     )
 
 

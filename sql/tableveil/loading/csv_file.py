@@ -12,9 +12,10 @@ from typing import TypeVar
 import duckdb
 from sqlglot import exp
 
-from tableveil.backend import Session, number, text
+from tableveil.backend import Session, alias, column, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
+from tableveil.loading.csv_centuries import check_leap_days, check_pivots, in_century, leap_years, short_years
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
 from tableveil.loading.csv_lines import check_longest_line
 from tableveil.loading.csv_rejected import MOST_REJECTED, Rejected, check_rejected, rejected_lines
@@ -60,6 +61,7 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
     names, *others = [csv_columns(path, how, most_columns) for path in files]
     check_equal_columns([names, *others], list(files.values()))
     scales = _check_stated_types(how.types, names)
+    check_pivots(how, names)
     types = dict.fromkeys(names, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
     is_broken = False
@@ -74,8 +76,12 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         if any(line.swallows for line in broken):
             check_rejected(broken, how.max_rejected, examples)
     types |= how.types
+    if leaping := leap_years(how, types):
+        texts, rejected = scan(files, how, dict.fromkeys(names, "VARCHAR"))
+        _readable(lambda: check_leap_days(session, texts, how, leaping))
+        rejected(session)
     rows, rejected = scan(files, how, types)
-    query = exp.select("*").from_(rows)
+    query = _as_stored(how, types).from_(rows)
     columns = _readable(lambda: check_types(session, query))
 
     def left_out(session: Session) -> tuple[RejectedLine, ...]:
@@ -88,6 +94,16 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         session.rows(f"SELECT count(COLUMNS(*)) FROM {rows.sql('duckdb')}")
         left_out(session)
     return LoadRows(query, columns, left_out)
+
+
+def _as_stored(how: CsvFormat, types: Mapping[str, str]) -> exp.Select:
+    """A SELECT of the columns that the database reads, as they are stored."""
+    stored: dict[str, exp.Expr] = {name: column(name) for name in types}
+    for name, _ in short_years(how, types):
+        stored[name] = in_century(column(name), types[name], how.century_pivots[name])
+    if all(isinstance(value, exp.Column) for value in stored.values()):
+        return exp.select("*")
+    return exp.select(*(alias(value, name) for name, value in stored.items()))
 
 
 def _check_format(how: CsvFormat) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,8 +13,10 @@ from typing import Any
 from sqlglot import exp
 
 from tableveil.backend import Session, column, text
+from tableveil.drafting import Meaning, meaning_of
 from tableveil.errors import InternalError
 from tableveil.loading.columns import MOST_COLUMNS
+from tableveil.loading.csv_centuries import fitting_two, guessed_pivot
 from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, first_rows
@@ -44,16 +47,31 @@ _DATES: dict[str, tuple[str, ...]] = {
     "9-9-Y": ("%d-%m-%Y", "%m-%d-%Y"),
     "Y/9/9": ("%Y/%m/%d",),
     "Y.9.9": ("%Y.%m.%d",),
-    "9.9.9": ("%d.%m.%y",),
-    "9/9/9": ("%d/%m/%y", "%m/%d/%y"),
-    "9-A-Y": ("%d-%b-%Y",),
-    "9-A-9": ("%d-%b-%y",),
-    "9 A Y": ("%d %b %Y",),
+    "9.9.9": ("%d.%m.%y", "%y.%m.%d"),
+    "9/9/9": ("%d/%m/%y", "%m/%d/%y", "%y/%m/%d"),
+    "9-9-9": ("%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    **{
+        f"9{mark}A{mark}{year}": tuple(f"%d{mark}%{month}{mark}%{directive}" for month in "bB")
+        for mark in ("-", " ", "/", ".", "")
+        for year, directive in (("Y", "Y"), ("9", "y"))
+    },
+    "9. A Y": ("%d. %b %Y", "%d. %B %Y"),
+    "A 9, Y": ("%b %d, %Y", "%B %d, %Y"),
+    "A 9 Y": ("%b %d %Y", "%B %d %Y"),
     "Y-9-9": ("",),
 }
-"""The formats of a date by its shape: Y is four digits, 9 is one or two, A three letters. Nothing is ISO 8601."""
+"""The formats of a date by its shape: Y is four digits, 9 is one or two, A a word. Nothing is ISO 8601."""
 
-_TIMES = {"": "", " 9:9": " %H:%M", " 9:9:9": " %H:%M:%S", "T9:9:9": "T%H:%M:%S", "T9:9": "T%H:%M"}
+_TIMES = {
+    **{"": "", " 9:9": " %H:%M", " 9:9:9": " %H:%M:%S", "T9:9:9": "T%H:%M:%S", "T9:9": "T%H:%M"},
+    **{" 9:9 P": " %I:%M %p", " 9:9:9 P": " %I:%M:%S %p"},
+}
+
+_MONTHS = (
+    "^[^a-z]*(jan|jen|gen|ene|feb|fev|mar|mrz|mrt|maa|apr|avr|abr|mai|may|mag|maj|mei|maio|jun|jui|giu|jul|lug|aug|aou|ago|"
+    "sep|set|oct|okt|out|ott|nov|dec|dez|dic)[a-z]*[^a-z]*$"
+)
+"""The first letters of months in seven languages; the database reads English ones alone."""
 
 _SHAPES = {
     day + time: tuple(form and form + behind for form in forms)
@@ -95,10 +113,12 @@ def guess_csv(
     kept: Collection[str],
     directory: Path | None = None,
     most_columns: int = MOST_COLUMNS,
+    today: datetime.date | None = None,
 ) -> CsvGuess:
     """The format of a file, where the fields `kept` of `stated` stay as they are.
 
     Numbers, dates and spellings of nothing are judged by all values; delimiter, quote and header by DuckDB's sniffer.
+    The century of years of two digits depends on `today`.
 
     Raises:
         InvalidError: it cannot be read in any format.
@@ -111,6 +131,9 @@ def guess_csv(
         names = csv_columns(readable, how, most_columns)
         contents = _contents(session, readable, how, names)
         how, doubts = _with_values(session, readable, how, kept, contents)
+        if "century_pivots" not in kept:
+            how, centuries = _with_centuries(session, readable, how, contents, today or datetime.date.today())
+            doubts += tuple(centuries)
         return CsvGuess(how, doubts, names, tuple(first_rows(readable, how, _ROWS_SHOWN)))
 
 
@@ -157,10 +180,10 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
     every = ", ".join(column(name).sql("duckdb") for name in names)
     nothing = ", ".join(text(spelling).sql("duckdb") for spelling in sorted(_NOTHING | _NO_COLUMNS_NUMBERS))
     trimmed = "trim(value)"
-    shape = (
-        f"regexp_replace(regexp_replace(regexp_replace({trimmed}, '[0-9]{{4}}', 'Y', 'g'), '[0-9]{{1,2}}', '9', 'g'), "
-        "'[A-Za-z]{3}', 'A', 'g')"
-    )
+    shape = f"regexp_replace({trimmed}, '(?i)([0-9] )[ap]m$', '\\1P')"
+    # Words first: the signs of digits are letters.
+    for pattern, sign in (("\\p{L}{3,10}", "A"), ("[0-9]{4}", "Y"), ("[0-9]{1,2}", "9")):
+        shape = f"regexp_replace({shape}, '{pattern}', '{sign}', 'g')"
     shapes = ", ".join(text(shape).sql("duckdb") for shape in _SHAPES)
     kind = (
         f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
@@ -253,23 +276,26 @@ def _with_dates(
 ) -> CsvFormat:
     """The format that fits the most columns of dates, and that of timestamps likewise."""
     shapes = {one.name: max(_SHAPES, key=lambda shape: one.kinds[shape]) for one in contents if one.mostly(_SHAPES)}
-    leads = _month_leads(session, path, how, contents, shapes)
+    fitting, foreign = _fitting_forms(session, path, how, contents, shapes)
+    if foreign:
+        doubts.append(f"Months have names in another language than English in {_named(foreign)}: it stays text.")
     # One column that tells speaks for all that do not. Where decimals have commas, the day comes first.
-    votes = sum(leads.values())
+    told = Counter(_order(forms[0]) for forms in fitting.values() if len({_order(form) for form in forms}) == 1)
+    votes = told["mdy"] - told["dmy"]
     day_first = votes < 0 or (votes == 0 and (how.decimal_comma or how.delimiter == ";"))
     fits: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
-    for name, shape in shapes.items():
-        forms = _SHAPES[shape]
-        timed = ":" in shape
-        lead = leads.get(name, 0) or votes
-        if len(forms) == 2 and not lead and not day_first:
+    for name, forms in fitting.items():
+        timed = ":" in shapes[name]
+        by_order = {_order(form): form for form in reversed(forms)}
+        if len(by_order) > 1 and not votes and (not day_first or "ymd" in by_order):
             option = "timestamp-format" if timed else "date-format"
             doubts.append(
-                f"Each date of {_named([name])} can be read with the day or the month first: it stays text unless you "
-                f"say which (--{option} '{forms[0]}' or '{forms[1]}')."
+                f"Each date of {_named([name])} can be read with {_FIRST[_order(forms[0])]} or "
+                f"{_FIRST[_order(forms[-1])]} first: it stays text unless you say which (--{option} "
+                f"{' or '.join(repr(form) for form in forms)})."
             )
         else:
-            form = forms[-1] if lead > 0 else forms[0]
+            form = by_order.get("dmy" if day_first else "mdy", forms[0])
             fits[timed].setdefault(form, []).append(name)
     date_format, timestamp_format = (max(columns, key=lambda form: len(columns[form]), default="") for columns in fits)
     others = [
@@ -284,25 +310,82 @@ def _with_dates(
     return replace(how, date_format=date_format, timestamp_format=timestamp_format)
 
 
-def _month_leads(
+_FIRST = {"dmy": "the day", "mdy": "the month", "ymd": "the year"}
+
+
+def _order(form: str) -> str:
+    """The order of day, month and year in a format: `dmy`, or `dby` with a month's name."""
+    return "".join(re.findall("%([dmby])", form.lower()))
+
+
+def _fitting_forms(
     session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents], shapes: Mapping[str, str]
-) -> dict[str, int]:
-    """For columns that may have the day or the month first: 1 if more values fit with the month first, -1 if fewer."""
-    open_ = [name for name, shape in shapes.items() if len(_SHAPES[shape]) == 2]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """For each column of dates the formats that fit the most values, and those with foreign names of months.
+
+    A year of two digits comes first only where nothing else fits, or hyphens stand as in 2024-12-31.
+    """
+    fitting = {name: list(_SHAPES[shape]) for name, shape in shapes.items()}
+    open_ = [name for name, forms in fitting.items() if len(forms) > 1]
     if not open_:
-        return {}
-    fitting = [
-        f"count(try_strptime({exp.Trim(this=column(name)).sql('duckdb')}, {text(form).sql('duckdb')}))"
-        for name in open_
-        for form in _SHAPES[shapes[name]]
+        return fitting, []
+    counts = []
+    for name in open_:
+        value = exp.Trim(this=column(name)).sql("duckdb")
+        counts += [f"count(try_strptime({value}, {text(form).sql('duckdb')}))" for form in fitting[name]]
+        counts.append(f"count_if(regexp_matches(strip_accents(lower({value})), '{_MONTHS}'))")
+    row = iter(
+        _all_text(session, path, how, [one.name for one in contents], f"SELECT {', '.join(counts)} FROM rows_of_file")[
+            0
+        ]
+    )
+    values = {one.name: one.kinds[shapes[one.name]] for one in contents if one.name in shapes}
+    foreign = []
+    for name in open_:
+        found = {form: next(row) for form in fitting[name]}
+        months, most = next(row), max(found.values())
+        best = [form for form, count in found.items() if count == most]
+        fitting[name] = [form for form in best if not form.startswith(("%y/", "%y."))] or best
+        if 2 * most < values[name]:
+            del fitting[name]
+            foreign += [name] if 2 * months > values[name] else []
+    return fitting, foreign
+
+
+def _with_centuries(
+    session: Session, path: Path, how: CsvFormat, contents: Sequence[_Contents], today: datetime.date
+) -> tuple[CsvFormat, list[str]]:
+    """The format with a pivot for each column whose years have two digits, and a sentence about each."""
+    names = [one.name for one in contents if one.kinds and one.name not in how.century_pivots]
+    formats = [form for form in (how.date_format, how.timestamp_format) if "%y" in form]
+    asked = [
+        (name, form)
+        for name in names
+        for form in formats
+        if (how.types[name].upper() in ("DATE", "TIMESTAMP") if name in how.types else not how.all_text)
     ]
-    names = [one.name for one in contents]
-    (counts,) = _all_text(session, path, how, names, f"SELECT {', '.join(fitting)} FROM rows_of_file")
-    pairs = zip(counts[::2], counts[1::2], strict=True)
-    return {
-        name: (month_first > day_first) - (day_first > month_first)
-        for name, (day_first, month_first) in zip(open_, pairs, strict=True)
-    }
+    if not asked:
+        return how, []
+    counts = []
+    for name, form in asked:
+        day = f"try_strptime({column(name).sql('duckdb')}, {text(form).sql('duckdb')})"
+        later = f"{day}::DATE > DATE '{today}' AND year({day}) = {today.year}"
+        counts += [f"count({column(name).sql('duckdb')})", f"histogram(year({day}))", f"count_if({later})"]
+    every = [one.name for one in contents]
+    (row,) = _all_text(session, path, how, every, f"SELECT {', '.join(counts)} FROM rows_of_file")
+    pivots, said = dict(how.century_pivots), []
+    for (name, _), values, years, later in zip(asked, row[::3], row[1::3], row[2::3], strict=True):
+        if not years or 2 * sum(years.values()) < values:
+            continue
+        pivots[name] = guessed_pivot(years, later, meaning_of(name) is Meaning.BIRTH, today)
+        open_ = fitting_two(years, pivots[name], later, today)
+        fit = "fits" if open_ == 1 else "fit"
+        unknown = f": {open_:,} of {values:,} values {fit} two centuries, and nobody can tell which" if open_ else ""
+        said.append(
+            f"Years of two digits in {_named([name])} are read as the hundred years up to {pivots[name]} "
+            f"(--century-pivot {name}={pivots[name]}){unknown}."
+        )
+    return replace(how, century_pivots=pivots), said
 
 
 def _named(names: Sequence[str]) -> str:

@@ -30,8 +30,8 @@ class CsvFormat:
     `encoding` is a name that Python knows. An empty `delimiter` or `quote` means the usual one. Each of `null_texts`
     stands for NULL. `types` are the column types that the user states; other columns are text if `all_text`, else
     their types are found by looking at all values. With a `decimal_comma`, 1,5 is a number and 1.5 is none. A
-    `date_format` or `timestamp_format`, as strptime has them, takes the place of ISO 8601. Up to `max_rejected` lines
-    may be left out.
+    `date_format` or `timestamp_format`, as strptime has them, takes the place of ISO 8601. Years of two digits lie in
+    the hundred years up to the column's one of `century_pivots`. Up to `max_rejected` lines may be left out.
     """
 
     delimiter: str = ""
@@ -46,6 +46,7 @@ class CsvFormat:
     decimal_comma: bool = False
     date_format: str = ""
     timestamp_format: str = ""
+    century_pivots: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, drop, padded, render, table, text
+from tableveil.backend import Session, alias, cast, column, drop, later_by_years, padded, render, table, text
 from tableveil.drafting import Meaning, meaning_of
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
@@ -26,6 +26,7 @@ class DoubtKind(StrEnum):
     SPELLING = "SPELLING"
     SENTINEL = "SENTINEL"
     FAR_OUTSIDE = "FAR_OUTSIDE"
+    FUTURE = "FUTURE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,21 @@ _ALONE = 0.1
 _OFTEN = 5
 """So many times as often as others, a date stands for none."""
 
+_CENTURY = 100
 _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 _DATES = (ValueKind.DATE, ValueKind.TIMESTAMP)
 _UNKNOWN = (
     *("unknown", "unbekannt", "inconnu", "desconocido", "sconosciuto", "desconhecido", "onbekend"),
     *("n/a", "na", "n.a.", "k.a.", "k. a.", "o.a.", "keine angabe", "not known", "not available", "missing"),
     *("null", "nil", "nan", "-", "--", "?", "??", "???", ".", "xx", "xxx", "tbd", "#n/a"),
+    *("0000-00-00", "00.00.0000", "00/00/0000", "-001-11-30", "-0001-11-30"),
 )
-_LARGE = tuple(10**digits - 1 for digits in range(2, 10))
-_NEGATIVE = (-1, *(-number for number in (9, *_LARGE)))
+_LARGE = tuple(10**digits - less for digits in range(2, 10) for less in (1, 2, 3))
+_REPEATED = tuple(int(digit * digits) for digit in "78" for digits in range(2, 7))
+_NEGATIVE = tuple(-number for number in (1, 6, 7, 8, 9, *_LARGE, *_REPEATED))
+_FEWEST_CODES = 5
+"""So many other codes of two letters make a country of NA."""
+
 _DAYS = (
     *("1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01"),
     *("1970-01-01", "2099-12-31", "2999-12-31", "9999-01-01", "9999-12-31"),
@@ -80,12 +87,18 @@ _DAYS = (
 _VALUES = table("doubted_values", "", "temp")
 
 
-def doubts(session: Session, source: Source, columns: Sequence[Column], all_columns: Sequence[str]) -> Doubts:
+def doubts(
+    session: Session,
+    source: Source,
+    columns: Sequence[Column],
+    all_columns: Sequence[str],
+    today: datetime.date | None = None,
+) -> Doubts:
     """Looks at the values of `columns`; the repairing SELECT has `all_columns`. Call it in a transaction."""
     doubtful: list[DoubtfulValues] = []
     repaired: dict[str, exp.Expr] = {}
     for each in columns:
-        for kind, records, repair in _found(session, source, each):
+        for kind, records, repair in _found(session, source, each, today or datetime.date.today()):
             doubtful.append(DoubtfulValues(each.name, kind, records, render(repair(column(each.name)))))
             repaired[each.name] = repair(repaired.get(each.name, column(each.name)))
     if not doubtful:
@@ -121,7 +134,9 @@ def _total() -> exp.Expr:
     return cast(exp.Sum(this=column("records")), "DOUBLE")
 
 
-def _found(session: Session, source: Source, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
+def _found(
+    session: Session, source: Source, of: Column, today: datetime.date
+) -> Iterator[tuple[DoubtKind, int, Repair]]:
     """The doubts about one column, the sentinels first: they are not far outside as well."""
     if of.kind not in (ValueKind.TEXT, *_NUMBERS, *_DATES):
         return
@@ -136,7 +151,7 @@ def _found(session: Session, source: Source, of: Column) -> Iterator[tuple[Doubt
         elif of.kind in _NUMBERS:
             yield from _numbers(session, of)
         else:
-            yield from _dates(session, of)
+            yield from _dates(session, of, today)
         yield from _short_codes(session, of, records)
     session.execute(drop("TABLE", _VALUES))
 
@@ -166,12 +181,17 @@ def _short_codes(session: Session, of: Column, records: int) -> Iterator[tuple[D
 
 
 def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
-    """Words for nothing, and spellings that differ by case or spaces."""
+    """Words and codes for nothing, and spellings that differ by case or spaces."""
+    words_for_none = [word for word in _UNKNOWN if word != "na" or not _may_be_code(session, of)]
     unknown = session.rows(
         "SELECT lower(trim(value)), sum(records)::BIGINT FROM temp.doubted_values "
         "WHERE list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY ALL ORDER BY ALL",
-        [list(_UNKNOWN)],
+        [words_for_none],
     )
+    if not unknown and not session.value(
+        "SELECT count(*) FROM temp.doubted_values WHERE try_cast(value AS BIGINT) IS NULL"
+    ):
+        unknown = [(word, count) for word, _, count in _codes_of_none(session, "value::BIGINT")]
     if unknown:
         words = [text(word) for word, _ in unknown]
 
@@ -183,7 +203,7 @@ def _texts(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
         "SELECT lower(trim(value)) AS folded, arg_max(trim(value), (records, value)), "
         "(sum(records) - max(records))::BIGINT FROM temp.doubted_values "
         "WHERE NOT list_contains(?::VARCHAR[], lower(trim(value))) GROUP BY folded HAVING count(*) > 1 ORDER BY folded",
-        [list(_UNKNOWN)],
+        [words_for_none],
     )
     if not spelled:
         return
@@ -204,21 +224,54 @@ def _folded(value: exp.Expr) -> exp.Expr:
 
 
 def _numbers(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
-    """Numbers of nines far beyond the others, negative ones below zero, and all others far outside."""
+    """Codes for nothing beyond the others, such as 97 to 99 and -9, and all others far outside."""
     finite = "isfinite(value::DOUBLE)"
-    least, second_least, second, greatest = _ends(session, "value::DOUBLE", finite)
-    gone: list[int] = []
-    if greatest in _LARGE and greatest - second > max(second - least, 1):
-        gone.append(int(greatest))
-    if least in _NEGATIVE and second_least >= 0:
-        gone.append(int(least))
+    found = _codes_of_none(session, "value::DOUBLE")
+    gone = [int(number) for _, number, _ in found]
     if gone:
-        yield DoubtKind.SENTINEL, _records_of(session, "value::DOUBLE", gone), _nullified(map(_number, gone))
+        yield DoubtKind.SENTINEL, sum(records for *_, records in found), _nullified(map(_number, gone))
     yield from _far_outside(session, of, "value::DOUBLE", finite, gone, _FAR_NUMBERS)
 
 
-def _dates(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repair]]:
-    """Days that stand for none, as they are far more frequent than others or far from them; and days far outside."""
+def _codes_of_none(session: Session, value: str) -> list[tuple[str, float, int]]:
+    """Numbers that stand for nothing, as they are written, and their records.
+
+    They are farther from all others than these are from each other, or at some distance and far more frequent.
+    """
+    coded = f"list_contains(?::DOUBLE[], {value})"
+    codes = [[*_LARGE, *_REPEATED, *_NEGATIVE]]
+    least, greatest, often = session.row(
+        f"SELECT min({value}), max({value}), {_OFTEN} * sum(records) / count(*) FROM temp.doubted_values "
+        f"WHERE isfinite({value}::DOUBLE) AND NOT {coded}",
+        codes,
+    )
+    if least is None:
+        return []
+    span = max(greatest - least, 1)
+    return [
+        (written, number, records)
+        for written, number, records in session.rows(
+            f"SELECT any_value(value::VARCHAR), {value}, sum(records)::BIGINT FROM temp.doubted_values WHERE {coded} "
+            "GROUP BY 2 ORDER BY 2",
+            codes,
+        )
+        for gap in [number - greatest if number > 0 else least - number if least >= 0 else 0]
+        if gap > span or (gap > max(_ALONE * span, 1) and records > often) or (number < 0 and gap > 0)
+    ]
+
+
+def _may_be_code(session: Session, of: Column) -> bool:
+    """Whether NA is a place, such as Namibia or North America."""
+    if meaning_of(of.name) in (Meaning.PLACE, Meaning.ORIGIN):
+        return True
+    others, codes = session.row(
+        "SELECT count(*), count_if(regexp_full_match(value, '[A-Z]{2}')) FROM temp.doubted_values WHERE value <> 'NA'"
+    )
+    return bool(codes >= max(_FEWEST_CODES, _USUAL * others))
+
+
+def _dates(session: Session, of: Column, today: datetime.date) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Days that stand for none, as they are far more frequent than others or far from them; later and far days."""
     finite, day = "isfinite(value)", "CASE WHEN isfinite(value) THEN value::DATE - DATE '1970-01-01' END::DOUBLE"
     least, second_least, second, greatest = _ends(session, day, finite)
     often = session.value(f"SELECT {_OFTEN} * sum(records) / count(*) FROM temp.doubted_values WHERE {finite}")
@@ -239,7 +292,35 @@ def _dates(session: Session, of: Column) -> Iterator[tuple[DoubtKind, int, Repai
             records += count
     if gone:
         yield DoubtKind.SENTINEL, records, _nullified(days)
+    later = list(_future(session, of, day, finite, gone, today))
+    yield from later
+    if later:
+        finite = f"{finite} AND value::DATE <= DATE '{today}'"
     yield from _far_outside(session, of, day, finite, gone, _FAR_DATES)
+
+
+def _future(
+    session: Session, of: Column, day: str, finite: str, gone: Sequence[float], today: datetime.date
+) -> Iterator[tuple[DoubtKind, int, Repair]]:
+    """Days after today, but for columns of which most are: these are planned. A birth may be a century off."""
+    later, latest, records = session.row(
+        f"SELECT coalesce(sum(records) FILTER (WHERE value::DATE > DATE '{today}'), 0)::BIGINT, "
+        f"max(value::DATE)::VARCHAR, sum(records) FROM temp.doubted_values WHERE {finite} "
+        f"AND NOT list_contains(?::DOUBLE[], {day})",
+        [list(gone)],
+    )
+    is_birth = meaning_of(of.name) is Meaning.BIRTH
+    if not later or (2 * later > records and not is_birth):
+        return
+    after_today = cast(text(f"{today}"), "DATE")
+    is_near = latest < f"{today.year + _CENTURY}"
+
+    def repair(told: exp.Expr) -> exp.Expr:
+        is_later = exp.GT(this=cast(told.copy(), "DATE"), expression=after_today.copy())
+        earlier = cast(later_by_years(told.copy(), exp.Literal.number(-_CENTURY)), of.type)
+        return exp.Case(default=told).when(is_later, earlier if is_birth and is_near else exp.null())
+
+    yield DoubtKind.FUTURE, later, repair
 
 
 def _ends(session: Session, value: str, finite: str) -> tuple[float, float, float, float]:
@@ -249,14 +330,6 @@ def _ends(session: Session, value: str, finite: str) -> tuple[float, float, floa
     )
     low, high = (list(ends or [0.0]) for ends in row)
     return low[0], low[-1], high[-1], high[0]
-
-
-def _records_of(session: Session, value: str, gone: Sequence[float]) -> int:
-    records: int = session.value(
-        f"SELECT coalesce(sum(records), 0)::BIGINT FROM temp.doubted_values WHERE list_contains(?::DOUBLE[], {value})",
-        [list(gone)],
-    )
-    return records
 
 
 def _far_outside(

@@ -78,7 +78,7 @@ def test_what_people_read(run: Run, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[0] == "proposals/2 main.visits, 1,200 records, nothing was released"
-    assert "age 7 a value that stands for none" in lines
+    assert "age 7 (0.58 %) a value that stands for none" in lines
     assert "1 local recoding 5 0.2500 0 20 % 1 0" in lines
     assert "2 full domain 5 0.5000 1,100 20 % 0 1" in lines
     assert r"zip\x1b[1m 3, 25 %" in lines

@@ -64,7 +64,8 @@ def test_tables_come_back_however_they_are_written(session: Session, file: Path,
         writer.writerow([chosen.choice(nothing) if cell is None else cell for cell in cells])
     content = text.getvalue().encode(encoding)
     guess = guessed(session, file, gzip.compress(content) if chosen.random() < 0.2 else content)
-    assert guess.doubts == ()
+    # A century of two digits is always a guess.
+    assert [("--century-pivot born=" in doubt) for doubt in guess.doubts] == [True] * ("%y" in form)
     types, found = loaded(session, file, guess.format)
     assert types == ["VARCHAR", "DATE", "DECIMAL(18,2)", "VARCHAR"]
     assert found == rows

@@ -74,5 +74,7 @@ def test_formats_that_lose_something(session: Session, file: Path, field: str, w
 @pytest.mark.parametrize("wanted", ["%d.%m.%Y", "%m/%d/%y", "%Y%m%d", "%d %B %Y", "%Y-%j", "it's %d.%m.%Y"])
 def test_formats_of_dates(session: Session, file: Path, wanted: str) -> None:
     (written,) = session.row("SELECT strftime(DATE '2024-02-29', ?)", [wanted])
-    types, rows = read(session, file, f"a\n{written}\n".encode(), CsvFormat(date_format=wanted))
+    types, rows = read(
+        session, file, f"a\n{written}\n".encode(), CsvFormat(date_format=wanted, century_pivots={"a": 2024})
+    )
     assert (types, rows) == (["DATE"], [(date(2024, 2, 29),)])

@@ -112,11 +112,45 @@ def test_days_that_stand_for_nothing(session: Session) -> None:
     assert None in repaired(session)
 
 
+@pytest.mark.parametrize(
+    ("value", "records"),
+    [
+        ("[1, 2, 97, 98, 99][1 + least(i % 30, 4)]", 932),
+        ("CASE WHEN i % 100 = 7 THEN 97 WHEN i % 100 = 8 THEN -99 ELSE 1 + i % 2 END", 20),
+        ("CASE WHEN i % 100 = 7 THEN -8 WHEN i % 100 = 8 THEN -9 ELSE i % 90 END", 20),
+        ("CASE WHEN i % 10 = 7 THEN 99 ELSE 18 + i % 47 END", 100),
+        ("CASE WHEN i % 100 = 7 THEN '997' ELSE lpad((1 + i % 300)::VARCHAR, 3, '0') END", 10),
+        ("CASE WHEN i % 3 = 0 THEN '-001-11-30' ELSE '2020-05-' || (10 + i % 15) END", 334),
+        ("CASE WHEN i % 3 = 0 THEN 'NA' ELSE 'word ' || i % 20 END", 334),
+        ("['NA', 'DE', 'FR', 'US', 'IT', 'ES', 'PT'][1 + i % 7]", 0),
+        ("i % 99 + 1", 0),
+        ("90 + i % 10", 0),
+        ("CASE WHEN i % 2 = 0 THEN 99 ELSE 97 END", 0),
+    ],
+)
+def test_codes_of_no_value(session: Session, value: str, records: int) -> None:
+    assert found(session, value).get(DoubtKind.SENTINEL, 0) == records
+    if records:
+        repaired(session)
+
+
+def test_days_after_today(session: Session) -> None:
+    day = "today()::DATE - 20000 + (i * 20 % 18000)::INT"
+    assert found(session, f"CASE WHEN i % 10 = 7 THEN today()::DATE + 400 ELSE {day} END") == {DoubtKind.FUTURE: 100}
+    assert None in repaired(session)
+    # Most days of plans are later.
+    assert found(session, "today()::DATE - 20 + (i % 200)::INT") == {}
+    session.execute("ALTER TABLE people RENAME zip TO born; UPDATE people SET born = born + 40 * 365")
+    assert [one.kind for one in of_query(session, "").findings] == [DoubtKind.FUTURE]
+    query = of_query(session, "").repair_query
+    assert session.value(f"SELECT max(born) < today() AND count(born) = 1000 FROM ({query})")
+
+
 def test_values_far_outside(session: Session) -> None:
     assert found(session, "CASE WHEN i = 7 THEN 17500 ELSE 150 + i % 50 END") == {DoubtKind.FAR_OUTSIDE: 1}
     assert repaired(session) == {*range(150, 200), None}
     day = "DATE '2024-01-01' + (i % 366)::INT"
-    assert found(session, f"CASE WHEN i = 7 THEN DATE '2204-05-01' ELSE {day} END") == {DoubtKind.FAR_OUTSIDE: 1}
+    assert found(session, f"CASE WHEN i = 7 THEN DATE '1204-05-01' ELSE {day} END") == {DoubtKind.FAR_OUTSIDE: 1}
     assert None in repaired(session)
 
 

@@ -17,6 +17,10 @@ CODES = {
     ),
     "COLUMN_NOT_FOUND": ("There is no such column.", "Correct the name. The hint has the nearest one."),
     "CONSTRAINT_BROKEN": ("Rows break a constraint of the table.", "Correct the rows, or replace the table."),
+    "CSV_CENTURY": (
+        "Nobody said which century years of two digits are in, or some days are not in the one that was said.",
+        "State the last year that they mean: `--century-pivot COLUMN=YEAR`.",
+    ),
     "CSV_DELIMITER": (
         "The header shows one column, with what looks like another delimiter in its name.",
         "Give `--delimiter`.",

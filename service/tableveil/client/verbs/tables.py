@@ -143,7 +143,7 @@ class TableVerbs(Connection):
         """How a local CSV file seems to be written, for `load_file`.
 
         Fields of `stated` that `kept` names are not guessed: delimiter and quote where they are not empty, and
-        `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`.
+        `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`, `century_pivots`.
 
         Raises:
             InvalidError: The file cannot be read.

@@ -31,6 +31,7 @@ _STATED = {
     **{name: rf"(format\.)?{name}" for name in ("delimiter", "quote", "date_format", "timestamp_format")},
     "null_texts": r"(format\.)?null_texts?.*",
     "text_columns": r"(format\.)?types.*",
+    "century_pivots": r"century_pivots",
     "max_rejected": r"((format\.)?max_rejected|(.*, )?lines?\b.*)",
 }
 _SECONDS_BETWEEN = 0.5
@@ -85,7 +86,9 @@ def preview(visit: Visit) -> Response:
     failure = upload.failure if isinstance(upload.failure, TableveilError) else None
     if upload.path.suffix == ".parquet":
         return visit.page("preview.html", upload=upload, guess=None, faults=placed(failure, _STATED))
-    guess = visit.client.guess_csv_format(upload.path)
+    # The centuries of a table must not depend on the days of its loads.
+    kept = ["century_pivots"] if upload.mode == "append" else []
+    guess = visit.client.guess_csv_format(upload.path, kept=kept)
     how = upload.stated or guess.format
     return visit.page("preview.html", upload=upload, guess=guess, how=how, faults=placed(failure, _STATED))
 
@@ -169,7 +172,7 @@ def _stated(visit: Visit) -> v1.CsvFormat:
         timestamp_format=_whole(visit.form, "timestamp_format"),
     )
     allowed = visit.text("max_rejected")
-    how.max_rejected = int(allowed) if allowed.isascii() and allowed.isdecimal() and len(allowed) <= _MOST_DIGITS else 0
+    how.max_rejected = _number(allowed)
     how.no_header = visit.text("header") != "yes"
     how.decimal_comma = visit.text("decimal_comma") == "yes"
     # An empty line would be the empty text, which stands for nothing anyway.
@@ -177,7 +180,15 @@ def _stated(visit: Visit) -> v1.CsvFormat:
     how.null_texts.extend(nulls)
     for name in visit.texts("text_columns"):
         how.types[name] = "VARCHAR"
+    for line in visit.text("century_pivots").split("\n"):
+        name, equals, year = line.strip().rpartition("=")
+        if equals:
+            how.century_pivots[name] = _number(year)
     return how
+
+
+def _number(digits: str) -> int:
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS else 0
 
 
 def _whole(form: FormData, name: str) -> str:
