@@ -55,7 +55,8 @@ lint: $(VENV)/.dev
 	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples docs README.md CHANGELOG.md
 	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
-	$(BIN)/kubernetes-validate --strict --quiet $(addprefix deploy/kubernetes/,backup.yaml endpoint.yaml service.yaml volumes.yaml)
+	$(BIN)/kubernetes-validate --strict --quiet $(addprefix deploy/kubernetes/,backup.yaml endpoint.yaml service.yaml volumes.yaml) \
+		deploy/kubernetes-outgoing/network.yaml
 
 # The words of each page of the docs.
 words: $(VENV)/.dev

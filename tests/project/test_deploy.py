@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -147,7 +148,9 @@ def test_the_containers_fit_each_other() -> None:
         for secret in container.get("secrets", []):
             # One of the commands at the top writes it.
             file = project["secrets"][secret]["file"].removeprefix("./")
-            assert f"> deploy/compose/{file}\n" in text
+            assert f"| sudo install -m 0400 -o 65532 /dev/stdin deploy/compose/{file}\n" in text
+            ignored = ["git", "check-ignore", "--no-index", "--quiet", f"deploy/compose/{file}"]
+            assert subprocess.run(ignored, cwd=DEPLOY.parent, check=False).returncode == 0
         assert set(container.get("depends_on", {})) <= containers.keys()
         assert all(mapping.startswith("127.0.0.1:") for mapping in container.get("ports", []))
     places = {
@@ -230,6 +233,45 @@ def test_kubectl_makes_the_same(manifests: dict[tuple[str, str], Manifest]) -> N
     assert {(kind, re.sub("-[a-z0-9]{10}$", "", name) if kind == "ConfigMap" else name) for kind, name in made} == set(
         manifests
     )
+
+
+def test_what_the_service_calls_is_opened() -> None:
+    outgoing = DEPLOY / "kubernetes-outgoing"
+    options = understood(["serve", "--config", CONFIG], {CONFIG: outgoing / "config.toml"})
+    targets = [declaration.partition("=")[2] for declaration in options["publish"]]
+    called = [urlsplit(url) for url in (*targets, options["oidc_issuer"]) if "://" in url]
+    assert len(called) == 2
+    policy = yaml.safe_load((outgoing / "network.yaml").read_text())["spec"]
+    own = yaml.safe_load_all((KUBERNETES / "service.yaml").read_text())
+    (closed,) = (one["spec"] for one in own if one["kind"] == "NetworkPolicy")
+    assert policy["podSelector"] == closed["podSelector"]
+    names, ports = policy["egress"]
+    assert names["ports"] == [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]
+    of_schemes = {"postgresql": 5432, "https": 443}
+    assert {each["port"] for each in ports["ports"]} == {url.port or of_schemes[url.scheme] for url in called}
+    # Where nothing is called, nothing is open; all else of the configuration is the same.
+    assert closed["egress"] == []
+    below = understood(["serve", "--config", CONFIG], {CONFIG: KUBERNETES / "config.toml"})
+    changed = {name for name in options if options[name] != below[name]}
+    assert changed == {"publish", "oidc_issuer", "oidc_audience"}
+    assert all("://" not in declaration for declaration in below["publish"])
+    assert below["oidc_issuer"] is None
+
+
+def test_kubectl_makes_the_outgoing_service() -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("there is no kubectl on this machine")
+    command = ["kubectl", "kustomize", str(DEPLOY / "kubernetes-outgoing")]
+    made = list(yaml.safe_load_all(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    assert {one["metadata"]["name"] for one in made if one["kind"] == "NetworkPolicy"} >= {
+        "tableveil",
+        "tableveil-outgoing",
+    }
+    (service,) = (one for one in made if one["kind"] == "StatefulSet" and one["metadata"]["name"] == "tableveil")
+    (variable,) = service["spec"]["template"]["spec"]["containers"][0]["env"]
+    secret = variable["valueFrom"]["secretKeyRef"]
+    stated = (DEPLOY / "kubernetes-outgoing" / "kustomization.yaml").read_text()
+    assert f"secret generic {secret['name']} --from-file={secret['key']}\n" in stated
 
 
 def test_every_volume_is_provided(manifests: dict[tuple[str, str], Manifest], secrets: dict[str, set[str]]) -> None:
