@@ -123,7 +123,7 @@ def _tried(service: LocalService, kind: Kind, size: int, chance: Random) -> tupl
 def cost() -> Section:
     """The time of columns of few and of many values, beside a plain grouped scan."""
     module, taken = import_module("tableveil.lifecycle.publish"), list[float]()
-    check = module.check_effective_k
+    check = module.check_exposure
 
     def timed(*arguments: Any) -> Any:
         began = time.perf_counter()
@@ -133,7 +133,7 @@ def cost() -> Section:
             taken.append(time.perf_counter() - began)
 
     rows = []
-    with _service() as service, patch.object(module, "check_effective_k", timed):
+    with _service() as service, patch.object(module, "check_exposure", timed):
         with service.session() as session:
             session.execute(
                 "CREATE TABLE main.people AS SELECT 20 + hash(i) % 80 AS age, hash(i, 1) % 20 AS area, "

@@ -29,8 +29,7 @@ MOST = 1.0
 """The goal: so many CPU seconds of all checks, those before the release is written and the verification."""
 
 PARTS = {
-    "columns that determine labels": ("tableveil.pipelines.anonymize", "check_disclosure"),
-    "check before writing": ("tableveil.lifecycle.publish", "check_effective_k"),
+    "check before writing": ("tableveil.lifecycle.publish", "check_exposure"),
     "verification of it": ("tableveil.verification.methods", "check_unchanged"),
 }
 ALL, WHOLE = "all checks", "whole job"

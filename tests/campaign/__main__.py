@@ -19,6 +19,7 @@ from typing import Protocol
 from tests.authenticated import use_one_token
 from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
+from tests.campaign.copies import hide_copies
 from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
 from tests.campaign.fuzz.campaign import fuzz
@@ -58,6 +59,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "together": Campaign(judge, 200),
     "visits": Campaign(judge_visits, 200),
     "unchanged": Campaign(judge_unchanged, 1_000),
+    "copies": Campaign(hide_copies, 200),
 }
 
 

@@ -22,10 +22,10 @@ from zlib import crc32
 
 import numpy as np
 
-from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
-from tableveil.privacy.effective.judged import OwnValues, Readings, Unchanged, judge, least
-from tableveil.privacy.effective.rows import ClassRows, HeldValues
-from tableveil.privacy.effective.texts import plain_text
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted
+from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, least
+from tableveil.privacy.exposure.rows import ClassRows, HeldValues
+from tableveil.privacy.exposure.texts import plain_text
 
 K = 5
 FIRST_DAY = date(2020, 1, 1)
@@ -191,7 +191,7 @@ def _derived(chance: Random, report: UnchangedReport, number: int, derived: Deri
     report.due[derived.name] += 1
     report.before[derived.name] += _left_before(table) < K
     if len(derived.of.split()) + len(columns) > 2:
-        with patch("tableveil.privacy.effective.judged._by_one", lambda _: ()):
+        with patch("tableveil.privacy.exposure.judged._by_one", lambda _: ()):
             found_alone = _left(table) < K
         report.alone[derived.name] += found_alone
         if derived.named and not found_alone:
@@ -229,8 +229,8 @@ def _left_before(table: Table) -> int:
             "concatenations_of",
             "formulas_of_columns",
         ):
-            stack.enter_context(patch(f"tableveil.privacy.effective.judged.{name}", lambda *_: ()))
-        stack.enter_context(patch("tableveil.privacy.effective.fits.EVIDENCE", math.inf))
+            stack.enter_context(patch(f"tableveil.privacy.exposure.judged.{name}", lambda *_: ()))
+        stack.enter_context(patch("tableveil.privacy.exposure.fits.EVIDENCE", math.inf))
         return _left(table)
 
 

@@ -59,10 +59,16 @@ BINS: Final = 64
 """More different differences of two columns are judged as so many ranges of near ones."""
 
 RIGHT: Final = 0.9
-"""A formula holds if it is right for this share of the records; more is left to mistakes."""
+"""A formula holds if it is right for this share of the records; more is left to mistakes.
+
+A column determines a quasi-identifier if this share of those with equal or neighbouring values agree in it.
+"""
 
 WIDEST: Final = 2.0
 """Its tolerance is that of all records but accidents, unless that is so many times as wide as that of `RIGHT`."""
+
+SHARED: Final = 0.1
+"""Equal values show what a column determines if at least this share of its records has a value that others have."""
 
 TELLING: Final = 0.5
 """A formula tells something if at most this share of other records' values would be right."""

@@ -1540,9 +1540,9 @@ class Attribute(_message.Message):
     column.
     """
     acknowledged: _builtins.bool
-    """`true` releases a sensitive or insensitive column that a check would refuse: a nearly unique column; an insensitive
-    one whose values few people share each, that determines a quasi-identifier, or that leaves fewer rows of a class
-    than the policy's k. With `rows_are_people`, `true` for any role states that rows with equal values in the column are
+    """`true` releases a sensitive or insensitive column that a check would refuse: one that is nearly unique, or determines
+    a quasi-identifier more finely than its labels, which must be decided then; an insensitive one whose values few
+    people share each, or that leaves fewer rows of a class than the policy's k. With `rows_are_people`, `true` for any role states that rows with equal values in the column are
     of different people, although they look like one person's. Default: `false`. Refused: `true` for other roles beside a
     `person_column`.
     """

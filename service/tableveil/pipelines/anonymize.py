@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from tableveil.backend import WarehouseSession
-from tableveil.disclosure import check_disclosure
 from tableveil.errors import depending_on
 from tableveil.lifecycle import Evidence, PublicationTerms, check_admitted, check_guards, publish
 from tableveil.pipelines.differential_privacy import DifferentialPrivacyMethod
@@ -97,7 +96,6 @@ def solved(
     with depending_on(judged_with):
         solution = method.solve(job, counts)
         report.phase(JobPhase.WRITING)
-        check_disclosure(session, solution.plan)
     evidence = Evidence(
         job=job.number,
         document=job.document,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from tableveil.disclosure import check_disclosure
-from tableveil.disclosure.determined import check_effective_k
+from tableveil.disclosure.determined import check_exposure
 from tableveil.errors import ConflictError, GuardedError, InfeasibleError, InvalidError, TableveilError, note, together
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly
@@ -100,8 +99,7 @@ def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
         return
     if counted.lattice.size == 1:
         plan = plan_of(counted, problem, outcome.best)
-        check_disclosure(job.rows, plan)
         plan.recoding.stage(job.rows, plan)
-        yield from check_effective_k(job.rows, plan).warnings
+        yield from check_exposure(job.rows, plan).warnings
     if outcome.complete:
         yield from advice_of(job, counted, problem, outcome.best).blindly()

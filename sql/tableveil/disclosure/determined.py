@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, column, number, row_hash, table
-from tableveil.disclosure.effective import EffectiveK, effective_ks
+from tableveil.backend import WarehouseSession, alias, column, row_hash, table
+from tableveil.disclosure.exposure import Determined, EffectiveK, effective_ks
 from tableveil.errors import Fault, InvalidError, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, Role
 from tableveil.privacy.guarantees import Guarantee
-from tableveil.release.columns import RecognizingColumn
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.write import spread_table
 from tableveil.source.spelling import has_spellings, spelling
@@ -23,41 +22,6 @@ EFFECTIVE_K = "effective_k"
 _ENDS = {"min": exp.Min, "max": exp.Max}
 """Values are all alike if both ends are equal."""
 
-DETERMINED = 0.9
-"""A column determines a quasi-identifier if it does for this share of the records; less is coincidence."""
-
-
-def check_disclosure(session: WarehouseSession, plan: ReleasePlan) -> None:
-    """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
-
-    It does if, for at least `DETERMINED` of the records with a value in it, that value occurs with only one group of
-    the quasi-identifier on the highest level that distinguishes more than the released one. Where records have levels
-    of their own, the highest of them counts: a column that determines a label below it also determines the one there.
-    For an aggregated quasi-identifier, which hides any values that differ, the value itself counts. Suppressed records
-    that are shown have no labels: then every quasi-identifier counts as released at its top.
-    """
-    identifiers = plan.quasi_identifiers()
-    if plan.shows_suppressed:
-        identifiers = [released.at_top() for released in identifiers]
-    hiding = [released for released in identifiers if released.hides]
-    faults = []
-    for i, attribute in enumerate(plan.policy.attributes):
-        if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not hiding:
-            continue
-        for released, share in zip(hiding, _determined(session, plan, attribute.column, hiding), strict=True):
-            if share >= DETERMINED:
-                faults.append(
-                    Fault(
-                        plan.policy.role_field(i),
-                        f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} "
-                        f"more finely than its {released.cells} in {share:.0%} of the records",
-                        "columns that do not give away what the labels hide",
-                        "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
-                    )
-                )
-    if faults:
-        raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
-
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -67,22 +31,34 @@ class Measured:
     warnings: tuple[str, ...]
 
 
-def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
-    """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
+def check_exposure(session: WarehouseSession, plan: ReleasePlan) -> Measured:
+    """Raises `InvalidError` for columns that are not acknowledged, and give away what labels hide.
 
-    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns. If a warehouse has too many
-    different rows, they are not measured, and no insensitive column is released then unless it is acknowledged.
+    They determine a quasi-identifier more finely than its labels; or, insensitive ones, leave fewer rows than the
+    policy's k. Call it after the plan is staged. Without a k, and for sensitive columns, the second only warns. If a
+    warehouse has too many different rows, they are not measured, and no insensitive column is released then unless it
+    is acknowledged.
     """
     measured = effective_ks(session, plan, [released.hides for released in plan.quasi_identifiers()])
     if measured is None:
         return _unmeasured(plan)
     singly, together = measured.singly, measured.together
-    faults, warnings = [], list[Warned]()
+    faults, warnings = list[Fault](), list[Warned]()
+    for one in measured.determined:
+        if one.attribute.acknowledged:
+            warnings.append(_determines_anyway(one))
+        else:
+            faults.append(_determines(plan, one))
     k = plan.policy.k
     # Without a k, a column must not lower the least class size.
     least = k or measured.people or int(min(plan.classes.counts[plan.kept], default=0))
+    told = {one.attribute.column for one in measured.determined}
     low = [
-        measurement for measurement in singly if measurement.least < least and not measurement.columns[0].acknowledged
+        measurement
+        for measurement in singly
+        if measurement.least < least
+        and not measurement.columns[0].acknowledged
+        and measurement.columns[0].column not in told
     ]
     for measurement in low:
         (attribute,) = measurement.columns
@@ -96,6 +72,7 @@ def check_effective_k(session: WarehouseSession, plan: ReleasePlan) -> Measured:
         together is not None
         and together.least < least
         and not any(set(f.columns) <= set(together.columns) for f in low)
+        and not any(one in together.columns for one in (each.attribute for each in measured.determined))
     ):
         names = ", ".join(shortened(attribute.column) for attribute in together.columns)
         leaves = f"together leave {_left(plan, together.least)} by {together.shown_by}"
@@ -130,6 +107,31 @@ def _unmeasured(plan: ReleasePlan) -> Measured:
     if faults:
         raise InvalidError.about("COLLECTS_TOO_MUCH", "columns released as they are cannot be looked at", faults)
     return Measured((), (note(f"The effective k of released columns is not measured: there are {many}."),))
+
+
+def _determines(plan: ReleasePlan, one: Determined) -> Fault:
+    return Fault(
+        plan.policy.role_field(plan.policy.attributes.index(one.attribute)),
+        f"{one.attribute.role} for {_told(one)}",
+        "columns that do not give away what the labels hide",
+        f"Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of {shortened(one.released.name)}, or list it "
+        "with acknowledged: true to release it.",
+    )
+
+
+def _determines_anyway(one: Determined) -> Warned:
+    return must_decide(
+        f"A reader who sees a row's {shortened(one.attribute.column)} knows more of {shortened(one.released.name)} "
+        f"than the label tells: acknowledged: true releases {_told(one)}."
+    )
+
+
+def _told(one: Determined) -> str:
+    return (
+        f"{shortened(one.attribute.column)}, which determines {shortened(one.released.name)} more finely than its "
+        f"{one.released.cells}: {one.agree.share:.0%} of the records with "
+        f"{'neighbouring' if one.agree.neighbouring else 'equal'} values agree in it"
+    )
 
 
 def _lowers(plan: ReleasePlan, effective_k: EffectiveK, least: int) -> Warned:
@@ -215,31 +217,3 @@ def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, c
         f"have one value each ({records:,} records). Add to privacy_models: {model}. In these classes it suppresses "
         f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows."
     )
-
-
-def _determined(
-    session: WarehouseSession, plan: ReleasePlan, name: str, hiding: Sequence[RecognizingColumn]
-) -> list[float]:
-    """Per quasi-identifier, the share of the records with a value in `name` whose value determines it."""
-    query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
-    groups = []
-    for j, released in enumerate(hiding):
-        query, group = released.hidden(query, f"d{j}")
-        groups.append(group)
-    ranges = [
-        alias(end(this=group.copy()), f"{name}{j}") for j, group in enumerate(groups) for name, end in _ENDS.items()
-    ]
-    per_value = query.select(alias(exp.Count(this=exp.Star()), "n"), *ranges).group_by(column(name, "source"))
-    determined = [
-        exp.Coalesce(
-            this=exp.Filter(
-                this=exp.Sum(this=column("n")),
-                expression=exp.Where(this=exp.EQ(this=column(f"min{j}"), expression=column(f"max{j}"))),
-            ),
-            expressions=[number(0)],
-        )
-        for j in range(len(groups))
-    ]
-    counts = exp.select(exp.Sum(this=column("n")), *determined).from_(per_value.subquery("values_found"))
-    present, *records = session.row(counts)
-    return [float(count) / float(present or 1) for count in records]

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
-from tableveil.disclosure.determined import Measured, check_effective_k, single_valued
+from tableveil.disclosure.determined import Measured, check_exposure, single_valued
 from tableveil.errors import InternalError, TableveilError, note
 from tableveil.lifecycle.entry import end_job, release_of
 from tableveil.lifecycle.evidence import Evidence
@@ -114,7 +114,7 @@ def _planned(
     if session.most_collected is not None:
         check_spreads_collectible(session, plan)
     plan.recoding.stage(session, plan)
-    return _Planned(plan, evidence, check_effective_k(session, plan), verifying)
+    return _Planned(plan, evidence, check_exposure(session, plan), verifying)
 
 
 def _publish(

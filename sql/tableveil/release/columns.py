@@ -7,9 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.counting.base import joined_code, joined_value
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.policy import Scale
 from tableveil.release.label_columns import has_labels
@@ -92,13 +90,14 @@ class LabelledColumn(ReleasedColumn):
         """Whether the release hides differences between values."""
         return self._finer_level is not None
 
-    def hidden(self, query: exp.Select, as_: str) -> tuple[exp.Select, exp.Expr]:
-        """The query joined to the values under the alias `as_`, and what is least finely hidden of each row.
+    @property
+    def finer(self) -> NDArray[np.int64]:
+        """Per own value, by its code, what is least finely hidden of it.
 
         It is the group at the highest level that distinguishes more than the released one.
         """
         assert self._finer_level is not None, "it hides something"
-        return joined_code(query, self.dictionary, "source", as_, self._finer_level)
+        return self.dictionary.levels.groups[self._finer_level].astype(np.int64)
 
     def at_top(self) -> LabelledColumn:
         """The column as if one label hid all its values."""
@@ -150,9 +149,10 @@ class AggregateColumn(ReleasedColumn):
         """Whether the release hides differences between values."""
         return self.distinct > 1
 
-    def hidden(self, query: exp.Select, as_: str) -> tuple[exp.Select, exp.Expr]:
-        """The query joined to the values under the alias `as_`, and the code of each row's own value."""
-        return joined_value(query, self.dictionary, "source", as_)
+    @property
+    def finer(self) -> NDArray[np.int64]:
+        """Each own value by itself."""
+        return np.arange(self.distinct)
 
     def at_top(self) -> AggregateColumn:
         """The column itself: it has no levels."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tableveil.privacy.effective.cells import Codes, chance_of_any, chance_of_one, counted
-from tableveil.privacy.effective.fits import fits_of_one
+from tableveil.privacy.exposure.cells import Codes, chance_of_any, chance_of_one, counted
+from tableveil.privacy.exposure.fits import fits_of_one
 
 SEEDS = range(5)
 

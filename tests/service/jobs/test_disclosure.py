@@ -11,6 +11,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InvalidError, Rank
 from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.rules.dates import Dates, DateUnit
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
@@ -25,6 +26,8 @@ from tests.service.jobs.plain import plain_target
 Run = Callable[..., Release]
 
 TOWNS = InlineLevels(tuple((f"t{i}", f"county {i // 4}", f"land {i // 8}", "*") for i in range(16)))
+
+QUARTERS = Dates("2024-01-01", "2024-12-31", (DateUnit.QUARTER, DateUnit.YEAR))
 
 POLICY = Policy(
     source=TableReference("", "main", "people"),
@@ -91,13 +94,67 @@ def test_levels_that_hide_nothing_more_are_looked_through(database: Database, se
 
 
 def test_columns_of_other_roles_and_acknowledged_ones(database: Database, session: Session, run: Run) -> None:
-    fill(session, *["'mayor of ' || t"] * 3)
+    """A sensitive column is refused as well; an acknowledged one is to be decided, whatever its role."""
+    fill(session, *["'mayor of ' || t"] * 4)
+    town = POLICY.attributes[0]
+    with pytest.raises(InvalidError) as raised:
+        run(
+            database,
+            replace(POLICY, attributes=(town, AttributePolicy("note", Role.SENSITIVE)), default_role=Role.IDENTIFYING),
+        )
+    (fault,) = raised.value.faults
+    assert (raised.value.code, fault.field) == ("COLUMN_DISCLOSES", "attributes[1].role")
+    assert fault.hint.startswith("Make it IDENTIFYING, or a QUASI_IDENTIFIER with the levels of 'town'")
     others = (
-        AttributePolicy("note", Role.SENSITIVE),
+        AttributePolicy("note", Role.SENSITIVE, acknowledged=True),
         AttributePolicy("note1", Role.IDENTIFYING),
         AttributePolicy("note2", Role.INSENSITIVE, acknowledged=True),
+        AttributePolicy("note3", Role.IDENTIFYING),
     )
-    run(database, replace(POLICY, attributes=(POLICY.attributes[0], *others)))
+    release = run(database, replace(POLICY, attributes=(town, *others)))
+    told = [w for w in release.warnings if "more finely" in w]
+    assert [warning.rank for warning in told] == [Rank.MUST_BE_DECIDED] * 2
+    assert "'note'," in told[0]
+    assert "'note2'," in told[1]
+
+
+DISGUISES = {
+    "text": "strftime(day, '%d/%m/%Y')",
+    "days": "day - DATE '2020-01-01'",
+    "code": "hash(day) % 1000003",
+    "hash": "md5(day::VARCHAR)",
+    "base64": "base64(day::VARCHAR::BLOB)",
+    "minute": "day::TIMESTAMP + INTERVAL (i * 7919 % 1440) MINUTE",
+    "second": "day::TIMESTAMP + INTERVAL (i * 7919 % 86400) SECOND",
+    "written": "strftime(day::TIMESTAMP + INTERVAL (i * 7919 % 86400) SECOND, '%d/%m/%Y %H:%M:%S')",
+    "suffix": "strftime(day, '%y%m%d') || chr((97 + i % 3)::INTEGER)",
+    "around": "hash(i) % 900 || '|' || day || '|' || hash(i + 1) % 900",
+}
+HARMLESS_ONES = {"number": "hash(i) % 1000003", "amount": "round(exp(hash(i) % 1000 / 100), 2)", "ward": "hash(i) % 40"}
+
+
+@pytest.mark.parametrize("role", [Role.SENSITIVE, Role.INSENSITIVE])
+def test_disguises_of_a_hidden_date(database: Database, session: Session, run: Run, role: Role) -> None:
+    columns = ", ".join(f"{value} AS {name}" for name, value in (DISGUISES | HARMLESS_ONES).items())
+    session.execute(
+        f"CREATE TABLE people AS SELECT 'K' || i AS nr, day, {columns} FROM (SELECT i, "
+        "DATE '2024-01-01' + (hash(i, 1) % 180)::INTEGER AS day FROM range(2000) r(i)) ORDER BY hash(nr)"
+    )
+    day = AttributePolicy("day", Role.QUASI_IDENTIFIER, QUARTERS, minimum_level=1)
+    policy = replace(POLICY, person_column="nr", default_role=Role.IDENTIFYING, privacy_models=(KAnonymity(5),))
+    # Columns that are nearly unique are refused for that, unless they are acknowledged.
+    copies, harmless = (
+        [AttributePolicy(name, role, acknowledged=True) for name in names] for names in (DISGUISES, HARMLESS_ONES)
+    )
+    release = run(database, replace(policy, attributes=(day, *copies, *harmless)))
+    told = [warning for warning in release.warnings if "determines 'day' more finely" in warning]
+    assert len(told) == len(DISGUISES)
+    for warning, name in zip(told, DISGUISES, strict=True):
+        assert f"A reader who sees a row's '{name}' knows more of 'day' than the label tells" in warning
+        assert warning.rank is Rank.MUST_BE_DECIDED
+    plain, other = AttributePolicy("text", role), plain_target("main", "other")
+    with pytest.raises(InvalidError, match="which determines 'day' more finely than its released level"):
+        run(database, replace(policy, attributes=(day, plain), repeat_reason="a test", release=other))
 
 
 def test_released_values_hide_nothing(database: Database, session: Session, run: Run) -> None:

@@ -98,9 +98,9 @@ def test_a_coin_costs_nothing_and_a_birth_year_nearly_everything(
 ) -> None:
     """However small the part is that is looked at: all decades are alike, and have 500 rows each."""
     for module in (
-        "tableveil.disclosure.effective",
-        "tableveil.disclosure.effective_arrays",
-        "tableveil.privacy.effective.rows",
+        "tableveil.disclosure.exposure",
+        "tableveil.disclosure.arrays",
+        "tableveil.privacy.exposure.rows",
     ):
         monkeypatch.setattr(import_module(module), "MOST_CELLS", most)
     # All columns are made of the age, which so seems to number people.
@@ -259,7 +259,8 @@ def test_shown_suppressed_records_have_no_labels(database: Database, session: Se
     )
     determined, left = refused_by_both(run, database, policy)
     assert determined == (
-        "INSENSITIVE for 'pronoun', which determines 'sex' more finely than its released level 1 in 100% of the records"
+        "INSENSITIVE for 'pronoun', which determines 'sex' more finely than its released level 1: 100% of the "
+        "records with equal values agree in it"
     )
     assert left == [1]
     dropped = replace(policy, suppressed_records=SuppressedRecords.DROP, marker_column="")
@@ -358,7 +359,7 @@ def test_the_verification_counts_again(
         return found
 
     refused_before = refused_ones("checked")
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     assert refused_ones("unchecked") == refused_before
     assert 0 < len(refused_before) < tables
     assert -1 not in refused_before

@@ -181,7 +181,7 @@ def test_random_tables(
     """However few own values are counted first."""
     fewer, together, pools = 0, 0, 0
     for seed in seeds:
-        monkeypatch.setattr(import_module("tableveil.privacy.effective.rows"), "FIRST", (1 << 15, 2)[seed % 2])
+        monkeypatch.setattr(import_module("tableveil.privacy.exposure.rows"), "FIRST", (1 << 15, 2)[seed % 2])
         visits = drawn(seed)
         create(session, visits)
         release = run(database, replace(POLICY, **KINDS[kind], release=AGAIN, repeat_reason="a test"))
@@ -367,7 +367,7 @@ def test_the_verification_counts_people_again(
         return found
 
     refused_before = refused_ones()
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     assert refused_ones() == refused_before
     assert 0 < len(refused_before) < len(seeds)
     assert -1 not in refused_before
@@ -379,7 +379,7 @@ def test_the_verification_says_how_many_people_are_left(
 ) -> None:
     """Also where the rows that are left are fewer than k themselves."""
     create_cohorts(session, visits)
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     with pytest.raises(InternalError) as raised:
         run(database, COHORTS)
     (fault,) = raised.value.faults

@@ -215,7 +215,7 @@ def test_the_verification_counts_pairs_again(
     create(session, rows)
     days = formula.replace("discharged", "day(discharged)").replace("admitted", "day(admitted)")
     session.execute(f"CREATE OR REPLACE TABLE stays AS SELECT * REPLACE (({days})::BIGINT AS length) FROM stays")
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     attributes = [*hidden(session, "admitted", "discharged"), kept(session, "ward")]
     with pytest.raises(InternalError, match=r"unchanged columns leave [1-4] rows of a class"):
         run(database, asked(attributes, "length"))
@@ -261,7 +261,7 @@ def test_the_verification_counts_what_two_columns_give_again(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, value: str, beside: str
 ) -> None:
     shown_together(session, value, beside)
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     attributes = [*hidden(session, "admitted"), kept(session, "ward"), AttributePolicy("beside", Role.INSENSITIVE)]
     with pytest.raises(InternalError, match=r"unchanged columns leave [1-4] rows of a class"):
         run(database, asked(attributes, "length"))
@@ -305,7 +305,7 @@ def test_a_minority_is_judged_by_itself(
     create(session, towns(1))
     policy = asked([*hidden(session, "town"), kept(session, "area")], "code")
     assert left(run, database, policy).endswith("it leaves 1 row by 'town'")
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     with pytest.raises(InternalError, match="unchanged columns leave 1 rows of a class"):
         run(database, policy)
 
@@ -326,7 +326,7 @@ def test_a_few_among_many_small_villages_are_judged_by_themselves(
     assert left(run, database, policy).endswith("by 'town'")
     # Whether all small villages repeat codes is not asked here.
     monkeypatch.setattr(import_module("tableveil.verification.chance"), "FAR", 100.0)
-    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    monkeypatch.setattr(import_module("tableveil.lifecycle.publish"), "check_exposure", lambda *_: Measured((), ()))
     with pytest.raises(InternalError, match="rows of a class"):
         run(database, policy)
     monkeypatch.setattr(import_module("tableveil.verification.chance"), "ALIKE", 100.0)

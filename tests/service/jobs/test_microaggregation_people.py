@@ -375,7 +375,7 @@ def test_records_written_into_other_clusters_do_not_pass(
         monkeypatch.setattr(clusters, "_joined", lambda plan, members: list(joined(plan, members))[:-1])
         # The effective k needs the people of the rows.
         publish = import_module("tableveil.lifecycle.publish")
-        monkeypatch.setattr(publish, "check_effective_k", lambda *_: Measured((), ()))
+        monkeypatch.setattr(publish, "check_exposure", lambda *_: Measured((), ()))
     error = refused(InternalError, database, POLICY)
     found = {"people": "the clusters do not have every record", "places": "the rows are not the records of the people"}
     assert found[fault] in str(error)

@@ -12,7 +12,7 @@ import pytest
 from tableveil.backend import Database, Session, table
 from tableveil.dictionary import build_aggregated
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.disclosure.determined import check_disclosure
+from tableveil.disclosure.determined import check_exposure
 from tableveil.errors import InternalError, InvalidError
 from tableveil.policy import KAnonymity, ReleaseKind
 from tableveil.release.clusters import Clusters
@@ -191,13 +191,13 @@ def test_columns_that_give_away_what_aggregates_hide(session: Session, clusters:
     plan = case.plan
     attributes = [replace(a, acknowledged=False) for a in plan.policy.attributes]
     plan = replace(plan, policy=replace(plan.policy, attributes=tuple(attributes)))
-    check_disclosure(session, plan)
+    check_exposure(session, plan)
     session.execute(f"UPDATE people SET i = {quoted(name)}")
     with pytest.raises(InvalidError) as raised:
-        check_disclosure(session, plan)
+        check_exposure(session, plan)
     (fault,) = raised.value.faults
-    assert fault.found.endswith("more finely than its aggregates in 100% of the records")
-    check_disclosure(session, case.plan)
+    assert fault.found.endswith("more finely than its aggregates: 100% of the records with equal values agree in it")
+    check_exposure(session, case.plan)
     drop(session, case)
 
 
@@ -214,5 +214,5 @@ def test_no_column_is_given_away_that_has_one_value(session: Session) -> None:
     ((_, aggregates),) = case.plan.recoding.aggregates
     recoding = replace(case.plan.recoding, aggregates=((dictionary, aggregates),))
     attributes = tuple(replace(a, acknowledged=False) for a in case.policy.attributes)
-    check_disclosure(session, replace(case.plan, recoding=recoding, policy=replace(case.policy, attributes=attributes)))
+    check_exposure(session, replace(case.plan, recoding=recoding, policy=replace(case.policy, attributes=attributes)))
     drop(session, case)

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.numeric.threads import one_core
-from tableveil.privacy.effective.cells import Codes, ValuePairs, counted
-from tableveil.privacy.effective.fits import Flags, fits_of_one
-from tableveil.privacy.effective.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
-from tableveil.privacy.effective.pairs import PairEvidence, telling_differences, telling_pairs
-from tableveil.privacy.effective.ranges import ByRanges
-from tableveil.privacy.effective.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, least_left
-from tableveil.privacy.effective.texts import Texts, concatenation, concatenations_of, numbered
-from tableveil.privacy.effective.together import formulas_of_columns
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted
+from tableveil.privacy.exposure.determined import ValueReadings
+from tableveil.privacy.exposure.fits import Flags, fits_of_one
+from tableveil.privacy.exposure.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
+from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences, telling_pairs
+from tableveil.privacy.exposure.ranges import ByRanges
+from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, least_left
+from tableveil.privacy.exposure.texts import Texts, concatenation, concatenations_of, numbered
+from tableveil.privacy.exposure.together import formulas_of_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,11 @@ class OwnValues:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """A column as formulas read it: numbers, the most natural first, and texts, per row."""
+    """A column as formulas read it: numbers, the most natural first, and texts, per row; and its values by code."""
 
     numbers: Sequence[Numbers]
     texts: Texts
+    values: ValueReadings | None = None
 
 
 @dataclass(frozen=True, eq=False)

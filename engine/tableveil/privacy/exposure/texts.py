@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from tableveil.privacy.effective.formulas import Formula, Numbers
+from tableveil.privacy.exposure.formulas import Formula, Numbers
 from tableveil.risk.unchanged import LEAST_RECORDS, MOST_ADDED, PIECES, RIGHT, TELLING
 
 FIRST_TRIED, TRIED = 40, 2_000

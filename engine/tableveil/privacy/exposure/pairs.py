@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Codes, counted, ranked
-from tableveil.privacy.effective.fits import Fits, Flags, fits_of_two
-from tableveil.privacy.effective.formulas import Reading
-from tableveil.privacy.effective.rows import HeldValues
+from tableveil.privacy.exposure.cells import Codes, counted, ranked
+from tableveil.privacy.exposure.fits import Fits, Flags, fits_of_two
+from tableveil.privacy.exposure.formulas import Reading
+from tableveil.privacy.exposure.rows import HeldValues
 from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR
 
 SAMPLED = 1 << 13

@@ -6,25 +6,27 @@ together, or a formula that gives the column. The remaining rows are counted; th
 records is the column's effective k. Where people have several records, it is the least number of different people who
 have these rows.
 
-All columns and quasi-identifiers share one array of coded rows; `tableveil.privacy.effective` judges them.
+All columns and quasi-identifiers share one array of coded rows; `tableveil.privacy.exposure` judges them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, column, row_hash
-from tableveil.disclosure.effective_arrays import LoadedRows, load
-from tableveil.disclosure.effective_readings import read_column, read_own
-from tableveil.disclosure.effective_rows import drop_rows, stage_rows
+from tableveil.disclosure.arrays import LoadedRows, Own, load
+from tableveil.disclosure.coded_rows import drop_rows, stage_rows
+from tableveil.disclosure.readings import read_column, read_own
 from tableveil.errors import shortened
 from tableveil.policy import AttributePolicy, Role
-from tableveil.privacy.effective.judged import OwnValues, Unchanged, judge, least
-from tableveil.privacy.effective.rows import HeldValues
+from tableveil.privacy.exposure.determined import Agreement, Hidden, determined_by, seen_in, seen_of_people
+from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, least
+from tableveil.privacy.exposure.rows import HeldValues
+from tableveil.release.columns import RecognizingColumn
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk.unchanged import MOST_CELLS
 
@@ -52,8 +54,17 @@ class EffectiveK:
 
 
 @dataclass(frozen=True, slots=True)
+class Determined:
+    """A column that tells more of a quasi-identifier than its labels do: so many `agree` where values are equal."""
+
+    attribute: AttributePolicy
+    released: RecognizingColumn
+    agree: Agreement
+
+
+@dataclass(frozen=True, slots=True)
 class EffectiveKs:
-    """The effective k of columns `singly` and `together`.
+    """The effective k of columns `singly` and `together`, and what columns `determined` of quasi-identifiers.
 
     Where people have several records, they are counted: `people` is the least number of different ones in a class.
     """
@@ -61,6 +72,7 @@ class EffectiveKs:
     singly: tuple[EffectiveK, ...] = ()
     together: EffectiveK | None = None
     people: int | None = None
+    determined: tuple[Determined, ...] = ()
 
 
 def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool]) -> EffectiveKs | None:
@@ -88,7 +100,9 @@ def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool
     hidden = [pool or hides_it for hides_it in hides]
     own = [_own(plan, loaded, j, hidden=hidden_one) for j, hidden_one in enumerate(hidden)]
     table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
-    judged = judge(table, read_own(session, plan, loaded), lambda i: read_column(rows, plan, loaded, i, measured[i]))
+    read = [read_column(rows, plan, loaded, i, attribute) for i, attribute in enumerate(measured)]
+    judged = judge(table, read_own(session, plan, loaded), lambda i: read[i])
+    determined = tuple(_determined(plan, loaded, measured, read))
     drop_rows(session, counted_rows)
 
     # Sensitive columns are beside all others.
@@ -113,7 +127,39 @@ def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool
         tuple(effective_k([i]) for i, _ in enumerate(measured)),
         effective_k(joint) if len(joint) > 1 else None,
         int(loaded.rows.people_of[kept].min()) if plan.repeating and kept.any() else None,
+        determined,
     )
+
+
+def _determined(
+    plan: ReleasePlan, loaded: LoadedRows, measured: Sequence[AttributePolicy], read: Sequence[Readings]
+) -> Iterator[Determined]:
+    """How the columns tell of quasi-identifiers; shown suppressed records have no labels, as at the top."""
+    identifiers = plan.quasi_identifiers()
+    shown = [released.at_top() if plan.shows_suppressed else released for released in identifiers]
+    hiding = [(j, released, _hidden(released, loaded.own[j])) for j, released in enumerate(shown) if released.hides]
+    rows, hidden = loaded.rows, [of for _, _, of in hiding]
+    groups = [of.group[loaded.own[j].codes] for j, _, of in hiding]
+    one_each = slice(None) if rows.people is None else np.unique(rows.people, return_index=True)[1]
+    for i, attribute in enumerate(measured):
+        values, value = read[i].values, loaded.values(i)[0]
+        assert values is not None
+        if rows.people is None:
+            seen = [seen_in(loaded.cells(j, i), of, values.there) for j, _, of in hiding]
+        else:
+            there = values.there[value]
+            seen = [seen_of_people(value[there], group[there], rows.people[there]) for group in groups]
+        found = determined_by(values, value[one_each], seen, hidden, [group[one_each] for group in groups])
+        for (_, released, _), agree in zip(hiding, found, strict=True):
+            if agree is not None:
+                yield Determined(attribute, released, agree)
+
+
+def _hidden(released: RecognizingColumn, own: Own) -> Hidden:
+    if own.positions is None:
+        return Hidden.of(released.finer, released.groups)
+    # Values that share a place are one.
+    return Hidden.of(np.arange(own.owns), np.zeros(own.owns, np.int64))
 
 
 def _bytes(rows: WarehouseSession, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> int:

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Codes, totals
-from tableveil.privacy.effective.fits import Flags
-from tableveil.privacy.effective.rows import ClassRows
+from tableveil.privacy.exposure.cells import Codes, totals
+from tableveil.privacy.exposure.fits import Flags
+from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.risk.unchanged import ACCIDENT, LEAST_RECORDS, MOST_ADDED, RIGHT, TELLING, WIDEST, WRONG
 
 Numbers = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, WarehouseSession, alias, collected, column, render, row_hash
-from tableveil.disclosure.effective_arrays import LoadedRows
+from tableveil.disclosure.arrays import LoadedRows
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy
-from tableveil.privacy.effective.cells import Codes
-from tableveil.privacy.effective.judged import Readings
-from tableveil.privacy.effective.texts import plain_text
+from tableveil.privacy.exposure.cells import Codes
+from tableveil.privacy.exposure.determined import ValueReadings
+from tableveil.privacy.exposure.judged import Readings
+from tableveil.privacy.exposure.texts import plain_text
 from tableveil.release.plan import ReleasePlan
 from tableveil.source import Column
 
@@ -25,6 +27,8 @@ _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 
 _FORMATS = ("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%m-%y", "%m-%d-%y", "%d-%b-%y")
 """Dates as texts that no cast reads, whatever stands between the numbers: the first of these that reads nearly all."""
+
+_THERE = "text IS NOT NULL AS present"
 
 _WRITTEN = (
     r"if(regexp_full_match(text, '\d\d?[-./ ](\d\d?|[A-Za-z]{3})[-./ ]\d{2,4}'), "
@@ -146,12 +150,14 @@ def read_column(
         rendered = render(collected(rows, rows_, query))
         same = "hashed = stands" if coded is None else "code = stands"
         wanted = f"wanted_values LEFT JOIN {f'{rendered} JOIN {coded} USING (hashed)' if coded else rendered} ON {same}"
-        if of.kind is ValueKind.TEXT:
-            read = of_texts(f"SELECT value::VARCHAR AS text, 0 AS nr, stands FROM {wanted}", "stands")
+        is_text = of.kind is ValueKind.TEXT
+        if is_text:
+            read = of_texts(f"SELECT value::VARCHAR AS text, 0 AS nr, stands FROM {wanted}", f"stands, {_THERE}")
         else:
-            read = _of_values(of, wanted, "stands")
+            read = _of_values(of, wanted, f"stands, {_THERE.replace('text', 'value')}")
         arrays = session.arrays(f"{read} QUALIFY row_number() OVER (PARTITION BY stands) = 1 ORDER BY stands")
     if rows.traits.collects:
         session.execute(f"DROP TABLE temp.main.{rows_}")
     assert len(arrays["stands"]) == values
-    return _read(codes, arrays)
+    texts = arrays["text"] if is_text else None
+    return replace(_read(codes, arrays), values=ValueReadings(arrays["present"], arrays["number"], texts))

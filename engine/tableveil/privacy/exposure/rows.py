@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tableveil.privacy.effective.cells import Codes, ValuePairs, counted, ranked, spread, totals
-from tableveil.privacy.effective.fits import Fits, Flags
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, spread, totals
+from tableveil.privacy.exposure.fits import Fits, Flags
 from tableveil.risk.unchanged import MOST_CELLS
 
 FIRST, AT_ONCE = 1 << 15, 1 << 21

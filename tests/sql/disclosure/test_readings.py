@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 
 from tableveil.backend import Session
-from tableveil.disclosure.effective_readings import of_texts
+from tableveil.disclosure.readings import of_texts
 
 
 def _days(*texts: str) -> list[float]:

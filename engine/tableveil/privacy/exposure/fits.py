@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.effective.cells import Chance, Codes, ValuePairs, chance, chance_of_any, chance_of_one, spread
+from tableveil.privacy.exposure.cells import Chance, Codes, ValuePairs, chance, chance_of_any, chance_of_one, spread
 from tableveil.risk.unchanged import ACCIDENT, ALIKE, ERRORS, EVIDENCE, EXPECTED, FAR, OF_CHANCE, POWER, RIGHT
 
 Flags = NDArray[np.bool_]

@@ -11,8 +11,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from tableveil.privacy.effective.cells import Codes
-from tableveil.privacy.effective.formulas import (
+from tableveil.privacy.exposure.cells import Codes
+from tableveil.privacy.exposure.formulas import (
     CLOSEST,
     FIRST_TRIED,
     OPERATIONS,

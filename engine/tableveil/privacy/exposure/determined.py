@@ -1,0 +1,186 @@
+"""Columns that tell more of a quasi-identifier than its labels do: who sees a value knows what the label hides.
+
+Two people with one value agree in what is hidden; or people with neighbouring values do, as of times on one day. It is
+no finding that people under one label agree anyway, nor is a value that nobody shares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, totals
+from tableveil.risk.unchanged import EVIDENCE, RIGHT, SHARED, TELLING, WRONG
+
+LOOKED_AT = 1 << 16
+"""The rows that show whether neighbours agree."""
+
+_SPLIT, MOST_TOKENS, SPLIT_ROWS = re.compile(r"[\W_]+"), 6, 1 << 14
+
+_TESTS = 32.0
+"""So many ways are tried to read a column beside each quasi-identifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueReadings:
+    """A column's values by their codes: which are `there`, their numbers (NaN where there is none), and their texts.
+
+    Only columns of texts have `texts`.
+    """
+
+    there: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
+    texts: NDArray[np.object_] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """The detail that a label hides: per own value its group, which is finer, and per group the label."""
+
+    group: Codes
+    label: Codes
+
+    @classmethod
+    def of(cls, finer: Codes, labels: Codes) -> Hidden:
+        """By the finer groups and the labels of own values."""
+        group, number = ranked(labels, finer)
+        label = np.zeros(number, np.int64)
+        label[group] = labels
+        return cls(group, label)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often records with equal values agree in what is hidden, or such with `neighbouring` values."""
+
+    share: float
+    neighbouring: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The `value` and the `group` of different people, with their number of `records` each."""
+
+    value: Codes
+    group: Codes
+    records: Codes
+
+
+def seen_in(cells: ValuePairs, hidden: Hidden, there: NDArray[np.bool_]) -> Seen:
+    """By the own values with which all records have values: where records are people."""
+    at = there[cells.value]
+    pairs = counted(cells.value[at], hidden.group[cells.own[at]], cells.records[at], cells.values, len(hidden.label))
+    return Seen(pairs.own, pairs.value, pairs.records)
+
+
+def seen_of_people(value: Codes, group: Codes, people: Codes) -> Seen:
+    """By rows, of which people have several: each has a value with a group once."""
+    values, groups, number = (int(codes.max(initial=0)) + 1 for codes in (value, group, people))
+    pair, _ = ranked(value, group)
+    _, first = np.unique(pair * number + people, return_index=True)
+    pairs = counted(value[first], group[first], None, values, groups)
+    return Seen(pairs.own, pairs.value, pairs.records)
+
+
+def agree_where_equal(seen: Seen, hidden: Hidden) -> Agreement | None:
+    """Whether people with equal values agree, if enough share theirs."""
+    size = np.bincount(seen.value, weights=seen.records)
+    shared = size[seen.value] >= 2
+    tried = float(seen.records[shared].sum())
+    if tried < SHARED * float(seen.records.sum()):
+        return None
+    records = seen.records[shared].astype(np.float64)
+    right = float((records * (records - 1) / (size[seen.value[shared]] - 1)).sum()) / max(tried, 1.0)
+    different = tried - len(np.unique(seen.value[shared]))
+    of_group = totals(seen.group, seen.records, len(hidden.label))
+    return Agreement(right, False) if _telling(right, _by_chance(of_group, hidden.label), different) else None
+
+
+def agree_where_near(order: Codes, group: Codes, hidden: Hidden) -> Agreement | None:
+    """Whether neighbours in an order agree, of which each has a value of its own; each group needs one border."""
+    along = group[np.argsort(order, kind="stable")]
+    of_group = np.bincount(group, minlength=len(hidden.label))
+    possible = len(group) - int((of_group > 0).sum())
+    if possible <= 0:
+        return None
+    agreed = int((along[1:] == along[:-1]).sum())
+    chance = min(_by_chance(of_group, hidden.label) * len(group) / possible, 1.0)
+    share = Agreement(agreed / (len(group) - 1), True)
+    return share if _telling(agreed / possible, chance, possible) else None
+
+
+def _by_chance(of_group: NDArray[np.int64], label: Codes) -> float:
+    """How often two records under one label agree."""
+    of_label = np.bincount(label, weights=of_group)[label]
+    alone = of_label <= 1
+    pairs = np.where(alone, 0.0, of_group * (of_group - 1) / np.maximum(of_label - 1, 1))
+    return float(pairs.sum()) / max(float(of_group[~alone].sum()), 1.0)
+
+
+def _telling(right: float, chance: float, number: float) -> bool:
+    """Whether so many agree that it is no chance, and that others are told apart."""
+    if right < RIGHT or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance >= right:
+        return False
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.array([right * np.log(right / max(chance, 1e-9)), (1 - right) * np.log((1 - right) / (1 - chance))])
+    return bool(number * np.nansum(terms) >= EVIDENCE + np.log(_TESTS))
+
+
+def orders_of(read: ValueReadings) -> Iterator[Codes]:
+    """The orders in which neighbours may agree: of numbers and times, of texts, and of texts from their ends."""
+    if np.isfinite(read.numbers[read.there]).all():
+        yield np.unique(read.numbers, return_inverse=True)[1].astype(np.int64)
+    if read.texts is not None:
+        yield _ranks(read.texts)
+        yield _ranks(np.array([text[::-1] for text in read.texts], np.object_))
+
+
+def _ranks(texts: NDArray[np.object_]) -> Codes:
+    rank = np.empty(len(texts), np.int64)
+    rank[np.argsort(texts, kind="stable")] = np.arange(len(texts))
+    return rank
+
+
+def parts_of(texts: Sequence[str]) -> Iterator[Codes]:
+    """Values by parts of their texts: each run of words between separators that not all have as their first or last."""
+    split = [_SPLIT.split(text)[:MOST_TOKENS] for text in texts]
+    longest = max(map(len, split), default=0)
+    for begin in range(longest):
+        for end in range(begin + 1, longest + 1):
+            if end - begin < longest:
+                yield _ranked_texts(["\0".join(words[begin:end]) for words in split])
+
+
+def _ranked_texts(texts: Sequence[str]) -> Codes:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+
+
+def determined_by(
+    read: ValueReadings, value: Codes, seen: Sequence[Seen], hidden: Sequence[Hidden], groups: Sequence[Codes]
+) -> list[Agreement | None]:
+    """How a column tells of each quasi-identifier.
+
+    `seen` has the values with which all people are seen. In the rows here, one of each person, `value` has the codes
+    of a column, and `groups` what is hidden.
+    """
+    found = [agree_where_equal(each, of) for each, of in zip(seen, hidden, strict=True)]
+    # Rows are in an order of their own: those with equal values would follow it.
+    at = np.random.default_rng(6).permutation(np.flatnonzero(read.there[value]))[:LOOKED_AT]
+    if all(found) or not len(at):
+        return found
+    for order in orders_of(read):
+        for j, of in enumerate(hidden):
+            found[j] = found[j] or agree_where_near(order[value[at]], groups[j][at], of)
+    if read.texts is not None and not all(found):
+        at = at[:SPLIT_ROWS]
+        texts, place = np.unique(value[at], return_inverse=True)
+        for part in parts_of(read.texts[texts].tolist()):
+            for j, of in enumerate(hidden):
+                pairs = counted(part[place], groups[j][at], None, int(part.max()) + 1, len(of.label))
+                found[j] = found[j] or agree_where_equal(Seen(pairs.own, pairs.value, pairs.records), of)
+    return found
