@@ -9,6 +9,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from tableveil.v1 import access_pb2 as _access_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -69,6 +70,8 @@ class ServerInfo(_message.Message):
     STREAM_IDLE_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     WAREHOUSES_FIELD_NUMBER: _builtins.int
+    ROLES_FIELD_NUMBER: _builtins.int
+    SERVER_ROLES_FIELD_NUMBER: _builtins.int
     version: _builtins.str
     """Tableveil's, such as 0.1.0."""
     database_version: _builtins.str
@@ -87,6 +90,14 @@ class ServerInfo(_message.Message):
     def warehouses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Names of the places beside the database that tables may be in."""
 
+    @_builtins.property
+    def roles(self) -> _containers.RepeatedScalarFieldContainer[_access_pb2.AccessRole.ValueType]:
+        """The caller's roles, on the whole server or on a part of it: methods of other roles would be refused."""
+
+    @_builtins.property
+    def server_roles(self) -> _containers.RepeatedScalarFieldContainer[_access_pb2.AccessRole.ValueType]:
+        """The roles among these that hold on the whole server."""
+
     def __init__(
         self,
         *,
@@ -97,10 +108,12 @@ class ServerInfo(_message.Message):
         stream_idle: _duration_pb2.Duration | None = ...,
         principal: _builtins.str = ...,
         warehouses: _abc.Iterable[_builtins.str] | None = ...,
+        roles: _abc.Iterable[_access_pb2.AccessRole.ValueType] | None = ...,
+        server_roles: _abc.Iterable[_access_pb2.AccessRole.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["stream_idle", b"stream_idle"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_version", b"database_version", "largest_message_bytes", b"largest_message_bytes", "largest_page_size", b"largest_page_size", "principal", b"principal", "stream_idle", b"stream_idle", "version", b"version", "warehouses", b"warehouses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_version", b"database_version", "largest_message_bytes", b"largest_message_bytes", "largest_page_size", b"largest_page_size", "principal", b"principal", "roles", b"roles", "server_roles", b"server_roles", "stream_idle", b"stream_idle", "version", b"version", "warehouses", b"warehouses"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

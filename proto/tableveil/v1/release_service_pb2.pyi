@@ -23,6 +23,36 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _ReleaseAction:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReleaseActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReleaseAction.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RELEASE_ACTION_UNSPECIFIED: _ReleaseAction.ValueType  # 0
+    RELEASE_ACTION_DECIDE: _ReleaseAction.ValueType  # 1
+    """ApproveRelease or RejectRelease."""
+    RELEASE_ACTION_PROMOTE: _ReleaseAction.ValueType  # 2
+    """PromoteRelease."""
+    RELEASE_ACTION_WITHDRAW: _ReleaseAction.ValueType  # 3
+    """WithdrawRelease."""
+    RELEASE_ACTION_READ: _ReleaseAction.ValueType  # 4
+    """ReadObject."""
+
+class ReleaseAction(_ReleaseAction, metaclass=_ReleaseActionEnumTypeWrapper):
+    """An action, by the methods that do it."""
+
+RELEASE_ACTION_UNSPECIFIED: ReleaseAction.ValueType  # 0
+RELEASE_ACTION_DECIDE: ReleaseAction.ValueType  # 1
+"""ApproveRelease or RejectRelease."""
+RELEASE_ACTION_PROMOTE: ReleaseAction.ValueType  # 2
+"""PromoteRelease."""
+RELEASE_ACTION_WITHDRAW: ReleaseAction.ValueType  # 3
+"""WithdrawRelease."""
+RELEASE_ACTION_READ: ReleaseAction.ValueType  # 4
+"""ReadObject."""
+Global___ReleaseAction: _TypeAlias = ReleaseAction  # noqa: Y015
+
 class _PublicationState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -657,6 +687,7 @@ class Release(_message.Message):
     EXPIRE_TIME_FIELD_NUMBER: _builtins.int
     PROMOTE_TIME_FIELD_NUMBER: _builtins.int
     WARNING_RANKS_FIELD_NUMBER: _builtins.int
+    ALLOWED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -779,6 +810,10 @@ class Release(_message.Message):
     def warning_ranks(self) -> _containers.RepeatedScalarFieldContainer[_faults_pb2.WarningRank.ValueType]:
         """The rank of each of the `warnings`."""
 
+    @_builtins.property
+    def allowed(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseAction.ValueType]:
+        """The actions that the rights of a caller who sees the evidence allow as it is: only GetRelease tells."""
+
     def __init__(
         self,
         *,
@@ -824,10 +859,11 @@ class Release(_message.Message):
         expire_time: _timestamp_pb2.Timestamp | None = ...,
         promote_time: _timestamp_pb2.Timestamp | None = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
+        allowed: _abc.Iterable[Global___ReleaseAction.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -23,15 +23,6 @@ from tableveil.wording.progress import activity, findings
 _HTMX = {"allowEval": False, "includeIndicatorStyles": False, "selfRequestsOnly": True, "historyCacheSize": 0}
 """Nothing of a page is evaluated, kept in the browser's store, or asked of another site."""
 
-_MENU = (
-    ("/releases", "Releases"),
-    ("/jobs", "Jobs"),
-    ("/approvals", "Approvals"),
-    ("/tables", "Tables"),
-    ("/worksheets", "Worksheets"),
-    ("/server", "Server"),
-)
-
 
 def rendered(template: str, status: int = 200, **shown: Any) -> HTMLResponse:
     """The page of a template; `visit` is the visit, if somebody is signed in."""
@@ -57,7 +48,6 @@ def _environment() -> Environment:
     made.globals = {
         **made.globals,
         "wording": wording,
-        "menu": _MENU,
         "htmx": json.dumps(_HTMX),
         "as_it_is": escape,
         "in_lines": _in_lines,

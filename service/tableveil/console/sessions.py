@@ -8,16 +8,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import Message
 
 from tableveil.client import Client
-from tableveil.errors import BusyError
+from tableveil.console.rights import Rights
+from tableveil.errors import BusyError, TableveilError
 
 LONGEST_SECONDS = 12 * 3600.0
 IDLE_SECONDS = 3600.0
+RIGHTS_SECONDS = 30.0
+"""So long a session takes its rights for those that it was told: grants change while somebody is signed in."""
+
 MOST = 1000
 MOST_UPLOADS = 10
 """Files of a session that were uploaded, and not loaded yet."""
@@ -50,15 +55,24 @@ class VisitorSession:
     client: Client
     connect: Callable[[], Client]
     principal: str
+    rights: Rights
     ends: float
     files: Path
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     last_seen: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=time.monotonic)
     uploads: dict[int, Upload] = field(default_factory=dict)
 
     def is_over(self, now: float) -> bool:
         """Whether its token has ended, or nobody has used it for long."""
         return now > self.ends or now > self.last_seen + IDLE_SECONDS
+
+    def look(self) -> None:
+        """Asks for the rights anew, unless they were told just now."""
+        if (now := time.monotonic()) > self.told + RIGHTS_SECONDS:
+            self.told = now
+            with suppress(TableveilError):
+                self.rights = Rights.of(self.client.get_server_info())
 
     def drop(self, upload: Upload) -> None:
         """Removes a file that was uploaded."""
@@ -89,14 +103,15 @@ class Sessions:
         """
         client = connect()
         try:
-            principal = client.get_server_info().principal
+            info = client.get_server_info()
             name, now = secrets.token_urlsafe(32), time.monotonic()
             with self._changing:
                 self._sweep(now)
                 if len(self._sessions) >= MOST:
                     raise BusyError("SESSIONS_TOO_MANY", f"{MOST} visitors are signed in: try again later")
                 files = Path(tempfile.mkdtemp(dir=self.directory))
-                session = VisitorSession(client, connect, principal, now + min(seconds, LONGEST_SECONDS), files)
+                ends = now + min(seconds, LONGEST_SECONDS)
+                session = VisitorSession(client, connect, info.principal, Rights.of(info), ends, files)
                 self._sessions[name] = session
         except BaseException:
             client.close()

@@ -17,7 +17,7 @@ from tableveil.source.doubtful import DoubtKind
 from tableveil.state import jobs as job_state
 from tableveil.state.publications import PublicationState
 from tableveil.state.release_objects import ObjectKind
-from tableveil.state.releases import ReleaseState
+from tableveil.state.releases import ReleaseAction, ReleaseState
 from tableveil.state.reports import ReportAudience, ReportFormat
 from tableveil.v1 import (
     access_pb2,
@@ -96,6 +96,7 @@ ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.SweepMethod)
 PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
 READERS = EnumMap(proposal_service_pb2.Readers, ReleaseReaders)
+RELEASE_ACTIONS = EnumMap(release_service_pb2.ReleaseAction, ReleaseAction)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)
 REPORT_AUDIENCES = EnumMap(report_service_pb2.ReportAudience, ReportAudience)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 
-from tableveil.backend import Database, folded
+from tableveil.backend import Database, folded, present_visibility
 from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lifecycle import JointFigures, joint_figures, require_public
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.policy import TableReference
+from tableveil.state import jobs
 from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import public_releases
 from tableveil.state.releases import (
@@ -21,11 +23,13 @@ from tableveil.state.releases import (
     STANDING,
     SUMMARIES,
     Release,
+    ReleaseAction,
     ReleaseState,
     ReleaseSummary,
     StandingRelease,
+    seen_among,
 )
-from tableveil.state.seen import UNHIDDEN, Condition
+from tableveil.state.seen import UNHIDDEN, Audience, Condition, releases, reviewed
 
 
 class Releases(Results[Release]):
@@ -64,6 +68,28 @@ class Releases(Results[Release]):
         """
         with self._database.session() as session:
             return joint_figures(session, numbers)
+
+    def allowed(self, release: Release) -> Iterator[ReleaseAction]:
+        """The actions that the caller's rights allow, if it sees the evidence: the others read public objects alone."""
+        if release.audience is Audience.PUBLIC:
+            return
+        if release.audience is Audience.OWNER:
+            if release.state is ReleaseState.TRIAL:
+                yield ReleaseAction.PROMOTE
+            if release.current or release.state in (ReleaseState.TRIAL, ReleaseState.PENDING):
+                yield ReleaseAction.WITHDRAW
+        # Auditors see a release, and neither decide about it nor read its rows.
+        visibility = present_visibility()()
+        unaudited = replace(visibility, reviewed=visibility.judged)
+        with self._database.ledger() as ledger:
+            if release.current and seen_among(ledger, [release.number], releases(unaudited)):
+                yield ReleaseAction.READ
+            # Nobody decides about an own release.
+            is_theirs = (
+                release.state is ReleaseState.PENDING and jobs.owner_of(ledger, release.job) != visibility.principal
+            )
+            if is_theirs and seen_among(ledger, [release.number], reviewed(unaudited)):
+                yield ReleaseAction.DECIDE
 
     @contextmanager
     def read(self, number: int, name: str) -> Iterator[pa.RecordBatchReader]:

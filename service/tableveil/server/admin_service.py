@@ -5,7 +5,10 @@ from __future__ import annotations
 import duckdb
 import grpc
 
+from tableveil.access import AccessRole, scopes
+from tableveil.backend import Scopes
 from tableveil.convert import backup_to_proto, finding_to_proto
+from tableveil.convert.enums import ACCESS_ROLES
 from tableveil.convert.pages import LARGEST_PAGE_SIZE
 from tableveil.convert.times import duration
 from tableveil.server.caller import caller, control_of
@@ -21,11 +24,13 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
 
     def __init__(self, parts: ServicerParts) -> None:
         self._upkeep = parts.stores.upkeep
+        self._access = parts.stores.access
 
     def GetServerInfo(  # noqa: N802
         self, request: v1.GetServerInfoRequest, context: grpc.ServicerContext
     ) -> v1.ServerInfo:
         """The facts that a client needs before it begins."""
+        held = {role: scopes(self._access.grants, caller(), {role}) for role in AccessRole}
         return v1.ServerInfo(
             version=installed_version(),
             database_version=duckdb.__version__,
@@ -34,6 +39,8 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             stream_idle=duration(STREAM_IDLE_SECONDS),
             principal=caller().name,
             warehouses=self._upkeep.warehouses,
+            roles=[ACCESS_ROLES.to_proto(role) for role, on in held.items() if on != Scopes()],
+            server_roles=[ACCESS_ROLES.to_proto(role) for role, on in held.items() if on.everything],
         )
 
     def GetServerStatus(  # noqa: N802

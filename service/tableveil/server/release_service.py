@@ -9,7 +9,7 @@ import grpc
 
 from tableveil.convert import given_reason, release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.convert.enums import RELEASE_STATES
+from tableveil.convert.enums import RELEASE_ACTIONS, RELEASE_STATES
 from tableveil.convert.releases import joint_classes_to_proto, summary_to_proto, target_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.server.caller import caller, control_of
@@ -34,7 +34,10 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         self, request: v1.GetReleaseRequest, context: grpc.ServicerContext
     ) -> v1.Release:
         """One release, with its policy."""
-        return release_to_proto(self._releases.get(release_number(request.name)))
+        release = self._releases.get(release_number(request.name))
+        message = release_to_proto(release)
+        message.allowed.extend(map(RELEASE_ACTIONS.to_proto, self._releases.allowed(release)))
+        return message
 
     def ListReleases(  # noqa: N802
         self, request: v1.ListReleasesRequest, context: grpc.ServicerContext

@@ -162,6 +162,12 @@ def exists(ledger: Ledger, number: int) -> bool:
     return bool(ledger.rows(f"SELECT 1 FROM tableveil.jobs WHERE number = ? AND {seen}", [number, *values]))
 
 
+def owner_of(ledger: Ledger, number: int) -> str:
+    """The principal who submitted a job."""
+    ((owner,),) = ledger.rows("SELECT owner FROM tableveil.jobs WHERE number = ?", [number])
+    return str(owner)
+
+
 def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
     """The jobs with these numbers that exist, in any order."""
     started = dict(

@@ -468,6 +468,15 @@ def _without_labels(release: Release) -> Release:
     return replace(release, suppressed_labels=(), costs=tuple(part for part in release.costs if part.label is None))
 
 
+class ReleaseAction(StrEnum):
+    """The things that somebody may do with a release."""
+
+    DECIDE = "DECIDE"
+    PROMOTE = "PROMOTE"
+    WITHDRAW = "WITHDRAW"
+    READ = "READ"
+
+
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:
     """The numbers of releases among these that meet a condition: by default, that the ledger shows their evidence."""
     text, values = condition or either(evidence(ledger.visibility), reviewed(ledger.visibility))

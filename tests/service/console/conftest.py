@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from starlette.testclient import TestClient
@@ -35,6 +35,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture(scope="package")
 def browser(house: House) -> Iterator[Browser]:
+    """A browser of the house; see `browsing`."""
+    with browsing(house) as opened_browser:
+        yield opened_browser
+
+
+@contextmanager
+def browsing(house: House) -> Iterator[Browser]:
     """`browser(who)` is signed in as that principal, `browser()` as nobody."""
     settings = ConsoleSettings(house.server.address)
     with ExitStack() as opened_browsers:
@@ -46,8 +53,8 @@ def browser(house: House) -> Iterator[Browser]:
         def browse(who: str | None = None) -> TestClient:
             made = TestClient(app, base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
             if who is not None:
-                answer = made.post("/sign-in", data={"token": house.token_file(who).read_text(), "next": "/jobs"})
-                assert (answer.status_code, answer.headers["location"]) == (303, "/jobs"), answer.text
+                answer = made.post("/sign-in", data={"token": house.token_file(who).read_text(), "next": "/server"})
+                assert (answer.status_code, answer.headers["location"]) == (303, "/server"), answer.text
             return made
 
         yield browse

@@ -10,7 +10,7 @@ from tableveil.console.faults import CORRECTABLE, placed
 from tableveil.console.questions import Question, questions, quoted
 from tableveil.console.render import fragment
 from tableveil.console.visit import Visit, status_of
-from tableveil.errors import DeniedError, NotFoundError, TableveilError
+from tableveil.errors import NotFoundError, TableveilError
 from tableveil.pages.comparison import Side, compared
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import report_service_pb2
@@ -21,11 +21,9 @@ _FRAMED = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'
 
 def start(visit: Visit) -> Response:
     """Leads to the releases; or to the server, if the visitor may see none: an administrator without other roles."""
-    try:
-        visit.client.list_releases(summary=True).page("")
-    except DeniedError:
-        return visit.go("/server")
-    return visit.go("/releases")
+    visit.session.look()
+    pages = [path for path, *_ in visit.session.rights.menu]
+    return visit.go("/releases" if "/releases" in pages else "/server")
 
 
 def listed(visit: Visit) -> Response:
@@ -116,4 +114,5 @@ def _changed(visit: Visit, change: Callable[[str], v1.Release]) -> Response:
 def _one(visit: Visit, error: TableveilError | None = None) -> Response:
     release = visit.client.get_release(visit.path("number"))
     status = 200 if error is None else status_of(error)
-    return visit.page("release.html", status, release=release, faults=placed(error, _INPUTS))
+    allowed = {v1.ReleaseAction.Name(action).removeprefix("RELEASE_ACTION_").lower() for action in release.allowed}
+    return visit.page("release.html", status, release=release, allowed=allowed, faults=placed(error, _INPUTS))

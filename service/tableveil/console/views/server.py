@@ -6,10 +6,18 @@ from starlette.responses import Response
 
 from tableveil.console.visit import Visit
 
+_PAGES = (
+    ("/server/grants", "Grants", "ListGrants"),
+    ("/server/principals", "Tokens", "ListTokens"),
+    ("/server/targets", "Targets of publications", "ListTargets"),
+    ("/server/audit", "Audit", "ListAuditEntries"),
+)
+
 
 def overview(visit: Visit) -> Response:
     """The server's version, and who the visitor is there."""
-    return visit.page("server.html", info=visit.client.get_server_info())
+    pages = visit.session.rights.among(_PAGES)
+    return visit.page("server.html", info=visit.client.get_server_info(), pages=pages)
 
 
 def grants(visit: Visit) -> Response:
