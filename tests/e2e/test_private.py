@@ -22,9 +22,9 @@ SCHEME = {"epsilon": "1", "delta": "0.001", "scheme": {"age": 3, "sex": 0}}
 COLUMNS, SECONDS = 18, 30
 
 
-def private(options: samples.Document = SCHEME, target: str = "shown") -> samples.Document:
+def private(options: samples.Document = SCHEME, target: str = "shown", source: str = "people") -> samples.Document:
     """A policy for `samples.PEOPLE` that keeps the promise."""
-    document = samples.policy(target=target, differential_privacy=options, repeat_reason="a test")
+    document = samples.policy(source, target, differential_privacy=options, repeat_reason="a test")
     for a in document["attributes"]:
         if a["column"] not in ("age", "sex"):
             a.update(role="IDENTIFYING")

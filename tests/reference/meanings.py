@@ -106,7 +106,7 @@ MEANINGS = {
     "table_privacy": "Versions of the privacy of tables, as JSON.",
     "joint_texts": "Texts of jobs that depend on other releases. An empty text stands for all evidence of a release.",
     "trials": "Trials, and when they were promoted.",
-    "privacy_budgets": "Versions of the privacy budgets.",
+    "privacy_budgets": "Versions of the privacy budgets. A restore suspends them until they are set again.",
     "privacy_charges": "The charges to them: a row for each run of a job.",
     "schema_rules": "Versions of the rules of schemas.",
     "hierarchies": "Versions of hierarchies. Their rows are in `hierarchy_<number>`.",
@@ -115,7 +115,8 @@ MEANINGS = {
     "grants": "The roles of principals and groups, on the server or a part of it.",
     "suspended_releases": "Releases of a restored backup that wait until an admin confirms them.",
     "rights_changes": (
-        "A row for each change that an older file would undo: of tokens, grants, decisions, withdrawals, removed rows."
+        "A row for each change that an older file would undo: of tokens, grants, decisions, withdrawals, removed "
+        "rows, declarations, rules, budgets and charges."
     ),
     "job_reads": "The tables that each job reads. Stewards of all of them see its results.",
     "job_rights": "The rights by which a job was admitted. Its release is compared with those that they show.",

@@ -11,6 +11,7 @@ from tableveil.access.rules import Caller
 from tableveil.backend import Database, folded
 from tableveil.errors import Fault, InvalidError, is_shown, shortened
 from tableveil.state import privacy_budgets as store
+from tableveil.state.lineage import changing_rights
 from tableveil.state.privacy_budgets import PrivacyBudget
 
 MOST_TABLES = 1_000
@@ -33,7 +34,7 @@ class PrivacyBudgets:
             InvalidError: with all faults of the budget.
         """
         names = [folded(table) for table in tables]
-        with self._changing, self._database.ledger() as ledger, ledger.transaction():
+        with self._changing, self._database.ledger() as ledger, changing_rights(self._database.path, ledger):
             faults = list(_faults(people, names, epsilon, delta, store.every(ledger)))
             if faults or epsilon is None or delta is None:
                 raise InvalidError.about("BUDGET_INVALID", "the privacy budget is invalid", faults)

@@ -11,6 +11,7 @@ from tableveil.errors import DeniedError, Fault, InvalidError, shortened
 from tableveil.state import schema_rules as store
 from tableveil.state.grants import AccessRole, Scope
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
 from tableveil.state.schema_rules import SchemaRule
 
@@ -37,7 +38,7 @@ class SchemaRules:
         if not self._access.allows(caller, AccessRole.ADMIN, Scope(schema)):
             actual = shortened(caller.name)
             raise DeniedError.of("PERMISSION_DENIED", "rule.schema", actual, "an admin of the schema")
-        with self._changing, self._database.ledger() as ledger, ledger.transaction():
+        with self._changing, self._database.ledger() as ledger, changing_rights(self._database.path, ledger):
             return store.put(ledger, schema, joint_k, caller.name, now())
 
     def visible(self, caller: Caller) -> list[SchemaRule]:

@@ -51,7 +51,8 @@ def restore(backup: Path, database: Path, ledger: Path | None, as_json: bool) ->
     """Make a new database file of a backup.
 
     The copy is read from end to end and examined before it gets its name; start a server on it then. The backup stays
-    as it is. With --ledger the releases that were made after the backup are known again, as withdrawn ones.
+    as it is. With --ledger the releases that were made after the backup are known again, as withdrawn ones, and
+    what was withdrawn, set or spent since stays so.
     """
     # DuckDB takes longer to load than most commands take.
     from tableveil.convert import finding_to_proto

@@ -10,6 +10,7 @@ from tableveil.policy import TableReference
 from tableveil.source.tables import find_table
 from tableveil.state import table_privacy as store
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.loads import LOADS
 from tableveil.state.table_privacy import TablePrivacy
 
@@ -58,5 +59,5 @@ class Privacies:
             named, faults = find_table(session, table, "table")
             if named is None:
                 raise InvalidError.about("PRIVACY_INVALID", "no such table", faults)
-            with session.ledger.transaction():
+            with changing_rights(self._database.path, session.ledger):
                 return store.declare(session.ledger, named, privacy, declared_by, now())

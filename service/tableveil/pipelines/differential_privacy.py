@@ -34,6 +34,7 @@ from tableveil.policy.methods.differential_privacy import DIFFERENTIAL_PRIVACY, 
 from tableveil.source import Column, Source
 from tableveil.source.model import DRAWN, Drawn
 from tableveil.state import privacy_budgets
+from tableveil.state.lineage import remember
 from tableveil.state.releases import Proof
 from tableveil.verification.drawn import covers
 
@@ -229,6 +230,7 @@ def _charge(job: JobContext, source: Source, options: DifferentialPrivacy) -> No
         privacy_budgets.charge(job.session.ledger, job.number, *charged)
     # A commit that reports success may have written nothing.
     with job.database.session() as fresh:
+        remember(job.database.path, fresh.ledger)
         if privacy_budgets.charges_of(fresh.ledger, job.number) != before + 1:
             raise InternalError("COMMIT_LOST", "the charge to the privacy budget left nothing behind: nothing was read")
 

@@ -17,7 +17,7 @@ from tableveil.errors import shortened
 from tableveil.operate.disk import LEAST_FREE_BYTES, free_bytes, in_bytes
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.objects import examine_releases, orphans
-from tableveil.state import backups, jobs, ledger_gaps, publications
+from tableveil.state import backups, jobs, ledger_gaps, privacy_budgets, publications
 from tableveil.state.jobs import unfinished
 from tableveil.state.migrate import SCHEMA, migrations
 
@@ -75,6 +75,11 @@ def _suspended(session: Session) -> Iterator[Finding]:
             "through `tableveil tokens list`, and revoke or confirm each token."
         )
         yield Finding(Level.WARNING, "tokens", f"{number} suspended, since this is a restored database", advice)
+    outdated = [budget.people for budget in privacy_budgets.every(session.ledger) if budget.outdated]
+    if outdated:
+        advice = "Look up what was released since, and set each again by `tableveil privacy-budgets set`."
+        actual = f"{len(outdated)} may lack charges since the ledger went back in time: {_some(outdated)}"
+        yield Finding(Level.WARNING, "privacy budgets", actual, advice)
 
 
 def _access(path: Path) -> Finding:

@@ -25,7 +25,7 @@ from tableveil.state.migrate import SCHEMA
 def restore(backup: Path, database: Path, ledger: Path | None = None) -> list[Finding]:
     """Makes a new database file of a backup, which stays unchanged, and returns the findings of examining it.
 
-    From `ledger`, a newer file of the same database, it takes over the entries of the releases that the backup lacks.
+    From `ledger`, a newer file of the same database, it takes over what the backup lacks: releases, decisions, charges.
 
     Raises:
         NotFoundError: there is no such backup.
@@ -41,9 +41,9 @@ def restore(backup: Path, database: Path, ledger: Path | None = None) -> list[Fi
             shutil.copyfile(backup, partial)
             partial.chmod(0o600)
             _check_whole(partial, backup)
-            _complete_ledger(partial, backup, ledger)
+            taken_over = _complete_ledger(partial, backup, ledger)
             with read_only(partial) as session:
-                findings = [*examine_state(session), *_newer_ledgers(session, backup, database)]
+                findings = [*examine_state(session), *taken_over, *_newer_ledgers(session, backup, database)]
             publish_file(partial, database)
     except FileExistsError:
         raise _exists(database) from None
@@ -90,18 +90,18 @@ def _check_whole(copy: Path, backup: Path) -> None:
         raise _damaged(backup) if error.code == "DATABASE_UNREADABLE" else error from None
 
 
-def _complete_ledger(copy: Path, backup: Path, newer: Path | None) -> None:
+def _complete_ledger(copy: Path, backup: Path, newer: Path | None) -> list[Finding]:
     """Takes over what a newer ledger knows; without one, the copy at least has to know that it is one."""
     if newer is not None:
-        take_over(copy, newer)
-        return
+        return take_over(copy, newer)
     with read_only(copy) as session:
         if not catalog.has_table(session, SCHEMA, "ledger_gaps"):
-            return
+            return []
         gap = ledger_gaps.latest(session.ledger)
         is_noted = gap is not None and gap.after >= last_known(session)
     made_at = datetime.fromtimestamp(backup.stat().st_mtime, UTC).replace(tzinfo=None)
     note_copy(copy, None if is_noted else made_at)
+    return []
 
 
 def _newer_ledgers(session: Session, backup: Path, database: Path) -> Iterator[Finding]:

@@ -36,15 +36,20 @@ class Reached(NamedTuple):
 
 @contextmanager
 def changing_rights(path: Path, ledger: Ledger) -> Iterator[None]:
-    """A transaction that changes who may do what, and is marked beside the database, or an older file would undo it.
+    """A transaction that decides something, and is marked beside the database, or an older file would undo it.
 
     Nothing stops it any more once it is committed.
     """
     with ledger.transaction():
         yield
-        ledger.execute("INSERT INTO tableveil.rights_changes VALUES (?)", [now()])
+        note_decision(ledger)
     ledger.control = None
     remember(path, ledger)
+
+
+def note_decision(ledger: Ledger) -> None:
+    """Counts a change that an older file would undo; call it in the transaction of the change."""
+    ledger.execute("INSERT INTO tableveil.rights_changes VALUES (?)", [now()])
 
 
 def remember(path: Path, ledger: Ledger) -> None:
@@ -80,7 +85,11 @@ def notice_older_ledger(path: Path, ledger: Ledger) -> None:
     if marked.release > reached.release or marked.rights > reached.rights:
         with ledger.transaction():
             suspend(ledger)
-            note_offline(ledger, now(), "the file is older than its mark: tokens, grants and releases are suspended")
+            note_offline(
+                ledger,
+                now(),
+                "the file is older than its mark: tokens, grants, releases and privacy budgets are suspended",
+            )
             changes = max(0, marked.rights - reached.rights)
             ledger.execute("INSERT INTO tableveil.rights_changes SELECT ? FROM range(?)", [now(), changes])
             if marked.release > reached.release:

@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 from tableveil.backend import Ledger, folded
 from tableveil.policy import TableReference
 from tableveil.state.jobs import now
+from tableveil.state.lineage import note_decision
 from tableveil.state.mapper import Table
 
 _EXACT = Context(prec=200)
@@ -23,8 +24,8 @@ _EXACT = Context(prec=200)
 class PrivacyBudget:
     """The newest version of a budget: the most that may be spent of the `people` in some tables, and what was.
 
-    `tables` are folded names of schema and table. It is `outdated` if the ledger went back in time since it was set:
-    charges may be missing.
+    `tables` are folded names of schema and table. It is `outdated` if it was suspended: the ledger may have
+    forgotten charges.
     """
 
     people: str
@@ -53,6 +54,7 @@ class _Version:
     delta: str
     set_by: str
     set_at: datetime
+    suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,13 @@ def put(
 def charge(
     ledger: Ledger, job: int, budget: PrivacyBudget, table: TableReference, epsilon: Decimal, delta: Decimal
 ) -> None:
-    """Spends a part of a budget now; call it in a transaction, before the table is read."""
+    """Spends a part of a budget now; call it in a transaction, before the table is read.
+
+    After the commit, `lineage.remember` marks it.
+    """
     made = _Charge(budget.people, table_key(table), f"{epsilon:f}", f"{delta:f}", now())
     _CHARGES.insert(ledger, [made], job)
+    note_decision(ledger)
 
 
 def charges_of(ledger: Ledger, job: int) -> int:
@@ -115,11 +121,10 @@ def _with_charges(ledger: Ledger, version: _Version) -> PrivacyBudget:
     budget = PrivacyBudget(
         version.people, version.tables, Decimal(version.epsilon), Decimal(version.delta), version.set_by, version.set_at
     )
-    gone_back = ledger.value("SELECT max(noticed_at) FROM tableveil.ledger_gaps")
     for each in charges:
         budget = replace(
             budget,
             spent_epsilon=_EXACT.add(budget.spent_epsilon, Decimal(each.epsilon)),
             spent_delta=_EXACT.add(budget.spent_delta, Decimal(each.delta)),
         )
-    return replace(budget, outdated=gone_back is not None and gone_back >= version.set_at)
+    return replace(budget, outdated=version.suspended)

@@ -24,9 +24,10 @@ from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import AttributePolicy, IfExists, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.policy.methods.differential_privacy import DifferentialPrivacy
 from tableveil.source import Column, Source
-from tableveil.state import ledger_gaps, privacy_budgets
+from tableveil.state import privacy_budgets
 from tableveil.state.jobs import now
 from tableveil.state.releases import RELEASES, Release, ReleaseState
+from tableveil.state.suspension import suspend
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import Open, ended
 
@@ -172,10 +173,10 @@ def test_a_job_is_refused_unless_a_budget_holds_it(database: Database, session: 
     with pytest.raises(InvalidError, match="at most what is left"):
         run(database, policy(replace(SCHEME, delta=Decimal("0.06"))))
     with session.transaction():
-        ledger_gaps.insert(session.ledger, 7)
+        suspend(session.ledger)
     with pytest.raises(InvalidError, match="went back in time"):
         run(database, policy())
-    session.execute("DELETE FROM tableveil.ledger_gaps; DELETE FROM tableveil.privacy_budgets")
+    session.execute("DELETE FROM tableveil.suspended_releases; DELETE FROM tableveil.privacy_budgets")
     with pytest.raises(InvalidError, match="no privacy budget"):
         run(database, policy())
     assert session.value("SELECT count(*) FROM tableveil.privacy_charges") == 0
@@ -208,7 +209,7 @@ def test_a_trial_is_charged_and_its_promotion_releases_the_rows_that_were_drawn(
     """Whether the table changed meanwhile is not told."""
     jobs = open_manager(policy_of=lambda _: policy())
     # The manager noticed that this file's tests forgot releases.
-    session.execute("DELETE FROM tableveil.ledger_gaps")
+    session.execute("UPDATE tableveil.privacy_budgets SET suspended = false")
     job = ended(jobs, jobs.submit(release_work(policy(), "{}", is_trial=True)).number)
     assert job.result is not None, job.failure
     assert spent(session) == 1

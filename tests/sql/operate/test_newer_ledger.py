@@ -14,12 +14,12 @@ from tableveil.control import Control
 from tableveil.errors import InvalidError
 from tableveil.lifecycle import check_ledger
 from tableveil.operate import Backups, Level, restore
-from tableveil.operate.newer_ledger import PARTS
+from tableveil.operate.taken_over import FORGOTTEN, OF_JOBS, OF_RELEASES, REBUILT, WHOLE
 from tableveil.policy import TableReference
 from tableveil.state import joint_texts, rights, schema_rules, sketches, table_privacy
 from tableveil.state.jobs import now
 from tableveil.state.joint_texts import JointText
-from tableveil.state.migrate import migrate
+from tableveil.state.migrate import SCHEMA, migrate
 from tableveil.state.releases import RELEASES
 from tests.sql.lifecycle.test_ledger import POLICY, read
 from tests.sql.state.release_samples import RELEASE, SIZES
@@ -162,13 +162,17 @@ def test_files_that_do_not_fit(files: Path, tmp_path: Path) -> None:
         assert not target.exists()
 
 
-def test_all_tables_of_a_release_are_taken_over(files: Path) -> None:
-    """But its objects, which are not here, and what other jobs found of it."""
-    left = {"grants", "suspended_releases", "release_objects", "release_swaps", "job_outcomes"}
-    left |= {"classifications", "utility_reports"}
+def test_every_table_of_the_state_has_an_answer(files: Path) -> None:
+    """A new table is taken over, has statements of its own, or is forgotten with a reason."""
     with read_only(files / "clinic.duckdb") as session:
-        found = session.rows("SELECT table_name FROM duckdb_columns() WHERE column_name = 'release'")
-    assert {name for (name,) in found} - left == set(PARTS)
+        tables = [
+            name for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = ?", [SCHEMA])
+        ]
+        columns = session.rows("SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = ?", [SCHEMA])
+    assert sorted(tables) == sorted([*OF_RELEASES, *OF_JOBS, *WHOLE, *REBUILT, *FORGOTTEN])
+    assert all([*REBUILT.values(), *FORGOTTEN.values()])
+    for names, column in ((OF_RELEASES, "release"), (OF_JOBS, "job")):
+        assert {(name, column) for name in names} <= set(columns)
 
 
 def test_a_backup_keeps_the_rights_of_jobs_and_their_joint_texts(files: Path, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ CODES = {
     ),
     "KEY_INVALID": ("The file holds no private key in PEM without a password.", "Give such a file."),
     "LEDGER_UNFIT": (
-        "The file given by `--ledger` does not have every release of the backup.",
+        "The file given by `--ledger` lacks entries that the backup has.",
         "Name a newer file of the same database.",
     ),
     "NAMES_INVALID": ("The certificates cannot be made for these names.", "Correct the names that the faults list."),
