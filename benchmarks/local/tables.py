@@ -14,7 +14,7 @@ from tableveil.control import Control
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
 from tableveil.local_recoding import LocalProblem, label_costs
-from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel, SearchOptions
+from tableveil.policy import NO_LIMIT, Aggregate, KAnonymity, LossModel, PrivacyModel, SearchOptions
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Problem, search
@@ -67,7 +67,7 @@ def full_domain_optimum(problem: LocalProblem) -> float:
     quality = quality_of(LossModel(Aggregate.ARITHMETIC_MEAN), counter, [1.0] * len(problem.levels), suppressible)
     lattice = Lattice(problem.lowest, problem.highest)
     whole = Problem(lattice, counter, problem.privacy, quality, suppressible, False)
-    best = search(whole, SearchOptions(), Control()).best
+    best = search(whole, SearchOptions(NO_LIMIT), Control()).best
     assert best is not None, "the most general transformation is valid"
     return best.score
 

@@ -20,8 +20,7 @@ from benchmarks.scale.visits import TABLE, policy, visits
 from benchmarks.section import Section, verdict
 from benchmarks.service import TARGET, LocalService
 from tableveil.errors import InvalidError
-from tableveil.pipelines.local_recoding.problem import DEFAULT_SECONDS
-from tableveil.policy import Policy
+from tableveil.policy import Policy, SearchOptions
 from tableveil.policy.methods.local_recoding import LocalRecoding
 from tableveil.spark import SparkWarehouse
 from tableveil.spark.local import LocalServer
@@ -59,7 +58,7 @@ def limits(rows: int = ROWS, seconds: Sequence[int | None] = LIMITS, lake_rows: 
         with LocalService(copied) as service:
             for limit in seconds:
                 taken = _recoded(service, limit)
-                most = (limit or DEFAULT_SECONDS) * (1 + MOST_SHARE) + MOST_SECONDS
+                most = (limit or SearchOptions().seconds) * (1 + MOST_SHARE) + MOST_SECONDS
                 held = held and taken is not None and taken <= most
                 recoded.append((f"local recoding, {f'limit {limit} s' if limit else 'no limit stated'}", taken))
         lake, remark = _in_lake(Path(folder), lake_rows)

@@ -7,6 +7,7 @@ from tableveil.policy.guards import Guard, ReleaseGuards
 from tableveil.policy.methods import METHODS, Analysis, MethodTraits, Recoded, methods_of
 from tableveil.policy.model import (
     DEFAULT_RISK_THRESHOLDS,
+    NO_LIMIT,
     AttributePolicy,
     Choose,
     IfExists,
@@ -85,6 +86,7 @@ __all__ = [
     "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
     "METHODS",
+    "NO_LIMIT",
     "PRIVACY_FIELDS",
     "AbsentValues",
     "Aggregate",

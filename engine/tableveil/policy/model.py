@@ -170,9 +170,16 @@ class Strategy(StrEnum):
     ANYTIME = "ANYTIME"
 
 
+DEFAULT_SECONDS = Decimal(120)
+"""The time limit of searches whose policy has none: in large lattices and tables they would go on for hours."""
+
+NO_LIMIT = Decimal("Infinity")
+"""The time limit of a search that goes on to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """`time_limit_seconds` bounds the search phase; None searches to the end.
+    """`time_limit_seconds` bounds the search phase: by `DEFAULT_SECONDS` if it is None, and `NO_LIMIT` by nothing.
 
     `levels`, if given, maps every quasi-identifier to its level: only this transformation is evaluated and, if it is
     valid, released. `linked` are groups of quasi-identifiers that always have the same level. `choose` says whether
@@ -185,6 +192,16 @@ class SearchOptions:
     levels: tuple[tuple[str, int], ...] = ()
     linked: tuple[tuple[str, ...], ...] = ()
     choose: Choose = Choose.ALL_MODELS
+
+    @property
+    def seconds(self) -> float:
+        """The time limit, which is infinite without one."""
+        return float(DEFAULT_SECONDS if self.time_limit_seconds is None else self.time_limit_seconds)
+
+    @property
+    def limit_in_words(self) -> str:
+        """The time limit as a noun, such as `default time limit of 120 s`."""
+        return f"{'default ' if self.time_limit_seconds is None else ''}time limit of {self.seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy.documentation import LONGEST_STATEMENT
 from tableveil.policy.guards import check_guards
 from tableveil.policy.methods import methods_of
-from tableveil.policy.model import Policy, Role, SuppressedRecords
+from tableveil.policy.model import NO_LIMIT, Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.reason import says_something
 from tableveil.policy.validate_aggregations import check_aggregations
@@ -156,8 +156,8 @@ def _check_numbers(policy: Policy) -> Iterator[Fault]:
         elif threshold in policy.risk_thresholds[:i]:
             yield Fault(f"risk_thresholds[{i}]", str(threshold), "each threshold once")
     limit = policy.search.time_limit_seconds
-    if limit is not None and not (limit.is_finite() and 0 < limit <= 10**9):
-        yield Fault("search.time_limit_seconds", str(limit), "seconds above 0, or nothing for no limit")
+    if limit not in (None, NO_LIMIT) and not (limit.is_finite() and 0 < limit <= 10**9):
+        yield Fault("search.time_limit_seconds", str(limit), "seconds above 0, or none for no limit")
 
 
 def _check_quality(policy: Policy) -> Iterator[Fault]:

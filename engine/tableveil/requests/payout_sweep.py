@@ -12,7 +12,7 @@ from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
 from tableveil.lattice import Transformation
 from tableveil.policy.game import Success
 from tableveil.policy.methods import MethodTraits, methods_of
-from tableveil.policy.model import Policy
+from tableveil.policy.model import NO_LIMIT, Policy
 from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
 from tableveil.policy.quality import PublisherPayoutModel
 from tableveil.policy.validate_game import LARGEST, is_amount
@@ -74,7 +74,7 @@ def check_sweep(policy: Policy) -> Iterator[Fault]:
         elif not isinstance(model, SafeHarbor) and model.success is Success.MARKETER:
             hint = "A marketer's success depends on all records at once; a sweep decides each by itself."
             yield Fault(f"{field}.success", "MARKETER", "PROSECUTOR or JOURNALIST", hint)
-    if policy.search.time_limit_seconds is not None:
+    if policy.search.time_limit_seconds not in (None, NO_LIMIT):
         hint = "Leave it out: a sweep has no result before its end. It can be cancelled."
         yield Fault("search.time_limit_seconds", f"{policy.search.time_limit_seconds:f}", "nothing", hint)
 

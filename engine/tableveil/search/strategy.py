@@ -31,7 +31,7 @@ def search(
     Raises:
         CancelledError: `control` was cancelled.
     """
-    limit = None if options.time_limit_seconds is None else float(options.time_limit_seconds)
+    limit = options.seconds
     match options.strategy:
         case Strategy.EXACT:
             return exact(problem, control, limit, report)

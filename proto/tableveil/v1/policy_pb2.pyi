@@ -3728,10 +3728,11 @@ class Search(_message.Message):
     CHOOSE_FIELD_NUMBER: _builtins.int
     time_limit_seconds: _builtins.str
     """Limit of the search phase, as an exact decimal. The best transformation found by then is released, with its proven
-    gap and a warning. Default: no limit; 120 with local recoding. Refused: 0 or less.
+    gap and a warning. `none` searches to the end, however long that takes. Default: 120. Refused: 0 or less.
     """
     seed: _builtins.int
-    """Seed of strategies that draw at random, such as `ANYTIME`. One seed without a time limit always gives one release.
+    """Seed of strategies that draw at random, such as `ANYTIME`. One seed always gives one release if the search ends by
+    itself.
     Default: 0.
     """
     strategy: Global___SearchStrategy.ValueType

@@ -33,6 +33,7 @@ from tableveil.convert.tables import DEFAULT_SCHEMA, UNBOUND, unbound
 from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
+    NO_LIMIT,
     Choose,
     Documentation,
     IfExists,
@@ -232,7 +233,7 @@ class _Reader:
 
     def _search(self, message: policy_pb2.Search) -> SearchOptions:
         return SearchOptions(
-            time_limit_seconds=self._faults.decimal(message.time_limit_seconds, "search.time_limit_seconds"),
+            time_limit_seconds=self._time_limit(message.time_limit_seconds, "search.time_limit_seconds"),
             seed=message.seed,
             strategy=self._faults.enum(message.strategy, SEARCH_STRATEGIES, "search.strategy", Strategy.AUTO),
             # A map has no order of its own.
@@ -240,6 +241,9 @@ class _Reader:
             linked=tuple(tuple(group.columns) for group in message.linked),
             choose=self._faults.enum(message.choose, CHOOSE, "search.choose", Choose.ALL_MODELS),
         )
+
+    def _time_limit(self, text: str, field: str) -> Decimal | None:
+        return NO_LIMIT if text == "none" else self._faults.decimal(text, field)
 
     def _risk_thresholds(self, message: policy_pb2.Policy) -> tuple[Decimal, ...]:
         if not message.risk_thresholds:

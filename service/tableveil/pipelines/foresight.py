@@ -22,8 +22,8 @@ from tableveil.pipelines.read import (
     read_dictionaries,
     resolve_fully,
 )
-from tableveil.pipelines.relaxing import MOST_SECONDS
-from tableveil.policy import IfExists, Policy, Recoded, ReleaseGuards, early_warnings
+from tableveil.pipelines.relaxing import seconds_for
+from tableveil.policy import NO_LIMIT, IfExists, Policy, Recoded, ReleaseGuards, early_warnings
 from tableveil.source import Fingerprint, Source
 from tableveil.state import schema_rules
 from tableveil.state.jobs import JobPhase
@@ -77,7 +77,25 @@ def _checked(job: JobContext, policy: Policy, *, is_trial: bool) -> tuple[str, .
         foreseen = by_value and (read.lattice.size == 1 or chosen_blindly(policy) is not None)
         counted = count_classes(job.rows, policy, read) if foreseen else None
     told = _foreseen(job, counted) if counted is not None else ()
-    return (*waits, *early_warnings(policy), *read.warnings, *told)
+    return (*_large(policy, read), *waits, *early_warnings(policy), *read.warnings, *told)
+
+
+LARGE = 10**7
+"""Searches of lattices of more transformations have reached the default limit."""
+
+
+def _large(policy: Policy, read: Dictionaries) -> Iterator[str]:
+    """The warning that the search is likely to end by its time limit, or to have no end."""
+    size = read.lattice.size
+    if size <= LARGE or policy.method.recoded is not Recoded.BY_VALUE:
+        return
+    end = f"The {policy.search.limit_in_words} is likely to end the search: the best so far is released, with its gap."
+    if policy.search.time_limit_seconds == NO_LIMIT:
+        end = "Without a time limit, the search is likely to go on for hours: search.time_limit_seconds ends it."
+    yield (
+        f"{len(policy.quasi_identifiers):,} quasi-identifiers have {size:.1e} transformations. {end} Make columns that "
+        "nobody needs IDENTIFYING, or let `tableveil propose` choose."
+    )
 
 
 def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, read: Dictionaries) -> Iterator[str]:
@@ -92,8 +110,7 @@ def _waits(job: JobContext, policy: Policy, source: Source, mark: Fingerprint, r
 
 def _foreseen(job: JobContext, counted: Counted) -> Iterator[str]:
     policy = counted.policy
-    seconds = min(policy.search.time_limit_seconds or MOST_SECONDS, Decimal(MOST_SECONDS))
-    limited = replace(policy, search=replace(policy.search, time_limit_seconds=Decimal(seconds)))
+    limited = replace(policy, search=replace(policy.search, time_limit_seconds=Decimal(seconds_for(policy))))
     problem, outcome = search_of(job, replace(counted, policy=limited))
     if outcome.best is None:
         return

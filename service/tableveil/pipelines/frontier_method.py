@@ -38,8 +38,7 @@ class TransformationFrontier(FrontierMethod):
         self, job: JobContext, grid: FrontierGrid, counts: Counted, problem: FrontierProblem
     ) -> tuple[FrontierOutcome, tuple[Point, ...]]:
         """One search for all points."""
-        limit = counts.policy.search.time_limit_seconds
-        front = frontier(problem, job.control, None if limit is None else float(limit), job.report.on_progress)
+        front = frontier(problem, job.control, counts.policy.search.seconds, job.report.on_progress)
         points = tuple(
             Point(
                 k=k,

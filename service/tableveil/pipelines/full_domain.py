@@ -78,9 +78,7 @@ class FullDomainMethod(Method[Counted]):
             guarantees=reached,
             warnings=by_rank(
                 (
-                    *_warnings(
-                        plan, outcome, "A request to keep the best" if job.control.keeps_best else "The time limit"
-                    ),
+                    *_warnings(plan, outcome, kept=job.control.keeps_best),
                     *(people_warnings(plan.policy, facts, released, reached, pool) if JobPart.PEOPLE in parts else ()),
                     *advised,
                     *(together.account(job, counts, problem, best, plan) if JobPart.TOGETHER in parts else ()),
@@ -167,9 +165,8 @@ def _judging(
 
 
 def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy) -> NeighbourhoodExplanation:
-    limit = policy.search.time_limit_seconds
     # A client that limits the search does not want to wait for its explanation instead.
-    seconds = None if limit is None else max(float(limit) * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)
+    seconds = max(policy.search.seconds * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)
     if job.control.keeps_best:
         seconds = LEAST_SECONDS_FOR_EXPLAINING
     return explain(problem, best.transformation, job.control, seconds)
@@ -231,9 +228,18 @@ def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
     )
 
 
-def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, by: str) -> tuple[str, ...]:
-    """`by` tells who ended the search, if it did not end by itself."""
-    warnings = list(policy_warnings(plan.policy))
+def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, *, kept: bool) -> tuple[str, ...]:
+    """The end of the search comes first, if it did not end by itself; `kept` says that a request ended it."""
+    warnings = []
+    best = search_outcome.best
+    if not search_outcome.complete and best is not None:
+        by = "A request to keep the best" if kept else f"The {plan.policy.search.limit_in_words}"
+        part = 100 * search_outcome.gap / best.score if best.score else 0.0
+        warnings.append(
+            f"{by} ended the search at a score of {best.score:.6g}: one that is up to {part:.2g} % lower may "
+            f"exist (proven bound {search_outcome.lower_bound:.6g})."
+        )
+    warnings += policy_warnings(plan.policy)
     if plan.kept_records == 0:
         warnings.append("All records are suppressed: the release is empty.")
     else:
@@ -242,11 +248,4 @@ def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, by: str) -> tupl
             for dictionary, aggregates in plan.recoding.aggregates
             if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
         ]
-    best = search_outcome.best
-    if not search_outcome.complete and best is not None:
-        part = 100 * search_outcome.gap / best.score if best.score else 0.0
-        warnings.append(
-            f"{by} ended the search at a score of {best.score:.6g}: one that is up to {part:.2g} % lower may "
-            f"exist (proven bound {search_outcome.lower_bound:.6g})."
-        )
     return tuple(warnings)

@@ -110,7 +110,7 @@ def _found_too_late(asked: Asked, levels: Sequence[int]) -> InfeasibleError:
     relaxations = [Relaxation(changes, nearest=False)] if "levels" in policy.method.search else []
     fault = Fault(
         TIME_LIMIT,
-        f"{policy.search.time_limit_seconds}, in which no transformation that meets the policy was found",
+        f"{policy.search.seconds:g}, in which no transformation that meets the policy was found",
         "more time: there is one",
         "".join(["Give more", *(f", or these levels: {relaxation}" for relaxation in relaxations), "."]),
     )

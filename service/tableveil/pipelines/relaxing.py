@@ -54,8 +54,7 @@ def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseH
 
 def seconds_for(policy: Policy) -> float:
     """The seconds for relaxations: some, but no more than the search may take."""
-    limit = policy.search.time_limit_seconds
-    return MOST_SECONDS if limit is None else min(float(limit), MOST_SECONDS)
+    return min(policy.search.seconds, MOST_SECONDS)
 
 
 def _tops(problem: Problem) -> list[int]:

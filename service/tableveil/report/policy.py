@@ -38,7 +38,7 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield "The choice is made by quasi-identifiers only. Models of sensitive columns judge it afterwards."
     elif any(column_of(model) for model in policy.privacy_models):
         yield "Sensitive values take part in the choice of levels and of suppressed records."
-    if policy.search.time_limit_seconds:
+    if policy.search.time_limit_seconds not in ("", "none"):
         yield f"The search may take {policy.search.time_limit_seconds} seconds."
     for attribute in policy.attributes:
         yield from _attribute(attribute)

@@ -38,6 +38,7 @@ from tableveil.hierarchy.rules import (
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     METHODS,
+    NO_LIMIT,
     AbsentValues,
     Aggregate,
     AmbiguityModel,
@@ -208,7 +209,7 @@ QUALITY_MODELS: st.SearchStrategy[QualityModel] = st.one_of(
 )
 SEARCHES = st.builds(
     SearchOptions,
-    time_limit_seconds=st.none() | DECIMALS,
+    time_limit_seconds=st.none() | st.just(NO_LIMIT) | DECIMALS,
     seed=INT64,
     strategy=st.sampled_from(Strategy),
     levels=st.dictionaries(NAMES, INT32, max_size=3).map(lambda levels: tuple(sorted(levels.items()))),

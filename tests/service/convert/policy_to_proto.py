@@ -28,6 +28,7 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     METHODS,
+    NO_LIMIT,
     PRIVACY_FIELDS,
     Aggregation,
     AttributePolicy,
@@ -93,7 +94,7 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
 def _search(options: SearchOptions) -> policy_pb2.Search:
     limit = options.time_limit_seconds
     return policy_pb2.Search(
-        time_limit_seconds="" if limit is None else decimal_to_text(limit),
+        time_limit_seconds="" if limit is None else "none" if limit == NO_LIMIT else decimal_to_text(limit),
         seed=options.seed,
         strategy=SEARCH_STRATEGIES.to_proto(None if options.strategy is Strategy.AUTO else options.strategy),
         levels=dict(options.levels),

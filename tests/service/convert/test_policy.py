@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any, cast
 
@@ -176,6 +177,14 @@ def test_decimals_are_plain_digits(text: str) -> None:
         "search.time_limit_seconds",
         "risk_thresholds[1]",
     ]
+
+
+def test_none_is_no_time_limit() -> None:
+    message = minimal()
+    message.search.time_limit_seconds = "none"
+    policy, faults = policy_from_proto(message)
+    assert policy is not None
+    assert (policy.search.seconds, faults) == (math.inf, [])
 
 
 def test_decimals_out_of_range_are_judged_beside_unreadable_ones() -> None:

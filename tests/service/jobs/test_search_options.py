@@ -16,6 +16,7 @@ from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
+    NO_LIMIT,
     AmbiguityModel,
     AttributePolicy,
     AverageClassSizeModel,
@@ -331,3 +332,38 @@ def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, m
     explanation = run(database, searched(time_limit_seconds=Decimal(100))).explanation
     assert explanation is not None
     assert (explanation.complete, explanation.neighbours) == (False, ())
+
+
+def wide(session: Session, columns: int, limit: Decimal | None = None) -> Policy:
+    """As many columns of two values each, of which the rarer one is rare."""
+    values = ", ".join(f"if(hash(i, {j}) % 9 = 0, 'B', 'A') AS q{j}" for j in range(columns))
+    session.execute(f"CREATE OR REPLACE TABLE wide AS SELECT {values} FROM range(200) r(i)")
+    attributes = tuple(AttributePolicy(f"q{j}", Role.QUASI_IDENTIFIER, SuppressionOnly()) for j in range(columns))
+    source, search = TableReference("", "main", "wide"), SearchOptions(limit)
+    return replace(POLICY, source=source, attributes=attributes, search=search, privacy_models=(KAnonymity(2),))
+
+
+def test_a_search_ends_by_default_and_its_release_says_so_first(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tableveil.policy.model.DEFAULT_SECONDS", Decimal("0.05"))
+    release = run(database, wide(session, 70))
+    assert not release.proof.optimal
+    assert release.warnings[0].startswith("The default time limit of 0.05 s ended the search at a score of ")
+    assert "proven bound" in release.warnings[0]
+    assert run(database, wide(session, 3, NO_LIMIT)).proof.optimal
+
+
+def test_a_check_says_that_a_search_is_likely_to_reach_its_limit(database: Database, session: Session) -> None:
+    def warnings(policy: Policy) -> str:
+        with database.session() as own:
+            return " ".join(check_rows(context(own, database), policy))
+
+    assert warnings(wide(session, 12)) == ""
+    told = warnings(wide(session, 70))
+    assert told.startswith(
+        "70 quasi-identifiers have 1.2e+21 transformations. The default time limit of 120 s is likely"
+    )
+    assert "no end" not in told
+    assert "Without a time limit" in warnings(wide(session, 70, NO_LIMIT))
+    assert "The time limit of 5 s" in warnings(wide(session, 70, Decimal(5)))

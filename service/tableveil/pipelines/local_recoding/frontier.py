@@ -25,7 +25,6 @@ from tableveil.pipelines.local_recoding.problem import (
     problem_of,
     score_of,
     seconds_for_incumbent,
-    seconds_of,
 )
 from tableveil.pipelines.own_levels import own_losses
 from tableveil.pipelines.privacy import judging_models
@@ -129,7 +128,7 @@ class PartitionFrontier(FrontierMethod):
         """The best transformations first, in a part of the time; the rest of it is for partitions."""
         started = job.control.now()
         front = frontier(problem, job.control, seconds_for_incumbent(counts.policy), job.report.on_progress)
-        with job.control.searching(started + seconds_of(counts.policy)):
+        with job.control.searching(started + counts.policy.search.seconds):
             return front, _points(job, grid, counts, problem, front)
 
 

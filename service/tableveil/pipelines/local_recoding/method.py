@@ -35,7 +35,6 @@ from tableveil.pipelines.local_recoding.problem import (
     problem_of,
     score_of,
     seconds_for_incumbent,
-    seconds_of,
     shows_suppressed,
 )
 from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
@@ -78,7 +77,7 @@ class LocalRecodingMethod(Method[Counted]):
         rows = combination_rows(job.session, counts.base)
         problem = problem_of(counts.policy, counts, counter, rows)
         whole = _whole(counts, counter)
-        with job.control.searching(started + seconds_of(counts.policy)):
+        with job.control.searching(started + counts.policy.search.seconds):
             partition = _found(job, counts, whole, rows, problem)
         facts = facts_for(counts.policy, counts.base, counter)
         released = released_classes(problem, partition)
@@ -291,20 +290,19 @@ def _ended(job: JobContext, policy: Policy, local_partition: LocalPartition) -> 
         return ""
     if job.control.keeps_best:
         return ", ended by a request to keep the best"
-    default = "" if policy.search.time_limit_seconds is not None else "default "
-    return f", ended by the {default}time limit of {seconds_of(policy):g} s"
+    return f", ended by the {policy.search.limit_in_words}"
 
 
 def _warnings(
     plan: ReleasePlan, own: ByCombination, problem: LocalProblem, local_partition: LocalPartition, ended: str
 ) -> Iterator[str]:
+    if local_partition.gaining:
+        yield f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
         yield "All records are suppressed: the release is empty."
     else:
         yield from map(says_nothing, erased_columns(plan, own))
-    if local_partition.gaining:
-        yield f"The classes still improved when the search was{ended.removeprefix(',')}: a longer one may lose less."
     if problem.costs.surrogate is not None:
         yield note(f"The quality model is no sum over records: minimized was {problem.costs.surrogate}.")

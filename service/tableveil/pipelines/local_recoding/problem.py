@@ -41,22 +41,13 @@ from tableveil.quality.aggregate import WeightedAggregate
 from tableveil.release.by_combination import ByCombination
 from tableveil.search import may_be_kept
 
-DEFAULT_SECONDS = 120.0
-"""The time limit of a policy that has none."""
-
 SHARE_FOR_INCUMBENT = 0.2
 MOST_SECONDS_FOR_INCUMBENT = 10.0
 
 
-def seconds_of(policy: Policy) -> float:
-    """The time limit of the search, which is never without one: on a large table it would improve for hours."""
-    limit = policy.search.time_limit_seconds
-    return DEFAULT_SECONDS if limit is None else float(limit)
-
-
 def seconds_for_incumbent(policy: Policy) -> float:
     """The time in which transformations are searched first: nothing worse than the best of them is returned."""
-    return min(seconds_of(policy) * SHARE_FOR_INCUMBENT, MOST_SECONDS_FOR_INCUMBENT)
+    return min(policy.search.seconds * SHARE_FOR_INCUMBENT, MOST_SECONDS_FOR_INCUMBENT)
 
 
 def problem_of(policy: Policy, counts: Counted, counter: ClassCounter, rows: CombinationRows) -> LocalProblem:
