@@ -5,6 +5,7 @@ from tableveil.drafting.draft import (
     as_role,
     combined_marks,
     draft_columns,
+    is_number_of_people,
     numbers_people_by_name,
     person_column,
     unique,
@@ -14,7 +15,7 @@ from tableveil.drafting.figures import Figures, columns_to_measure
 from tableveil.drafting.hierarchies import HierarchyProposal, may_be_code, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
-from tableveil.drafting.roles import guess_role, guessed_quasi_identifiers, identifies_by_name
+from tableveil.drafting.roles import agreement, guess_role, guessed_quasi_identifiers, identifies_by_name
 from tableveil.drafting.thresholds import ProposedK, propose_k
 from tableveil.drafting.widening import widened
 
@@ -28,6 +29,7 @@ __all__ = [
     "ProposedK",
     "Remark",
     "RemarkKind",
+    "agreement",
     "as_role",
     "columns_to_measure",
     "combined_marks",
@@ -36,6 +38,7 @@ __all__ = [
     "guess_role",
     "guessed_quasi_identifiers",
     "identifies_by_name",
+    "is_number_of_people",
     "may_be_code",
     "meaning_of",
     "numbers_people_by_name",

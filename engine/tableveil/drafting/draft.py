@@ -60,7 +60,7 @@ def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:
 
 def _of_each_person(draft: ColumnDraft, person: ColumnFacts) -> ColumnDraft:
     facts = draft.facts
-    shared = facts.name in person.agreeing and facts.kind is ValueKind.TEXT and person.distinct >= FEWEST_ROWS
+    shared = facts.name in dict(person.agreeing) and facts.kind is ValueKind.TEXT and person.distinct >= FEWEST_ROWS
     if not shared or facts.distinct < _MOST_ALONE * person.distinct:
         return draft
     reason = (
@@ -91,7 +91,7 @@ _OF_PEOPLE = frozenset(
     {
         *("person", "patient", "client", "customer", "member", "user", "employee", "subject", "student"),
         *("respondent", "participant", "citizen", "kunde", "kunden", "patienten", "pat", "personal", "versicherten"),
-        *("versichertennummer", "kvnr", "insured"),
+        *("versichertennummer", "kvnr", "insured", "pid", "subj", "subjid", "usubjid"),
         *("personne", "cliente", "paciente", "persona", "ssn", "nhs", "mrn", "nino", "dni", "nir", "cpf", "bsn"),
     }
 )
@@ -104,6 +104,12 @@ _OF_CASES = frozenset(
     }
 )
 """Words in the names of columns that number what happens to people, of which each row may have another one."""
+
+
+_ID = frozenset({"id", "ids", "idnr", "identifier", "uid"})
+"""A name of these words alone says of nothing else, such as a household, that the column numbers it."""
+
+_FEWEST_PEOPLE, _MOST_ROWS_EACH = 10, 100
 
 
 def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
@@ -128,9 +134,10 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
         and not (unique(draft.facts) and _is_of_cases(draft))
     ]
 
-    # A column that numbers visits is unique beside one that numbers their patients.
-    def fitness(draft: ColumnDraft) -> tuple[bool, bool, bool]:
-        return numbers_people_by_name(draft), unique(draft.facts), "id" in words_of(draft.facts.name)
+    # A column that numbers visits, or just the rows, is unique beside one that numbers their patients.
+    def fitness(draft: ColumnDraft) -> tuple[bool, bool, bool, bool]:
+        by_id = "id" in words_of(draft.facts.name)
+        return numbers_people_by_name(draft), _is_recurring_id(draft.facts), unique(draft.facts), by_id
 
     named = [draft for draft in candidates if any(fitness(draft))]
     return max(named, key=fitness, default=None)
@@ -151,6 +158,21 @@ def combined_marks(drafts: Sequence[ColumnDraft]) -> list[tuple[str, ...]]:
 
 
 _MOST_COMBINED = 3
+
+
+def _is_recurring_id(facts: ColumnFacts) -> bool:
+    """Whether it is called just an ID, and recurs as people may: a number of groups has more rows for each."""
+    words, recurs = set(words_of(facts.name)), _FEWEST_PEOPLE <= facts.distinct < facts.present
+    return bool(words) and words <= _ID and recurs and facts.present <= _MOST_ROWS_EACH * facts.distinct
+
+
+def is_number_of_people(name: str) -> bool:
+    """Whether a column is called just an ID, or a number of people, and nothing else, such as their name."""
+    words = set(words_of(name))
+    return words <= _ID | _NUMBER | _OF_PEOPLE and not words.isdisjoint(_ID | _OF_PEOPLE)
+
+
+_NUMBER = frozenset({"nr", "no", "number", "num", "numero", "nummer", "key", "code", "pseudonym"})
 
 
 def numbers_people_by_name(draft: ColumnDraft) -> bool:

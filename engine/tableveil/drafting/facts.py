@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
+from tableveil.risk.recurring import Agreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,8 @@ class ColumnFacts:
         high: The value that about a hundredth of them exceeds.
         digits: Whether all values are text of the digits 0 to 9.
         date_format: The format of all values if they are dates written as text, for `strptime`; else empty.
-        agreeing: The columns in which rows with equal values agree as rows of one person do: then the column numbers
-            people of whom some have several rows. Else empty.
-        constancy: How far these rows agree, up to 1.
+        agreeing: The columns in which rows with equal values agree as rows of one person do, and how far: then the
+            column numbers people of whom some have several rows. Else empty.
     """
 
     name: str
@@ -47,13 +47,24 @@ class ColumnFacts:
     high: str | None = None
     digits: bool = False
     date_format: str = ""
-    agreeing: tuple[str, ...] = ()
-    constancy: float = 0.0
+    agreeing: tuple[tuple[str, Agreement], ...] = ()
 
     @property
     def present(self) -> int:
         """Rows that have a value."""
         return self.rows - self.nulls
+
+    @property
+    def constancy(self) -> float:
+        """How far rows with equal values agree, on average over the columns in which they do; 0 if there is none."""
+        return sum(one.constancy for _, one in self.agreeing) / max(1, len(self.agreeing))
+
+    @property
+    def counted(self) -> str:
+        """Its different values among the rows, and the rows without one, as a clause says it."""
+        about = "" if self.exact else "about "
+        missing = f", and {self.nulls:,} rows have none" if self.nulls else ""
+        return f"has {about}{self.distinct:,} different values in {self.rows:,} rows{missing}"
 
     @property
     def constant(self) -> bool:

@@ -122,8 +122,8 @@ def _on_column(path: str, draft: ColumnDraft, figures: Figures | None) -> Iterat
         yield Remark(f"{path}.role", RemarkKind.GUESS, text)
     if draft.singles_out:
         text = (
-            "Nearly every row has a value of its own: a reader who knows it from elsewhere finds the row. If somebody "
-            "may, make the column IDENTIFYING, which does not release it. If nobody can, acknowledge that."
+            f"It {draft.facts.counted}: a reader who knows one from elsewhere finds the row. If somebody may, make the "
+            "column IDENTIFYING, which does not release it. If nobody can, acknowledge that."
         )
         yield Remark(f"{path}.acknowledged", RemarkKind.DECIDE, text)
     if draft.proposal is not None:
@@ -139,18 +139,17 @@ def _on_person(person: ColumnDraft | None) -> Remark:
         )
         return Remark("rows_are_people", RemarkKind.DECIDE, text)
     name, facts = shortened(person.facts.name), person.facts
+    has = f"k counts people. {name} {facts.counted}"
     if unique(facts):
         text = (
-            f"k counts people. The values of {name} seem to be different in every row: keep it as person_column if it "
-            "numbers people. If it does not, and every row is a different person, say rows_are_people: true instead."
+            f"{has}: keep it as person_column if it numbers people. If it does not, and every row is a different "
+            "person, say rows_are_people: true instead."
         )
         return Remark("person_column", RemarkKind.DECIDE, text)
-    about = "" if facts.exact else "about "
-    has = f"k counts people. {name} has {about}{facts.distinct:,} different values in {facts.rows:,} rows"
     if facts.nulls:
-        text = f"{has}, and {facts.nulls:,} rows have none: a person_column must name a person in every row."
+        text = f"{has}: a person_column must name a person in every row."
         return Remark("rows_are_people", RemarkKind.DECIDE, text)
-    evidence = f", and {agreement(facts)}" if facts.agreeing else ""
+    evidence = f", and {agreement(facts.agreeing)}" if facts.agreeing else ""
     text = (
         f"{has}{evidence}: keep it as person_column if it numbers people who have several rows each, and name a column "
         "that identifies each row as record_column, if later releases are to be judged together with this one. If it "

@@ -10,6 +10,7 @@ from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
+from tableveil.risk.recurring import Agreement
 
 NEARLY_ALL = 0.9
 """A column with this share of distinct values seems to tell rows apart; estimates err by some percent."""
@@ -77,27 +78,35 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
     if facts.kind in _CALENDAR and meaning not in (Meaning.BIRTH, Meaning.TECHNICAL):
         meaning = Meaning.DATE
     if facts.agreeing and meaning is None:
-        return RoleGuess(Role.IDENTIFYING, None, f"It numbers people: {agreement(facts)}.")
+        return RoleGuess(Role.IDENTIFYING, None, f"It seems to number people: {agreement(facts.agreeing)}.")
     if facts.constant:
         return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
     if meaning is not None:
         role: Role | None = _OF_MEANING[meaning]
         if role is Role.INSENSITIVE and tells_all_apart(facts):
             # Released unchanged, it would lead back to the rows of the source.
-            reason = f"Its name says that it holds {meaning.value}, but nearly every row has a value of its own."
+            reason = f"Its name says that it holds {meaning.value}, but it {facts.counted}."
             return RoleGuess(None, meaning, reason)
         return RoleGuess(role, meaning, f"Its name says that it holds {meaning.value}.")
     if tells_all_apart(facts) and facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER):
-        return RoleGuess(Role.IDENTIFYING, None, "Nearly every row has a value of its own, as numbers of persons do.")
+        return RoleGuess(Role.IDENTIFYING, None, f"It {facts.counted}, as numbers of persons do.")
     if facts.kind is ValueKind.TEXT and (facts.longest or 0) > LONG_TEXT and facts.telling > 0.5:
         return RoleGuess(Role.IDENTIFYING, Meaning.FREE_TEXT, "Long texts, most of them different: free text.")
     return RoleGuess(None, None, "Neither its name nor its type says what it holds.")
 
 
-def agreement(facts: ColumnFacts) -> str:
-    """The evidence for a column that numbers people of whom some have several rows."""
-    names = ", ".join(map(shortened, facts.agreeing[:MOST_NAMED]))
-    return f"rows with the same value of it agree in {names}, as rows of one person do"
+def agreement(agreeing: Sequence[tuple[str, Agreement]]) -> str:
+    """The evidence for a column that numbers people of whom some have several rows, with the pairs that were looked at.
+
+    Only some pairs are compared in large tables.
+    """
+    named = [
+        f"{'nearly ' if one.nearly else ''}in {shortened(name)} ({one.alike:,} of {one.pairs:,} pairs)"
+        for name, one in agreeing[:MOST_NAMED]
+    ]
+    more = len(agreeing) - MOST_NAMED
+    named += [f"in {more} more columns" if more > 1 else "in 1 more column"] if more > 0 else []
+    return f"rows with the same value of it agree {', '.join(named)}, as rows of one person do"
 
 
 def _recurring(facts: ColumnFacts) -> str:

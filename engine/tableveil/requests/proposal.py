@@ -77,12 +77,14 @@ class ProposalRequest:
     rows_are_people: bool = False
     record_column: str = ""
     seconds: Decimal = Decimal(40)
+    acknowledge: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, str]:
         """The named columns by the fields that name them."""
         named = {f"keep[{i}].column": kept.column for i, kept in enumerate(self.keep)}
         named |= {f"leave_out[{i}]": name for i, name in enumerate(self.leave_out)}
+        named |= {f"acknowledge[{i}]": name for i, name in enumerate(self.acknowledge)}
         named |= {"person_column": self.person_column, "record_column": self.record_column}
         return {field: name for field, name in named.items() if name or "[" in field}
 
@@ -109,9 +111,11 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
     if len(request.columns) > MOST_COLUMNS:
         yield Fault("keep", f"{len(request.columns):,} columns in all fields", f"at most {MOST_COLUMNS:,}")
         return
-    seen: dict[str, str] = {}
+    seen: dict[tuple[bool, str], str] = {}
     for field, name in request.columns.items():
+        # A column may be kept, or left out, and be acknowledged as well.
+        acknowledged = field.startswith("acknowledge")
         if not name:
             yield Fault(field, "nothing", "the name of a column")
-        elif (other := seen.setdefault(name.casefold(), field)) != field:
+        elif (other := seen.setdefault((acknowledged, name.casefold()), field)) != field:
             yield Fault(field, f"{shortened(name)}, which {other} names as well", "another column")

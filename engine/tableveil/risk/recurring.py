@@ -3,7 +3,8 @@
 Rows of one person agree in what does not change: sex, birth, home, insurer. Rows that share a place, a ward or a date
 agree in what is a part of it, and differ in the people. So a column numbers people if the rows of its values
 
-1. agree in at least two columns of which neither tells the other, as a city tells its county;
+1. agree in at least two columns of which neither tells the other, as a city tells its county, and far oftener than rows
+   that are paired at random;
 2. are no cells of these columns, such as the strata of a survey;
 3. agree in sex and birth, where columns are named so, or else in as many columns as they differ in: members of a
    household differ.
@@ -21,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 NEARLY_CONSTANT = 0.9
 """Rows agree in a column from this part of the way on from an agreement by chance to that of equal rows."""
@@ -46,6 +48,12 @@ _FINER = 0.97
 
 _CONSTANT_FOR_ALL = 0.95
 """From this agreement of any two rows on, a column says nothing."""
+
+_FEWEST_DIGITS = 6
+"""Rows paired at random agree so seldom, as a power of ten: one in a million times, and as often for each choice."""
+
+_CLOSE = 0.25
+"""Numbers are nearly the same within this part of their usual distance."""
 
 _NEARLY_UNIQUE = 0.9
 _MOST_SEXES = 6
@@ -77,14 +85,20 @@ class SampledColumn:
 
     @cached_property
     def different(self) -> int:
-        """The number of different hashes."""
-        return len(np.unique(self.hashes))
+        """The number of different values; NULL is none."""
+        return len(self._counts)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.intp]:
+        """The rows of each value."""
+        counts: NDArray[np.intp] = np.unique(self.hashes[self.hashes != 0], return_counts=True)[1]
+        return counts
 
     @cached_property
     def by_chance(self) -> float:
-        """The share of pairs of any two rows that agree."""
-        first, second = self._any
-        return float(np.mean(self.hashes[first] == self.hashes[second])) if len(first) else 1.0
+        """The share of the pairs of rows with a value that agree."""
+        rows = int(self._counts.sum())
+        return float(np.sum(self._counts / rows * ((self._counts - 1) / (rows - 1)))) if rows > 1 else 1.0
 
     @cached_property
     def usual_distance(self) -> float:
@@ -101,17 +115,31 @@ class SampledColumn:
 
     def constancy(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> float | None:
         """How far pairs of rows agree, from 0 for any rows to 1 for equal ones; None if it does not show."""
+        agreement = self.agreement(first, second)
+        return None if agreement is None else agreement.constancy
+
+    def agreement(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Agreement | None:
+        """How far pairs of rows agree; None if it does not show."""
         if not self.says_something:
             return None
         present = (self.hashes[first] != 0) & (self.hashes[second] != 0)
-        if np.count_nonzero(present) < FEWEST_PAIRS:
+        pairs = int(np.count_nonzero(present))
+        if pairs < FEWEST_PAIRS:
             return None
         first, second = first[present], second[present]
-        agreement = float(np.mean(self.hashes[first] == self.hashes[second]))
-        equal = (agreement - self.by_chance) / (1 - self.by_chance)
+        alike = int(np.count_nonzero(self.hashes[first] == self.hashes[second]))
+        equal = Agreement(pairs, alike, (alike / pairs - self.by_chance) / (1 - self.by_chance), self.by_chance)
         if self.numbers is None or not self.usual_distance:
             return equal
-        return max(equal, 1 - self._distance(first, second) / self._distance_by_chance)
+        near = 1 - self._distance(first, second) / self._distance_by_chance
+        if near <= equal.constancy:
+            return equal
+        return Agreement(pairs, self._close(first, second), near, self._close(*self._any) / len(self._any[0]), True)
+
+    def _close(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> int:
+        assert self.numbers is not None, "only numbers have distances"
+        distances = np.abs(self.numbers[first] - self.numbers[second])
+        return int(np.count_nonzero(distances <= _CLOSE * self.usual_distance))
 
     def _distance(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
         assert self.numbers is not None, "only numbers have distances"
@@ -130,19 +158,44 @@ class SampledColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far pairs of rows agree in a column.
+
+    Attributes:
+        pairs: The pairs of which both rows have a value.
+        alike: The pairs that have the same value; if `nearly`, numbers that are close.
+        constancy: How far they agree, from 0 for any rows to 1 for equal ones.
+        by_chance: The share of any pairs of rows that are alike.
+        nearly: Whether close numbers count.
+    """
+
+    pairs: int
+    alike: int
+    constancy: float
+    by_chance: float
+    nearly: bool = False
+
+    @property
+    def digits(self) -> float:
+        """How seldom pairs of rows at random are as often alike, as a power of ten."""
+        return float(-binom.logsf(self.alike - 1, self.pairs, min(max(self.by_chance, _TINY), 1.0)) / np.log(10))
+
+
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
 class Recurrence:
     """A column that recurs as people do, by its position.
 
     Attributes:
         position: The column.
-        agreeing: The columns in which its rows agree.
-        constancy: How far they agree in these, on average.
+        agreeing: The columns in which its rows agree, each with how far they do.
         different: How many different values it has in the sample.
     """
 
     position: int
-    agreeing: tuple[int, ...]
-    constancy: float
+    agreeing: tuple[tuple[int, Agreement], ...]
     different: int
 
 
@@ -168,11 +221,12 @@ def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[n
     repeated = starts[np.diff(starts, append=len(rows)) > 1][:MOST_PAIRS]
     if len(starts) < FEWEST_VALUES or len(repeated) < FEWEST_PAIRS:
         return None
-    constancies = {
-        j: constancy
+    agreements = {
+        j: agreement
         for j, other in enumerate(columns)
-        if j != position and (constancy := other.constancy(rows[repeated], rows[repeated + 1])) is not None
+        if j != position and (agreement := other.agreement(rows[repeated], rows[repeated + 1])) is not None
     }
+    constancies = {j: agreement.constancy for j, agreement in agreements.items()}
     constant = [j for j, constancy in constancies.items() if constancy >= NEARLY_CONSTANT]
     differing = [j for j, constancy in constancies.items() if constancy < VARYING]
     if len(constant) < 2 or _are_of_different_people(columns, differing, constant):
@@ -186,11 +240,14 @@ def _recurrence(columns: Sequence[SampledColumn], position: int, rows: NDArray[n
     against = 0 if named else sum(columns[j].decides for j in differing)
     if len(crossed) < max(2, against + 1):
         return None
+    # Each column was tried, with each of the others.
+    if sum(agreements[j].digits for j in crossed) < _FEWEST_DIGITS + 2 * np.log10(len(columns)):
+        return None
     lasting = [j for j, constancy in constancies.items() if constancy >= VARYING]
     shared = [j for j in lasting if _is_shared(columns[j], people)]
     if _is_of_cells(columns, position, shared, _crossed(columns, lasting, people), np.sort(rows)):
         return None
-    return Recurrence(position, tuple(constant), float(np.mean([constancies[j] for j in constant])), len(starts))
+    return Recurrence(position, tuple((j, agreements[j]) for j in constant), len(starts))
 
 
 _LASTING = (Hint.SEX, Hint.BIRTH)

@@ -127,6 +127,7 @@ class ProposalRequest(_message.Message):
     ROWS_ARE_PEOPLE_FIELD_NUMBER: _builtins.int
     RECORD_COLUMN_FIELD_NUMBER: _builtins.int
     TIME_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
+    ACKNOWLEDGE_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     readers: Global___Readers.ValueType
@@ -155,6 +156,10 @@ class ProposalRequest(_message.Message):
     def leave_out(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Columns that are not released."""
 
+    @_builtins.property
+    def acknowledge(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns that every policy lists with `acknowledged: true`: the answer to a refusal that asks for it."""
+
     def __init__(
         self,
         *,
@@ -168,10 +173,11 @@ class ProposalRequest(_message.Message):
         rows_are_people: _builtins.bool = ...,
         record_column: _builtins.str = ...,
         time_limit_seconds: _builtins.str = ...,
+        acknowledge: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

@@ -74,6 +74,15 @@ class _Wanted:
             "--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record."
         ),
     ]
+    acknowledge: Annotated[
+        Sequence[str],
+        click.option(
+            "--acknowledge",
+            multiple=True,
+            metavar="COLUMN",
+            help="List this column with acknowledged: true, as a refusal asks; may be repeated.",
+        ),
+    ]
     seconds: Annotated[
         str,
         click.option("--seconds", metavar="SECONDS", default="", help="How long it may take about.  [default: 40]"),
@@ -195,6 +204,7 @@ def _request(wanted: _Wanted) -> v1.ProposalRequest:
         person_column=wanted.person,
         rows_are_people=wanted.rows_are_people,
         record_column=wanted.record,
+        acknowledge=wanted.acknowledge,
         time_limit_seconds=wanted.seconds,
     )
 

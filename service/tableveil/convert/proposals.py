@@ -55,6 +55,7 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
         rows_are_people=message.rows_are_people,
         record_column=message.record_column,
         seconds=faults.required_decimal(limit, "time_limit_seconds", Decimal(1)) if limit else Decimal(40),
+        acknowledge=tuple(message.acknowledge),
     )
     faults.judged(check_proposal_request(request))
     read_faults = faults.all()
@@ -82,6 +83,7 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
     request = wanted.request
     left_out = {name.casefold() for name in (*request.leave_out, request.person_column, wanted.record_column) if name}
     kept = {kept.column.casefold(): kept.maximum_level for kept in request.keep}
+    acknowledged = {name.casefold() for name in request.acknowledge}
     for attribute in message.attributes:
         folded = attribute.column.casefold()
         if folded in left_out:
@@ -91,6 +93,8 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
                 attribute.maximum_level = level
             elif not variant.limits and folded not in kept:
                 attribute.ClearField("maximum_level")
+        if folded in acknowledged:
+            attribute.acknowledged = True
     if request.person_column or request.rows_are_people:
         message.ClearField("person")
         if request.rows_are_people:

@@ -86,12 +86,7 @@ def _with_people(session: WarehouseSession, source: Source, facts: Sequence[Colu
     estimated = {one.name: one.distinct for one in facts}
     numbering = columns_numbering_people(session, source, facts[0].rows, decide, estimated)
     by_name = {one.column: one for one in numbering}
-    return [
-        replace(one, agreeing=by_name[one.name].agreeing, constancy=by_name[one.name].constancy)
-        if one.name in by_name
-        else one
-        for one in facts
-    ]
+    return [replace(one, agreeing=by_name[one.name].agreeing) if one.name in by_name else one for one in facts]
 
 
 def _measured(session: WarehouseSession, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:

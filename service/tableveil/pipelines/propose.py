@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import WarehouseSession
-from tableveil.drafting import PolicyDraft, combined_marks, numbers_people_by_name, unique
+from tableveil.drafting import PolicyDraft, agreement, combined_marks, numbers_people_by_name, person_column, unique
 from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.alternatives import Tried, Variant, tried, with_roles
@@ -121,12 +121,12 @@ def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """The column that numbers people, empty if rows do; a sentence about it; `sure` unless it is to be decided."""
+    """The column that numbers people, empty if rows do; a sentence about it; the question, if it is to be decided."""
 
     column: str
     repeating: bool
     told: str
-    sure: bool
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Read:
 def _read(job: JobContext, request: ProposalRequest) -> _Read:
     """By a combination of columns, if that alone numbers people: a query has it as a column of its own."""
     read = _read_as(job, request)
-    if read.person.sure:
+    if not read.person.asked:
         return read
     for names in combined_marks(read.draft.columns):
         agreeing = _agreeing(job, request, read.draft, names)
@@ -220,30 +220,33 @@ def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
 def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
     columns = {column.facts.name.casefold(): column for column in draft.columns}
     if request.rows_are_people:
-        return _Person("", False, "Every row is a different person, as the request says.", True)
+        return _Person("", False, "Every row is a different person, as the request says.")
     if request.person_column:
         named = columns[request.person_column.casefold()]
-        text = f"{shortened(named.facts.name)} numbers the people, as the request says."
-        return _Person(named.facts.name, not unique(named.facts), text, True)
-    if draft.person_column is None:
-        return _Person("", False, "No column numbers people, so that every row counts as one.", False)
-    person_facts = columns[draft.person_column.casefold()]
-    name = shortened(person_facts.facts.name)
-    if person_facts.facts.agreeing:
-        agreeing = ", ".join(map(shortened, person_facts.facts.agreeing[:_MOST_NAMED]))
-        return _Person(
-            person_facts.facts.name,
-            draft.repeating,
-            f"{name} numbers the people: rows with the same value of it agree in {agreeing}, as rows of one person do.",
-            True,
-        )
-    if numbers_people_by_name(person_facts):
-        how = "has several rows for some of its values" if draft.repeating else "is different in every row"
-        return _Person(
-            person_facts.facts.name, draft.repeating, f"{name} numbers the people by its name, and {how}.", True
-        )
-    text = f"{name} is different in every row, so that every row counts as a person."
-    return _Person(person_facts.facts.name, draft.repeating, text, False)
+        text = f"{shortened(named.facts.name)} numbers the people, as the request says: it {named.facts.counted}."
+        return _Person(named.facts.name, not unique(named.facts), text)
+    guessed = person_column(draft.columns)
+    if guessed is None:
+        return _Person("", False, "No column seems to number people: every row counts as one.", _WHO)
+    name, facts = shortened(guessed.facts.name), guessed.facts
+    if facts.nulls:
+        told = f"{name} {facts.counted}: it does not say whose these are, and every row counts as a person."
+        return _Person("", False, told, _WHO)
+    if facts.agreeing:
+        told = f"{name} numbers the people: it {facts.counted}, and {agreement(facts.agreeing)}."
+        return _Person(facts.name, draft.repeating, told)
+    if numbers_people_by_name(guessed):
+        told = f"{name} numbers the people by its name: it {facts.counted}."
+        return _Person(facts.name, draft.repeating, told)
+    whom = "each of its values" if draft.repeating else "every row"
+    told = f"{name} {facts.counted}: {whom} counts as a person."
+    return _Person(facts.name, draft.repeating, told, _WHO)
+
+
+_WHO = (
+    "k counts people, and nothing tells who is one. Name the column that numbers them as person_column (--person), or "
+    "say that every row is a different person (--rows-are-people)."
+)
 
 
 def _record_column(draft: PolicyDraft, person: str) -> str:
@@ -253,11 +256,8 @@ def _record_column(draft: PolicyDraft, person: str) -> str:
 
 
 def _decisions(draft: PolicyDraft, person: _Person, request: ProposalRequest, record: str) -> Iterator[str]:
-    if not person.sure:
-        yield (
-            "k counts people, and nothing tells who is one. Name the column that numbers them as person_column "
-            "(--person), or say that every row is a different person (--rows-are-people)."
-        )
+    if person.asked:
+        yield person.asked
     if request.recurs and not person.column:
         yield "Later releases find people by a person_column (--person): none is named or found."
     if request.recurs and person.repeating and not record:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, conjunction, number, row_hash
+from tableveil.drafting import agreement
 from tableveil.errors import Fault, must_decide, note, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role
@@ -16,9 +17,6 @@ from tableveil.source.spelling import count_spellings
 
 LINKED = 0.05
 """A released column that ties rows of more than this share of the people together is refused unless acknowledged."""
-
-MOST_NAMED = 4
-"""The most columns that a fault names."""
 
 NEARLY_CONSTANT = 0.1
 """A column that varies for at most this share of the people who have several rows should vary for none."""
@@ -33,15 +31,20 @@ def check_rows_are_people(
     acknowledged = {a.column for a in policy.attributes if a.acknowledged}
     for one in columns_numbering_people(session, source, records, decide, estimated):
         name, about = shortened(one.column), "" if one.exact else "about "
-        agreeing = ", ".join(map(shortened, one.agreeing[:MOST_NAMED]))
-        more = len(one.agreeing) - MOST_NAMED
-        agreeing += f" and {more} more" if more > 0 else ""
-        actual = f"{about}{one.different:,} values of {name} in {records:,} rows, equal ones with the same {agreeing}"
+        actual = f"{about}{one.different:,} values of {name} in {records:,} rows"
+        if not one.agreeing:
+            if one.column not in acknowledged:
+                recurring = f"k counts rows, and the name of {name} says that it numbers people: {actual}. "
+                warnings.append(
+                    must_decide(f"{recurring}If some of these have several rows, set person_column: {name}.")
+                )
+            continue
+        actual += f", and {agreement(one.agreeing)}"
         if one.column in acknowledged:
             warnings.append(
                 must_decide(
                     f"k counts rows, although {name} seems to number people of whom some have several: {actual}. If "
-                    f"so, people are recognized in smaller classes than k says: set person_column: {one.column}."
+                    f"so, people are recognized in smaller classes than k says: set person_column: {name}."
                 )
             )
         else:
@@ -51,7 +54,7 @@ def check_rows_are_people(
                     f"true, although {name} seems to number people of whom some have several rows: {actual}",
                     "another person in every row",
                     f"Name {name} as person_column. If its equal values are of different people, list it with "
-                    "acknowledged: true.",
+                    f"acknowledged: true, for a proposal by --acknowledge {name}.",
                 )
             )
     return faults, warnings

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash
-from tableveil.drafting import Meaning, meaning_of
+from tableveil.drafting import Meaning, is_number_of_people, meaning_of
 from tableveil.hierarchy import ValueKind
 from tableveil.risk.recurring import (
     FEW_VALUES,
     FEWEST_VALUES,
     MOST_ROWS_OF_FEW,
+    Agreement,
     Hint,
-    Recurrence,
     SampledColumn,
     recurrences,
 )
@@ -47,14 +47,13 @@ _NUMBERS = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """A column that numbers people, the columns in which its rows agree, how far, and its different values.
+    """A column that numbers people, the columns in which its rows agree and how far, and its different values.
 
-    `exact` if these were counted; else they are estimated.
+    Without `agreeing`, only its name says so. `exact` if the values were counted; else they are estimated.
     """
 
     column: str
-    agreeing: tuple[str, ...]
-    constancy: float
+    agreeing: tuple[tuple[str, Agreement], ...]
     different: int
     exact: bool
 
@@ -111,15 +110,24 @@ def columns_numbering_people(
         )
     everything = np.arange(len(order))
     recurring = recurrences(columns, rows or [everything] * len(columns))
-    named = [_named(one, source.columns, None if not sampled else estimated) for one in recurring]
-    return [one for one in named if one.different >= FEW_VALUES or records <= one.different * MOST_ROWS_OF_FEW]
+    agreeing = {one.position: tuple((source.columns[j].name, how) for j, how in one.agreeing) for one in recurring}
+    different = [estimated[each.name] if sampled else columns[i].different for i, each in enumerate(source.columns)]
+    return [
+        Numbering(each.name, agreeing.get(i, ()), different[i], not sampled)
+        for i, each in enumerate(source.columns)
+        if (different[i] >= FEW_VALUES or records <= different[i] * MOST_ROWS_OF_FEW)
+        and (i in agreeing or _recurs_by_name(each, columns[i], different[i]))
+    ]
 
 
-def _named(recurrence: Recurrence, columns: Sequence[Column], estimated: Mapping[str, int] | None) -> Numbering:
-    name = columns[recurrence.position].name
-    agreeing = tuple(columns[j].name for j in recurrence.agreeing)
-    different = recurrence.different if estimated is None else estimated[name]
-    return Numbering(name, agreeing, recurrence.constancy, different, estimated is None)
+def _recurs_by_name(of: Column, sampled: SampledColumn, different: int) -> bool:
+    """Whether the column is called a number of people, and has some of its values in several rows."""
+    return (
+        of.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER)
+        and is_number_of_people(of.name)
+        and different >= FEWEST_VALUES
+        and sampled.different < np.count_nonzero(sampled.hashes)
+    )
 
 
 def _by_values(columns: Sequence[Column], records: int, estimated: Mapping[str, int]) -> dict[str, float]:

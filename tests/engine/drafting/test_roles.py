@@ -9,6 +9,7 @@ import pytest
 from tableveil.drafting import ColumnFacts, draft_columns, guess_role, guessed_quasi_identifiers, person_column
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
+from tableveil.risk.recurring import Agreement
 
 IDENTIFYING, QUASI, SENSITIVE, INSENSITIVE = Role
 
@@ -62,6 +63,9 @@ def test_where_nothing_speaks_they_are_all_that_nothing_is_known_of() -> None:
     [
         ([facts("name", ValueKind.TEXT), facts("patient_id", distinct=1000)], "patient_id"),
         ([facts("patient_id"), facts("row_key", distinct=1000)], "patient_id"),
+        *(([facts(row, distinct=1000), facts("ID", distinct=200)], "ID") for row in ("rownames", "X", "id", "uuid")),
+        ([facts("id", distinct=1000), facts("clinic_id", distinct=20)], "id"),
+        ([facts("id", distinct=1000), facts("ID", distinct=5)], "id"),
         ([facts("row_key", distinct=1000), facts("patient_id", distinct=1000)], "patient_id"),
         ([facts("email", ValueKind.TEXT), facts("customer_id")], "customer_id"),
         ([facts("age"), facts("email", ValueKind.TEXT)], None),
@@ -79,7 +83,8 @@ def test_values_of_which_there_are_none_do_not_recur() -> None:
 
 
 def test_text_of_which_nearly_each_person_has_an_own_one_identifies() -> None:
-    number = facts("PatNr", distinct=300, agreeing=("Versicherter", "Ort", "Klasse"), constancy=1.0)
+    alike = Agreement(20, 20, 1.0, 0.1)
+    number = facts("PatNr", distinct=300, agreeing=tuple((name, alike) for name in ("Versicherter", "Ort", "Klasse")))
     name, place, other = (
         facts(called, ValueKind.TEXT, distinct=distinct)
         for called, distinct in (("Versicherter", 210), ("Klasse", 30), ("Sonstiges", 210))

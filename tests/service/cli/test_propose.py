@@ -135,7 +135,7 @@ def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> Non
     )
     service.requests.clear()
     said = ["--readers", "public", "--recurs", "--keep", "sex", "--keep", "zip=2", "--keep", "a=b", "--leave-out", "c"]
-    run("propose", "v", *said, "--person", "patient", "--record", "nr", "--seconds", "12.5")
+    run("propose", "v", *said, "--person", "patient", "--record", "nr", "--seconds", "12.5", "--acknowledge", "x")
     assert asked(service) == v1.ProposalRequest(
         table=policy_pb2.TableReference(table="v"),
         readers=v1.READERS_PUBLIC,
@@ -149,6 +149,7 @@ def test_what_it_asks_for(run: Run, service: FakeService, tmp_path: Path) -> Non
         person_column="patient",
         record_column="nr",
         time_limit_seconds="12.5",
+        acknowledge=["x"],
     )
     service.requests.clear()
     (tmp_path / "rows.sql").write_text("SELECT 1 AS a")

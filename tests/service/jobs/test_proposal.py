@@ -218,6 +218,35 @@ def test_who_is_a_person_is_asked_if_nothing_tells(propose: Propose, session: Se
     assert any(one.score is not None for one in said.alternatives) or seconds == UNTRIED
 
 
+@pytest.mark.parametrize("row", ["i AS rownames, ", "uuid() AS X, ", ""])
+def test_an_id_that_recurs_is_the_person_though_nothing_else_tells(
+    propose: Propose, session: Session, row: str
+) -> None:
+    """The rows have a sex and an age at the first visit alone, so that none agree."""
+    first = "CASE WHEN i % 5 = 0 THEN {} END".format
+    session.execute(
+        f"CREATE TABLE followup AS SELECT {row} i // 5 + 1 AS ID, i % 5 * 6 AS TIME, {first('hash(i) % 2')} AS sex, "
+        f"{first('20 + hash(i) % 40')} AS age, hash(i, 1) % 30 AS drinks FROM range(700) r(i)"
+    )
+    found = propose(table=TableReference("", "main", "followup"), leave_out=(), seconds=UNTRIED)
+    assert stored_policy(found.alternatives[0].policy).person_column == "ID"
+    assert found.notes[0] == "'ID' has 140 different values in 700 rows: each of its values counts as a person."
+    assert len(found.decisions) == 1
+
+
+def test_the_answer_to_a_refusal_of_rows_that_are_called_people(propose: Propose, session: Session) -> None:
+    drawn = "md5_number_lower((i % 110)::VARCHAR || '{}') % {}".format
+    session.execute(
+        f"CREATE TABLE seen AS SELECT i % 110 AS code, {drawn('a', 90)} AS age, {drawn('b', 2)} AS sex, "
+        f"{drawn('c', 9)} AS county FROM range(400) r(i)"
+    )
+    asked: dict[str, Any] = {"table": TableReference("", "main", "seen"), "rows_are_people": True, "leave_out": ()}
+    refused = propose(**asked)
+    assert all("--acknowledge 'code'" in one.failure for one in refused.alternatives)
+    answered = propose(**asked, acknowledge=("code",))
+    assert any(one.score is not None for one in answered.alternatives)
+
+
 @pytest.mark.long
 def test_a_column_that_gives_labels_away_is_generalized(propose: Propose, session: Session) -> None:
     session.execute("CREATE TABLE marked AS SELECT *, 'w' || zip AS batch_version FROM visits")
@@ -343,6 +372,7 @@ def test_an_empty_table_has_nothing_to_try(jobs: JobManager, session: Session) -
         ({"keep": (KeptColumn("a", -1),)}, "keep[0].maximum_level"),
         ({"keep": (KeptColumn("a"),), "leave_out": ("b", "A")}, "leave_out[1]"),
         ({"leave_out": ("",)}, "leave_out[0]"),
+        ({"leave_out": ("a",), "acknowledge": ("a", "A")}, "acknowledge[1]"),
     ],
 )
 def test_requests_that_contradict_themselves(changes: dict[str, Any], field: str) -> None:
