@@ -162,8 +162,8 @@ def _copied(session: Session) -> Iterator[Finding]:
     _take_all(session, "privacy_budgets")
     _skip_numbers(session)
     taken = {"releases": len(missing), "withdrawals or rejections": len(ended), "charges to privacy budgets": charged}
-    if told := ", ".join(f"{count:,} {what}" for what, count in taken.items() if count):
-        yield Finding(Level.OK, _SUBJECT, f"taken over: {told}")
+    if listed := ", ".join(f"{count:,} {what}" for what, count in taken.items() if count):
+        yield Finding(Level.OK, _SUBJECT, f"taken over: {listed}")
 
 
 def _ended(session: Session) -> list[int]:

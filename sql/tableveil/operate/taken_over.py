@@ -5,6 +5,8 @@ A table that is in none of these has no answer yet; a test names it.
 
 from __future__ import annotations
 
+from tableveil.state.kinds import KINDS, JobKind
+
 PEOPLE = ("release_persons", "release_erased_persons", "release_samples", "release_sample_values")
 """The people of releases: rows of releases, or all rows where people were erased since."""
 
@@ -52,8 +54,6 @@ REBUILT = {
 }
 """Tables with statements of their own, or none."""
 
-_RESULTS = "A result of a job that is not here: the job can run again."
-
 FORGOTTEN = {
     "grants": "The backup's own are suspended; an admin confirms them, and makes those since again.",
     "hierarchies": "Their rows are contents of the database: they are uploaded again.",
@@ -65,14 +65,11 @@ FORGOTTEN = {
     "release_swaps": "They are not here.",
     "tokens": "The backup's own are suspended; an admin confirms them, and makes those since again.",
     "worksheets": "They may show values of people who were erased since.",
-    **dict.fromkeys(("frontiers", "frontier_points", "payout_sweeps", "payout_points"), _RESULTS),
-    **dict.fromkeys(("dry_runs", "dry_run_attributes", "dry_run_suppressions", "dry_run_risks"), _RESULTS),
-    **dict.fromkeys(("dry_run_alternatives", "dry_run_rows", "dry_run_guarantees"), _RESULTS),
-    **dict.fromkeys(("proposals", "proposal_findings", "proposal_alternatives", "proposal_columns"), _RESULTS),
-    **dict.fromkeys(("risk_analyses", "risk_measures", "attribute_risks"), _RESULTS),
-    **dict.fromkeys(("compared_risks", "compared_measures", "classifications", "classification_columns"), _RESULTS),
-    **dict.fromkeys(("classification_measures", "classification_classes"), _RESULTS),
-    **dict.fromkeys(("utility_reports", "utility_columns", "utility_spreads", "utility_bins"), _RESULTS),
-    "utility_associations": _RESULTS,
+    **{
+        name: "A result of a job that is not here: the job can run again."
+        for kind, stored in KINDS.items()
+        if kind is not JobKind.RELEASE
+        for name in stored.results.names()
+    },
 }
 """Tables of which nothing is taken over, each with the reason."""
