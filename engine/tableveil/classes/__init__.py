@@ -4,6 +4,7 @@ from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
 from tableveil.classes.effort import Effort
+from tableveil.classes.elements import ListedElements
 from tableveil.classes.joint import (
     WITHOUT_ROW,
     EarlierClasses,
@@ -35,6 +36,7 @@ __all__ = [
     "JointCounter",
     "KeyLayout",
     "LevelMaps",
+    "ListedElements",
     "Marginals",
     "NestedClasses",
     "NumpyCounter",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.classes.elements import ListedElements
 from tableveil.hierarchy import AttributeLevels
 
 
@@ -18,10 +19,12 @@ class PersonValues:
     Attributes:
         people: Per pair, the number of its person.
         values: Per pair, one code that all spellings of its value share; -1 for NULL.
+        elements: The elements of these codes, if the column's cells are lists.
     """
 
     people: NDArray[np.int64]
     values: NDArray[np.int64]
+    elements: ListedElements | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +37,7 @@ class SensitiveColumn:
         null_code: The code of NULL, if it occurs.
         null_first: Whether NULL stands before all other values in the order; else after them.
         spellings: Per code, one code that all spellings of its value share; None if each value has one spelling.
+        elements: The elements of the codes, if cells are lists; then no code shares its spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
         people: Whether its values are the people of the records, each by a number that says nothing.
         owned: The pairs of a person and a value of the column, if its codes are such pairs, each once.
@@ -50,6 +54,7 @@ class SensitiveColumn:
     spellings: NDArray[np.int64] | None = None
     people: bool = False
     owned: PersonValues | None = None
+    elements: ListedElements | None = None
 
     @property
     def respelled(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
+from tableveil.drafting.lists import SeenLists
 from tableveil.drafting.meanings import Meaning, words_of
 from tableveil.drafting.roles import FEWEST_ROWS, guess_role, tells_all_apart
 from tableveil.drafting.telling import telling_level
@@ -33,6 +34,7 @@ class ColumnDraft:
         maximum_level: The highest level at which the column still tells something, for quasi-identifiers that are
             decided; None if only its values tell something. Columns that are not decided may be erased: nobody has said
             yet that they matter.
+        lists: The lists that its cells seem to be.
     """
 
     facts: ColumnFacts
@@ -42,6 +44,7 @@ class ColumnDraft:
     reason: str
     proposal: HierarchyProposal | None
     maximum_level: int | None = None
+    lists: SeenLists | None = None
 
     @property
     def singles_out(self) -> bool:

@@ -126,6 +126,14 @@ def _on_column(path: str, draft: ColumnDraft, figures: Figures | None) -> Iterat
             "column IDENTIFYING, which does not release it. If nobody can, acknowledge that."
         )
         yield Remark(f"{path}.acknowledged", RemarkKind.DECIDE, text)
+    if draft.lists is not None and draft.role is Role.SENSITIVE:
+        text = (
+            f"{draft.lists.told(name)}. Models judge whole cells unless the policy says which: {draft.lists.answer}. "
+            "With elements, ask for probabilistic_l_diversity or t_closeness: they hold of each."
+        )
+        yield Remark(f"{path}.elements", RemarkKind.DECIDE, text)
+    elif draft.lists is not None:
+        yield Remark(f"{path}.role", RemarkKind.NOTE, f"{draft.lists.told(name)}.")
     if draft.proposal is not None:
         limit = " Without maximum_level, it may be erased for the sake of others." if draft.maximum_level else ""
         yield Remark(f"{path}.hierarchy", RemarkKind.GUESS, f"{draft.proposal.reason}{limit}")

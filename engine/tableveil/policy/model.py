@@ -139,12 +139,21 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True)
+class Elements:
+    """How a cell is a list: by a `delimiter`, or without one a JSON array; `none` states that it is no list."""
+
+    delimiter: str = ""
+    none: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AttributePolicy:
     """One column: its role and how it may be generalized, or ordered.
 
     Quasi-identifiers have a `hierarchy`, or an `aggregation`, whose scale may need a hierarchy or an `order`. Sensitive
     columns may have both, for measuring distances. If `maximum_level` is None, it is the hierarchy's top. `listed` is
     False if the policy does not name the column and its default role applies. The `reason` for the role is for people.
+    `elements` is None unless the policy says whether cells of a sensitive column are lists.
     """
 
     column: str
@@ -159,6 +168,12 @@ class AttributePolicy:
     order: ValueOrder = field(default_factory=ValueOrder)
     aggregation: Aggregation | None = None
     reason: str = ""
+    elements: Elements | None = None
+
+    @property
+    def listed_elements(self) -> Elements | None:
+        """How its cells are lists, if the policy says that they are."""
+        return None if self.elements is None or self.elements.none else self.elements
 
 
 class Strategy(StrEnum):

@@ -336,6 +336,9 @@ PrivacyModel = (
     | SensitiveModel
 )
 
+OF_ELEMENTS = (ProbabilisticLDiversity, TCloseness)
+"""The models that hold of each element of a column whose cells are lists."""
+
 PLAYED = (Profitability, NoAttack)
 """The models of a game: they judge what attacks pay."""
 

@@ -50,6 +50,7 @@ def check_attributes(policy: Policy) -> Iterator[Fault]:
             expected = "true for sensitive and insensitive columns only, beside a person_column"
             yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
         yield from _check_order(attribute, f"{field}.order")
+        yield from _check_elements(attribute, f"{field}.elements")
     if not policy.recognizing:
         hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
         yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
@@ -141,6 +142,17 @@ def _check_order(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
         if value in seen:
             yield Fault(f"{field}.values[{i}]", f"{shortened(value)} more than once", "each value once")
         seen.add(value)
+
+
+def _check_elements(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    elements = attribute.elements
+    if elements is None:
+        return
+    if attribute.role is not Role.SENSITIVE:
+        expected = "nothing, because only the elements of sensitive columns are judged"
+        yield Fault(field, f"elements for the role {attribute.role}", expected, "Remove it.")
+    elif elements.none and elements.delimiter:
+        yield Fault(f"{field}.delimiter", f"{shortened(elements.delimiter)} beside none", "one of them", "Remove one.")
 
 
 def no_such_column(field: str, column: str, kind: str, known: Collection[str], number: int) -> Fault:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from tableveil.errors import Fault, shortened
 from tableveil.policy.model import AttributePolicy, Policy, Role
 from tableveil.policy.privacy import (
+    OF_ELEMENTS,
     PRIVACY_FIELDS,
     THRESHOLDS,
     DeltaPresence,
@@ -72,6 +73,20 @@ def _check_column(
         actual = f"HIERARCHICAL, although {shortened(model.column)} has no hierarchy"
         hint = "Give the column a hierarchy under `attributes`, or choose another distance."
         yield Fault(f"{field}.distance", actual, "a column with a hierarchy", hint)
+    elif attribute is not None and attribute.listed_elements is not None:
+        yield from _check_of_elements(model, field)
+
+
+def _check_of_elements(model: SensitiveModel, field: str) -> Iterator[Fault]:
+    """The fault of a model that would judge whole cells of a column whose elements are to be judged."""
+    name = shortened(model.column)
+    if isinstance(model, TCloseness) and model.distance is not Distance.EQUAL:
+        hint = "Elements have no order: each one's share is compared."
+        yield Fault(f"{field}.distance", f"{model.distance} for {name}, whose cells are lists", "EQUAL", hint)
+    elif not isinstance(model, OF_ELEMENTS):
+        expected = " or ".join(PRIVACY_FIELDS[kind] for kind in OF_ELEMENTS)
+        hint = "Two different lists may share an element. Or say elements: NONE."
+        yield Fault(field, f"{PRIVACY_FIELDS[type(model)]} of {name}, whose cells are lists", expected, hint)
 
 
 def _needs_hierarchy(model: SensitiveModel) -> bool:

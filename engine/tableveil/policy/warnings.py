@@ -32,10 +32,12 @@ def early_warnings(policy: Policy) -> Iterator[str]:
     yield from policy_warnings(policy)
     names = [shortened(attribute.column) for attribute in policy.unprotected]
     if names:
+        lists = any(attribute.listed_elements is not None for attribute in policy.unprotected)
+        of_lists = ", or probabilistic_l_diversity where cells are lists" if lists else ""
         yield (
             f"No privacy model names these sensitive columns: {', '.join(names)}. If all records of a class have the "
             "same value, it is known of everybody there. Add for each, to privacy_models: distinct_l_diversity: "
-            f"{{column: {policy.unprotected[0].column}, l: 2}}."
+            f"{{column: {policy.unprotected[0].column}, l: 2}}{of_lists}."
         )
 
 

@@ -2,14 +2,14 @@
 
 Spellings of a value are one value: guessing that somebody has `Flu` or `flu ` is one guess.
 NULL is no value: shares are of those records of a class that have a value, and a class without any value is not
-l-diverse for any l.
+l-diverse for any l. Where cells are lists, probabilistic l-diversity holds of each element, and an empty list is none.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -38,30 +38,41 @@ Diversity = TypeVar(
 class WithoutNull:
     """The records of classes that have a value.
 
+    Where cells are lists, an entry is an element, and a record counts for each of its own.
+
     Attributes:
         classes: The class of each entry.
         starts: Per class its first entry.
+        codes: The value of each entry, by one code for all of its spellings.
         counts: Per entry its records, those of all spellings of its value at the first; 0 for the others and for NULL,
             so that every class keeps an entry.
         varied: Per class, the number of different values.
     """
 
     def __init__(self, values: ClassValues, column: SensitiveColumn) -> None:
+        self._records: NDArray[np.int64] | None = None
+        if column.elements is not None:
+            nothing, sizes = column.elements.nothing, np.add.reduceat(values.counts, values.starts)
+            values = column.elements.spread(values)
+            without = np.where(values.values == nothing, values.counts, 0)
+            self._records = sizes - np.add.reduceat(without, values.starts)
+            column = replace(column, null_code=nothing)
         self.classes = values.classes
         self.starts = values.starts
+        self.codes = values.values if column.spellings is None else column.spellings[values.values]
         if column.null_code is None and column.spellings is None:
             self.counts = values.counts
             self.varied = np.diff(self.starts, append=len(self.counts)).astype(np.int64)
         else:
             self.counts = np.where(values.values == column.null_code, 0, values.counts)
             if column.spellings is not None:
-                self.counts = _at_first_spelling(values.classes, column.spellings[values.values], self.counts)
+                self.counts = _at_first_spelling(values.classes, self.codes, self.counts)
             self.varied = np.add.reduceat((self.counts > 0).astype(np.int64), self.starts)
 
     @cached_property
     def totals(self) -> NDArray[np.int64]:
         """Per class the number of its records with a value."""
-        return np.add.reduceat(self.counts, self.starts)
+        return self._records if self._records is not None else np.add.reduceat(self.counts, self.starts)
 
     @cached_property
     def most_frequent(self) -> NDArray[np.int64]:
@@ -83,8 +94,15 @@ class WithoutNull:
         return np.add.reduceat(np.where(rank >= number, descending, 0), self.starts)
 
     def beyond(self, most: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per class, the number of records beyond `most` per value."""
-        return np.add.reduceat(np.clip(self.counts - most[self.classes], 0, self.counts), self.starts)
+        """Per class, the number of records beyond `most` per value.
+
+        Records may have several elements: those beyond by one may be those beyond by another.
+        """
+        united = np.add if self._records is None else np.maximum
+        beyond: NDArray[np.int64] = united.reduceat(
+            np.clip(self.counts - most[self.classes], 0, self.counts), self.starts
+        )
+        return beyond
 
 
 def _at_first_spelling(
@@ -203,9 +221,9 @@ class FrequencyRule(DiversityRule[Diversity]):
 class ProbabilisticLDiversityRule(FrequencyRule[ProbabilisticLDiversity]):
     """Classes where no value has more than 1/l of the records with a value may be released (Xiao and Tao 2006).
 
-    Monotone: the most frequent value of a class has at most as many records as the parts' most frequent values
-    together. For the same reason the rule holds for the released parts of a class together, and they have no more
-    records with a value than the class.
+    Where cells are lists, no element has more. Monotone: the most frequent value of a class has at most as many records
+    as the parts' most frequent values together. For the same reason the rule holds for the released parts of a class
+    together, and they have no more records with a value than the class.
     """
 
     @property

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassValues, EquivalenceClasses, PersonValues
+from tableveil.classes import ClassValues, EquivalenceClasses, ListedElements, PersonValues
 from tableveil.policy import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity
 from tableveil.privacy.column_rule import ColumnRule, spelled
 from tableveil.privacy.diversity import (
@@ -53,15 +53,27 @@ class PeopleOfValues:
 
     def __init__(self, pairs: ClassValues, owned: PersonValues) -> None:
         classes = int(pairs.classes.max(initial=-1)) + 1
-        values, people = owned.values[pairs.values], owned.people[pairs.values]
+        of, values, people = pairs.classes.astype(np.int64), owned.values[pairs.values], owned.people[pairs.values]
         has = values >= 0
-        of = pairs.classes[has].astype(np.int64)
+        if owned.elements is not None:
+            of, values, people = _by_element(of[has], values[has], people[has], owned.elements)
+            has = values != owned.elements.nothing
+        of = of[has]
         span = int(owned.people.max(initial=0)) + 1
         self.people = np.bincount(np.unique(of * span + people[has]) // span, minlength=classes)
-        span = int(owned.values.max(initial=0)) + 1
+        span = int(values.max(initial=0)) + 1
         keys, having = np.unique(of * span + values[has], return_counts=True)
         self.most = np.zeros(classes, np.int64)
         np.maximum.at(self.most, keys // span, having)
+
+
+def _by_element(
+    of: NDArray[np.int64], values: NDArray[np.int64], people: NDArray[np.int64], elements: ListedElements
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The classes, elements and people of pairs, each once: somebody may have an element by several values."""
+    entries, numbers = elements.entries(values)
+    once = np.unique(np.stack([of[entries], numbers, people[entries]]), axis=1)
+    return once[0], once[1], once[2]
 
 
 def distinct_of_people(pairs: ClassValues, owned: PersonValues) -> NDArray[np.int64]:

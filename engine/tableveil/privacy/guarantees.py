@@ -6,19 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tableveil.classes import EquivalenceClasses
+from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.game import InformationLoss, sizes_of
 from tableveil.policy import (
     PRIVACY_FIELDS,
     Distance,
     Dominance,
     PrivacyModel,
+    ProbabilisticLDiversity,
     RecursiveCLDiversity,
     Success,
     UniquenessEstimator,
 )
+from tableveil.privacy.closeness_of_elements import distances_of_elements
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
-from tableveil.privacy.diversity import recursive_c
+from tableveil.privacy.diversity import probabilistic_l, recursive_c
+from tableveil.privacy.diversity_of_people import distinct_of_people
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import smallest_population_class
 from tableveil.privacy.people import largest_shares, people_in
@@ -99,6 +102,10 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
         if not column.protected:
             continue
         values = classes.values(position)
+        if column.elements is not None:
+            yield from _of_elements(values, column, some=some)
+            yield from _of_people(facts, column.column, classes)
+            continue
         for model, parameter, decisive, reached in MEASURES:
             yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None
         yield from _of_people(facts, column.column, classes)
@@ -115,6 +122,18 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
                 yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
 
 
+def _of_elements(values: ClassValues, column: SensitiveColumn, *, some: bool) -> Iterator[Reached]:
+    """The parameters of the models that hold of elements, for a column whose cells are lists."""
+    yield (
+        PRIVACY_FIELDS[ProbabilisticLDiversity],
+        column.column,
+        "l",
+        float(probabilistic_l(values, column).min()) if some else None,
+    )
+    farthest = float(distances_of_elements(values, column).max()) if some else None
+    yield f"t_closeness ({Distance.EQUAL.lower()})", column.column, "t", farthest
+
+
 def _of_people(facts: Facts, column: str, classes: EquivalenceClasses) -> Iterator[Reached]:
     """The parameters that hold of people with several records, where their values were counted."""
     pairs_of_column = facts.owned(column)
@@ -122,6 +141,8 @@ def _of_people(facts: Facts, column: str, classes: EquivalenceClasses) -> Iterat
         return
     pairs = classes.values(pairs_of_column[0])
     for model, parameter, reached in OF_PEOPLE:
+        if reached is distinct_of_people and pairs_of_column[1].elements is not None:
+            continue
         yield model, column, parameter, float(reached(pairs, pairs_of_column[1]).min()) if len(classes.counts) else None
 
 

@@ -36,7 +36,7 @@ from tableveil.policy import (
     SampleUniqueness,
     TCloseness,
 )
-from tableveil.privacy.closeness import TClosenessRule
+from tableveil.privacy.closeness_of_elements import closeness_rule
 from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.disclosure import delta, delta_disclosure_rule
 from tableveil.privacy.diversity import RecursiveCLDiversityRule, distinct, probabilistic_l
@@ -78,7 +78,7 @@ RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
     ProbabilisticLDiversity: probabilistic_rule,
     EntropyLDiversity: entropy_l_diversity_rule,
     RecursiveCLDiversity: RecursiveCLDiversityRule,
-    TCloseness: TClosenessRule,
+    TCloseness: closeness_rule,
     NTCloseness: NTClosenessRule,
     DeltaDisclosure: delta_disclosure_rule,
     BetaLikeness: BetaLikenessRule,

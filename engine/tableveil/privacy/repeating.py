@@ -88,7 +88,7 @@ def most_exposed(
         size=int(released.counts[worst]),
         having=int(present.most_frequent[worst]),
         chance=float(-np.expm1(absent[worst])),
-        in_all=float(-np.expm1(_least_in_all(released.counts, owners, values, present, column))),
+        in_all=float(-np.expm1(_least_in_all(released.counts, owners, present))),
     )
 
 
@@ -102,9 +102,7 @@ def _absent(sizes: NDArray[np.int64], having: NDArray[np.int64], records: NDArra
     return absent
 
 
-def _least_in_all(
-    sizes: NDArray[np.int64], owners: ClassValues, values: ClassValues, present: WithoutNull, column: SensitiveColumn
-) -> float:
+def _least_in_all(sizes: NDArray[np.int64], owners: ClassValues, present: WithoutNull) -> float:
     """The least logarithm over people and values; people are tried in the order of a bound, until it excludes the rest.
 
     In every class a person's records miss the most frequent value with the least chance: the sum over the person's
@@ -117,7 +115,7 @@ def _least_in_all(
     rank[people] = np.arange(len(people))
     entries = np.argsort(rank[owners.values], kind="stable")
     having = np.flatnonzero(present.counts)
-    codes = values.values if column.spellings is None else column.spellings[values.values]
+    codes = present.codes
     first = np.searchsorted(present.classes[having], np.arange(len(sizes) + 1))
     lengths = np.diff(first)[of[entries]]
     ends = np.append(np.flatnonzero(np.diff(rank[owners.values[entries]])) + 1, len(entries))

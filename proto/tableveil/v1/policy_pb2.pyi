@@ -1519,6 +1519,7 @@ class Attribute(_message.Message):
     ORDER_FIELD_NUMBER: _builtins.int
     AGGREGATION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    ELEMENTS_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     """The column's name, in the table's own case. Required. Refused: a column that is not there."""
     role: Global___Role.ValueType
@@ -1570,6 +1571,14 @@ class Attribute(_message.Message):
         column with a Safe Harbor hierarchy under `safe_harbor`.
         """
 
+    @_builtins.property
+    def elements(self) -> Global___Elements:
+        """Whether cells of a sensitive column are lists, such as `E11|HIV`, whose elements must not be learned. Then
+        `probabilistic_l_diversity` and `t_closeness` hold of each element. Default: models judge whole cells, and a column
+        that looks like lists gets a warning that must be decided. Refused: for other roles; with other models of the
+        column, and distances other than `EQUAL`; `t_closeness` of it with `microaggregation`.
+        """
+
     def __init__(
         self,
         *,
@@ -1584,10 +1593,11 @@ class Attribute(_message.Message):
         order: Global___ValueOrder | None = ...,
         aggregation: Global___Aggregation | None = ...,
         reason: _builtins.str = ...,
+        elements: Global___Elements | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "aggregation", b"aggregation", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "aggregation", b"aggregation", "elements", b"elements", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "reason", b"reason", "role", b"role", "weight", b"weight"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "elements", b"elements", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "reason", b"reason", "role", b"role", "weight", b"weight"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__maximum_level: _TypeAlias = _typing.Literal["maximum_level"]  # noqa: Y015
     _WhichOneofArgType__maximum_level: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level"]  # noqa: Y015
@@ -1603,6 +1613,34 @@ class Attribute(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__weight) -> _WhichOneofReturnType__weight | None: ...
 
 Global___Attribute: _TypeAlias = Attribute  # noqa: Y015
+
+@_typing.final
+class Elements(_message.Message):
+    """How a cell is a list. An element counts once in a cell, in whatever case it is written and with whatever spaces. `{}`
+    reads JSON arrays; a text that is none is one element. In a document, `elements: NONE` is `elements: {none: true}`.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DELIMITER_FIELD_NUMBER: _builtins.int
+    NONE_FIELD_NUMBER: _builtins.int
+    delimiter: _builtins.str
+    """The text between two elements. Default: none, and cells are JSON arrays. Refused: beside `none`."""
+    none: _builtins.bool
+    """`true` states that cells are no lists, although some look like ones: "Smith, Ann". Default: `false`."""
+    def __init__(
+        self,
+        *,
+        delimiter: _builtins.str = ...,
+        none: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delimiter", b"delimiter", "none", b"none"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Elements: _TypeAlias = Elements  # noqa: Y015
 
 @_typing.final
 class Aggregation(_message.Message):

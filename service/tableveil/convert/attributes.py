@@ -5,9 +5,10 @@ from __future__ import annotations
 from tableveil.convert.aggregation import aggregation_from_proto
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
+from tableveil.convert.fields import from_message
 from tableveil.convert.hierarchies import hierarchy_from_proto
 from tableveil.hierarchy.rules import SuppressionOnly
-from tableveil.policy import AttributePolicy, NullHandling, OrderBy, Role, ValueOrder
+from tableveil.policy import AttributePolicy, Elements, NullHandling, OrderBy, Role, ValueOrder
 from tableveil.v1 import policy_pb2
 
 
@@ -57,4 +58,9 @@ def attribute_from_proto(
         ),
         aggregation=aggregation,
         reason=message.reason,
+        elements=(
+            from_message(Elements, message.elements, f"{path}.elements", faults)
+            if message.HasField("elements")
+            else None
+        ),
     )

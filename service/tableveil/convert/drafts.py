@@ -7,10 +7,12 @@ from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 
 from tableveil.convert.enums import ROLES
+from tableveil.convert.fields import to_message
 from tableveil.convert.hierarchies import hierarchy_to_proto
 from tableveil.convert.privacies import complete
 from tableveil.convert.tables import table_to_proto
 from tableveil.drafting import ColumnDraft, PolicyDraft, Remark, RemarkKind
+from tableveil.policy import Role
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import policy_pb2
 from tableveil.v1.privacy_service_pb2 import TablePrivacy
@@ -55,6 +57,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     policy.CopyFrom(proposal)
     for column, attribute in zip(draft.columns, policy.attributes, strict=True):
         attribute.ClearField("acknowledged")
+        attribute.ClearField("elements")
         if not column.decided:
             attribute.ClearField("role")
             attribute.ClearField("hierarchy")
@@ -96,13 +99,16 @@ def declare(draft: v1.DraftPolicyResponse, declared: TablePrivacy) -> None:
 
 def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
     hierarchy = None if draft.proposal is None else hierarchy_to_proto(draft.proposal.hierarchy)
-    return policy_pb2.Attribute(
+    attribute = policy_pb2.Attribute(
         column=draft.facts.name,
         role=ROLES.to_proto(draft.role),
         hierarchy=hierarchy,
         maximum_level=draft.maximum_level,
         acknowledged=draft.singles_out,
     )
+    if draft.lists is not None and draft.role is Role.SENSITIVE:
+        to_message(draft.lists.elements, attribute.elements)
+    return attribute
 
 
 def _remark(remark: Remark) -> v1.DraftRemark:

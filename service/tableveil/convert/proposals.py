@@ -134,9 +134,27 @@ def _models(
         share = (1 / Decimal(k)).quantize(Decimal("0.0001"), ROUND_FLOOR).normalize()
         yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
     different = {column.facts.name: column.facts.distinct for column in draft.columns}
+    lists = {column.facts.name: column.lists for column in draft.columns if column.lists is not None}
     for attribute in message.attributes:
-        if attribute.role == policy_pb2.ROLE_SENSITIVE and different.get(attribute.column, 0) > 1:
+        if attribute.HasField("elements") and attribute.column in lists:
+            yield _of_elements(attribute.column, lists[attribute.column].largest)
+        elif attribute.role == policy_pb2.ROLE_SENSITIVE and different.get(attribute.column, 0) > 1:
             yield _of_sensitive(attribute.column, different[attribute.column], wanted.shares.get(attribute.column, 0))
+
+
+def _of_elements(name: str, largest: float) -> policy_pb2.PrivacyModel:
+    """A model for a column whose cells are lists, by the share of the element that most records have.
+
+    A class may have half of what is between that share and all records, and never more than a half of rarer elements.
+    """
+    if largest > _LOPSIDED:
+        return policy_pb2.PrivacyModel(t_closeness=policy_pb2.TCloseness(column=name, t=_FARTHEST))
+    rare = _MOST_DIFFERENT if largest <= _FREQUENT / 2 else 2
+    number = min(Decimal(rare), (2 / (1 + Decimal(largest))).quantize(Decimal("0.01"), ROUND_FLOOR))
+    wanted = number if largest > _FREQUENT * _LOPSIDED else Decimal(rare)
+    return policy_pb2.PrivacyModel(
+        probabilistic_l_diversity=policy_pb2.ProbabilisticLDiversity(column=name, l=f"{wanted:f}")
+    )
 
 
 def _of_sensitive(name: str, different: int, largest: float) -> policy_pb2.PrivacyModel:

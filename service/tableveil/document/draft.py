@@ -24,6 +24,10 @@ _HEADER = (
 _MARKS = {v1.DRAFT_REMARK_KIND_GUESS: "guess: ", v1.DRAFT_REMARK_KIND_DECIDE: "DECIDE: "}
 
 
+_DECIDED_ALONE = ("acknowledged", "elements")
+"""Fields of a column that are to be decided beside its role."""
+
+
 def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
     """The draft as a document that `read_policy` reads as the draft's policy, without the undecided fields."""
     remarks: dict[str, list[v1.DraftRemark]] = {}
@@ -50,12 +54,13 @@ def _attribute(attribute: dict[str, Any], path: str, remarks: dict[str, list[v1.
     yield from comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  # ")
     column = dumped({"column": attribute["column"]}).rstrip("\n")
     yield f"  - {column}"
-    rest = {field: value for field, value in attribute.items() if field not in ("column", "acknowledged")}
+    rest = {field: value for field, value in attribute.items() if field not in ("column", *_DECIDED_ALONE)}
     yield from _commented_out(rest, _undecided(of_role), "    ")
-    if "acknowledged" in attribute:
-        remark = remarks.get(f"{path}.acknowledged", [])
-        yield from comments(remark, "    # ")
-        yield from _commented_out({"acknowledged": attribute["acknowledged"]}, _undecided(remark), "    ")
+    for field in _DECIDED_ALONE:
+        if field in attribute:
+            remark = remarks.get(f"{path}.{field}", [])
+            yield from comments(remark, "    # ")
+            yield from _commented_out({field: attribute[field]}, _undecided(remark), "    ")
 
 
 def _undecided(remarks: list[v1.DraftRemark]) -> bool:

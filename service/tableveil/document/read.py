@@ -4,7 +4,7 @@ The rules are the same for YAML and JSON. A scalar is a text until its field giv
 nothing are a missing field. A field goes by its name, also as proto JSON has it (`personColumn`), an enum's value by
 its own or by its short name in any case (`ROLE_QUASI_IDENTIFIER`, `quasi_identifier`). At most one member of a oneof
 may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are boundaries
-of intervals.
+of intervals. `elements: NONE` is `elements: {none: true}`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ LIST_FORMS = {
     policy_pb2.Boundaries.DESCRIPTOR.full_name: "values",
 }
 """Messages that a document may write as a list: the list of this field."""
+
+WORD_FORMS = {policy_pb2.Elements.DESCRIPTOR.full_name: "none"}
+"""Messages that a document may write as a word: the name of this field, which is then true."""
 
 _FIELDS_OF_NAMES = {
     policy_pb2.TableReference.DESCRIPTOR.full_name: ("catalog", "schema", "table"),
@@ -216,15 +219,19 @@ class _Walk:
 
     def _nested(self, message: Message, node: Node, path: str) -> None:
         form = LIST_FORMS.get(message.DESCRIPTOR.full_name)
+        word = WORD_FORMS.get(message.DESCRIPTOR.full_name)
         if isinstance(node, Mapping):
             self.message(message, node, path)
+        elif word is not None and isinstance(node, str) and node.lower() == word:
+            setattr(message, word, True)
         elif form is not None and isinstance(node, list):
             self._field(message, _descriptor(message).fields_by_name[form], node, f"{path}.{form}")
         elif isinstance(node, RefusedNode):
             self.refuse(path, node)
         else:
             names = ", ".join(message.DESCRIPTOR.fields_by_name) or "none"
-            expected = f"a mapping with the fields {names}{' or a list' if form else ''}"
+            other = " or a list" if form else f" or {word.upper()}" if word else ""
+            expected = f"a mapping with the fields {names}{other}"
             self.refuse(path, RefusedNode(_kind(node), expected, _in_parts(message, node)))
 
     def _scalar(self, field: FieldDescriptor, node: Node, path: str) -> str | int | float | bool | None:

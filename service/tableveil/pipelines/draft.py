@@ -19,12 +19,14 @@ from tableveil.drafting import (
     guess_role,
 )
 from tableveil.errors import CancelledError
+from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
 from tableveil.source import RowsToAnalyze, Source, find_source, resolve_analyzed
 from tableveil.source.collectible import check_collectible
 from tableveil.source.drafted import column_facts
+from tableveil.source.lists import lists_in
 from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
 from tableveil.source.recurring import columns_numbering_people
@@ -72,6 +74,7 @@ def draft_of(session: WarehouseSession, source: Source, query: str) -> PolicyDra
     """A draft for a source that was found; call it in a transaction, after the snapshot of its query."""
     figures, unmeasured = None, ""
     columns = draft_columns(_with_people(session, source, column_facts(session, source.rows)))
+    columns = tuple(_with_lists(session, source, one) for one in columns)
     if columns[0].facts.rows > MOST_ROWS_MEASURED:
         unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
     else:
@@ -87,6 +90,14 @@ def _with_people(session: WarehouseSession, source: Source, facts: Sequence[Colu
     numbering = columns_numbering_people(session, source, facts[0].rows, decide, estimated)
     by_name = {one.column: one for one in numbering}
     return [replace(one, agreeing=by_name[one.name].agreeing) if one.name in by_name else one for one in facts]
+
+
+def _with_lists(session: WarehouseSession, source: Source, draft: ColumnDraft) -> ColumnDraft:
+    """The draft with the lists that cells of text seem to be, where it may become sensitive."""
+    may_be_lists = draft.facts.kind is ValueKind.TEXT and draft.facts.distinct > 1
+    if not may_be_lists or (draft.decided and draft.role is not Role.SENSITIVE):
+        return draft
+    return replace(draft, lists=lists_in(session, source, draft.facts.name))
 
 
 def _measured(session: WarehouseSession, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:

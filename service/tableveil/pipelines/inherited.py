@@ -31,8 +31,9 @@ def with_earlier_models(policy: Policy, earlier: Iterable[tuple[str, Policy]]) -
     """The policy with the models that the policies of earlier releases, by name, ask for and joint classes can meet.
 
     The largest k and the least share count. Models of a column hold of its new values: it has to be sensitive in both
-    policies, in the same order and with the same hierarchy where the model looks at these. Other models are not judged:
-    they are of a population, of a whole release, of labels, or of columns that this release does not have.
+    policies, with the same elements, and with the same order and hierarchy where the model looks at these. Other models
+    are not judged: they are of a population, of a whole release, of labels, or of columns that this release does not
+    have.
     """
     inherited = Inherited(policy)
     for release, earlier_policy in earlier:
@@ -65,6 +66,8 @@ def _with(policy: Policy, model: PrivacyModel, theirs: Policy) -> Policy | None:
         for of in (policy, theirs)
     )
     if mine is None or other is None:
+        return None
+    if mine.listed_elements != other.listed_elements:
         return None
     ordered = isinstance(model, TCloseness) and model.distance is not Distance.EQUAL
     if ordered and (mine.order, mine.hierarchy) != (other.order, other.hierarchy):

@@ -230,17 +230,17 @@ def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
         return _Person("", False, "No column seems to number people: every row counts as one.", _WHO)
     name, facts = shortened(guessed.facts.name), guessed.facts
     if facts.nulls:
-        text = f"{name} {facts.counted}: it does not say whose these are, and every row counts as a person."
-        return _Person("", False, text, _WHO)
+        told = f"{name} {facts.counted}: it does not say whose these are, and every row counts as a person."
+        return _Person("", False, told, _WHO)
     if facts.agreeing:
-        text = f"{name} numbers the people: it {facts.counted}, and {agreement(facts.agreeing)}."
-        return _Person(facts.name, draft.repeating, text)
+        told = f"{name} numbers the people: it {facts.counted}, and {agreement(facts.agreeing)}."
+        return _Person(facts.name, draft.repeating, told)
     if numbers_people_by_name(guessed):
-        text = f"{name} numbers the people by its name: it {facts.counted}."
-        return _Person(facts.name, draft.repeating, text)
+        told = f"{name} numbers the people by its name: it {facts.counted}."
+        return _Person(facts.name, draft.repeating, told)
     whom = "each of its values" if draft.repeating else "every row"
-    text = f"{name} {facts.counted}: {whom} counts as a person."
-    return _Person(facts.name, draft.repeating, text, _WHO)
+    told = f"{name} {facts.counted}: {whom} counts as a person."
+    return _Person(facts.name, draft.repeating, told, _WHO)
 
 
 _WHO = (
@@ -303,6 +303,12 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: Ta
     unknown = [column.facts.name for column in guessed if not column.decided and column.facts.kind is not None]
     if unknown:
         yield f"Generalized, since neither names nor types say what is there: {_listed(unknown)}."
+    for column in guessed:
+        if column.lists is not None and column.role is Role.SENSITIVE:
+            yield (
+                f"{column.lists.told(column.facts.name)}: the policies judge each element. If cells are no lists, say "
+                "elements: NONE."
+            )
     if not made.limited:
         yield "Levels are not limited: a policy made no release within the draft's limits. Columns may be erased."
     for name, role in made.learned.items():

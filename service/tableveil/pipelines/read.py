@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tableveil.backend import Session, WarehouseSession
+from tableveil.backend import Session, WarehouseSession, table
 from tableveil.counting import (
     BaseHistogram,
     CountedColumns,
@@ -15,6 +15,7 @@ from tableveil.counting import (
 from tableveil.dictionary import (
     Dictionary,
     JointDictionary,
+    SensitiveDictionary,
     build_aggregated,
     build_dictionary,
     build_pairs,
@@ -26,8 +27,8 @@ from tableveil.dictionary import (
 )
 from tableveil.dictionary.closed import check_closed
 from tableveil.dictionary.coded import CodedAttribute
-from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, shortened
-from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels
+from tableveil.errors import Fault, InfeasibleError, InvalidError, depending_on, must_decide, shortened
+from tableveil.hierarchy import InlineLevels, RuleHierarchy, StoredLevels, ValueKind
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
 from tableveil.lifecycle import check_kept, check_place, check_read, check_target, find_earlier, named
@@ -55,6 +56,7 @@ from tableveil.source import (
     resolve_source,
 )
 from tableveil.source.collectible import check_collectible
+from tableveil.source.lists import lists_among, lists_in
 from tableveil.source.people import set_aside as set_aside_of_people
 from tableveil.state.hierarchies import NewHierarchy, create_all
 from tableveil.state.migrate import fingerprint_key
@@ -92,7 +94,8 @@ class Dictionaries:
     The `policy` has the models of earlier releases' policies, too, if it is judged together with some. `source` has so
     many `records`, without those that are `set_aside` because of a NULL in an aggregated column. `people` are numbered
     if some have several records, and their `pairs` with the values of sensitive columns, where a model counts who has a
-    value; `of_rows` warns of their rows. Records had classes in the `earlier` releases.
+    value; `of_rows` warns of their rows, and `of_lists` of columns that look like lists. Records had classes in the
+    `earlier` releases.
     """
 
     policy: Policy
@@ -103,6 +106,7 @@ class Dictionaries:
     records: int
     set_aside: int
     of_rows: tuple[str, ...] = ()
+    of_lists: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -113,7 +117,7 @@ class Dictionaries:
             for dictionary in self.columns.sensitive
             if dictionary.values.respelled
         )
-        return (*spelled, *self.of_rows)
+        return (*self.of_lists, *spelled, *self.of_rows)
 
     def counted(self, session: WarehouseSession) -> BaseHistogram:
         """The base histogram."""
@@ -282,7 +286,26 @@ def dictionaries_of(
         records,
         set_aside,
         of_rows,
+        tuple(_undecided_lists(session, source, policy, sensitive)),
     )
+
+
+def _undecided_lists(
+    session: WarehouseSession, source: Source, policy: Policy, counted: Sequence[SensitiveDictionary]
+) -> Iterator[str]:
+    """Warnings of sensitive columns that look like lists, of which the policy does not say whether they are."""
+    dictionaries = {dictionary.column.name: dictionary.table_name for dictionary in counted}
+    for attribute in policy.sensitive:
+        name = attribute.column
+        if attribute.elements is not None or source.column(name).kind is not ValueKind.TEXT:
+            continue
+        values = dictionaries.get(name)
+        lists = lists_among(session.embedded, table(values)) if values else lists_in(session, source, name)
+        if lists is not None:
+            yield must_decide(
+                f"{lists.told(name)}. Models judge whole cells: a class of E11 and E11|HIV has two values, although "
+                f"E11 is in every row. Say in attributes {lists.answer}."
+            )
 
 
 def check_enough(policy: Policy, read: Dictionaries) -> None:

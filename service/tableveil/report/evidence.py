@@ -11,7 +11,7 @@ from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
 from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
 from tableveil.report.public import labels, models
 from tableveil.report.reached import asked, reached
-from tableveil.report.words import NOT_STATED, ROLES, role_of, stated
+from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, role_of, stated
 from tableveil.v1 import policy_pb2
 from tableveil.v1.classification_service_pb2 import ClassificationReport, Classifier
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
@@ -91,7 +91,7 @@ def guarantees(release: Release) -> Iterator[Part]:
     # Effective k stands beside the columns, and joint classes beside the releases.
     figures = [one for one in release.guarantees if not one.model.startswith(("effective_k", "joint_k"))]
     wanted = [one for one in figures if asked(one, release.policy)]
-    yield models(release.policy.privacy_models)
+    yield models(release.policy.privacy_models, columns_of_lists(release.policy))
     if not release.guarantees:
         yield Words("The version that made this release kept no figures of what is reached.")
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.policy.aggregation import without_codings
-from tableveil.report.words import HANDLINGS, method_of
+from tableveil.report.words import HANDLINGS, columns_of_lists, method_of
 from tableveil.v1 import policy_pb2
 from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
 from tableveil.wording.methods import method_promise
@@ -34,7 +34,7 @@ class PublicColumn:
 class PublicFacts:
     """The closed list; `records` are the released ones, whose `risk` is that of rows as if everybody had one.
 
-    So many suppressed records are `shown`, without labels.
+    So many suppressed records are `shown`, without labels. Cells of the columns `lists` are lists.
     """
 
     name: str
@@ -55,6 +55,7 @@ class PublicFacts:
     checksum: str
     promised: str = ""
     shown: int = 0
+    lists: tuple[str, ...] = ()
 
     @property
     def highest_risk(self) -> float:
@@ -86,6 +87,7 @@ def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, st
         versions=tuple((part, release.versions[part]) for part in ("tableveil", "duckdb") if part in release.versions),
         checksum=beside_ledger.checksum,
         promised=method_promise(policy),
+        lists=columns_of_lists(policy),
         shown=release.suppressed_records
         if policy.suppressed_records.handling == policy_pb2.SUPPRESSED_RECORDS_HANDLING_KEEP
         else 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 
 from tableveil import wording
@@ -51,7 +51,7 @@ def public_report(facts: PublicFacts, version: str) -> Report:
             Section("purpose", "The release: for whom, and why", (Terms(tuple(purpose(facts))),)),
             Section("columns", "Columns", (columns(facts),)),
             Section("risk", "Risk of being recognized", tuple(_risk(facts))),
-            Section("models", "Privacy models", (models(facts.models),)),
+            Section("models", "Privacy models", (models(facts.models, facts.lists),)),
             Section("suppression", "Suppression", (Words(suppression(facts)),)),
             Section("limits", "Limits", limits(situation)),
             Section("checksum", "Versions and checksum", (Terms(tuple(versions(facts))), *checksum(facts))),
@@ -218,9 +218,9 @@ def _share(sizes: tuple[tuple[int, int], ...], low: int, high: int | None) -> in
     return sum(size * classes for size, classes in sizes if low <= size and (high is None or size <= high))
 
 
-def models(asked: Iterable[PrivacyModel]) -> Grid:
-    """The privacy models that hold."""
-    rows = tuple((titled(one), promise(one)) for one in asked)
+def models(asked: Iterable[PrivacyModel], lists: Collection[str]) -> Grid:
+    """The privacy models that hold; cells of the columns `lists` are lists."""
+    rows = tuple((titled(one), promise(one, lists)) for one in asked)
     return Grid("Models that the policy asks for, and that hold", ("model", "promise"), rows)
 
 

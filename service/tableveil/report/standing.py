@@ -129,12 +129,14 @@ def _inference(situation: Situation, release: Release) -> Standing:
     standing = WITHIN if worst is None else worst.standing
     if not situation.unprotected:
         return INFERENCE, standing, " ".join(stated)
-    left = ", ".join(situation.unprotected)
+    left, lists = ", ".join(situation.unprotected), situation.facts.lists
     stated.append(f"No model looks at {left}.")
     alike = [
         one.column
         for one in release.guarantees
-        if one.model == "distinct_l_diversity" and one.column in situation.unprotected and one.after == 1
+        if one.model == ("probabilistic_l_diversity" if one.column in lists else "distinct_l_diversity")
+        and one.column in situation.unprotected
+        and one.after == 1
     ]
     if alike:
         stated.append(f"Everybody in some class has one value of {', '.join(alike)}.")

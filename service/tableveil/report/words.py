@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tableveil.convert import privacy_in_words
 from tableveil.v1 import policy_pb2
@@ -71,6 +71,17 @@ PROMISES = {
 }
 """One sentence for each privacy model, with its parameters."""
 
+_OF_ELEMENTS = {
+    "probabilistic_l_diversity": (
+        "Cells of {column} are lists: no element is in more than one in {l} of a class's records that have any."
+    ),
+    "t_closeness": (
+        "Cells of {column} are lists: each element's share of a class's records is that of the source, up to a "
+        "difference of {t}."
+    ),
+}
+"""The sentences where the column's cells are lists."""
+
 SINGLING_OUT, LINKABILITY, INFERENCE = "Singling out", "Linkability", "Inference"
 
 AGAINST = {
@@ -88,13 +99,23 @@ AGAINST = {
 """The models that bound each of the three risks of Opinion 05/2014 (WP216)."""
 
 
-def promise(model: PrivacyModel) -> str:
-    """The model's promise, with its parameters; a model of a newer version has none that this one knows."""
+def columns_of_lists(policy: policy_pb2.Policy) -> tuple[str, ...]:
+    """The columns whose cells are lists, as the policy says."""
+    return tuple(each.column for each in policy.attributes if each.HasField("elements") and not each.elements.none)
+
+
+def promise(model: PrivacyModel, lists: Collection[str] = ()) -> str:
+    """The model's promise, with its parameters; a model of a newer version has none that this one knows.
+
+    The cells of the columns `lists` are lists.
+    """
     kind = model.WhichOneof("kind")
     if kind is None:
         return "Its promise is not known to this version."
     asked = getattr(model, kind)
-    return PROMISES[kind].format(**{field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields})
+    words = _OF_ELEMENTS if column_of(model) in lists else PROMISES
+    parameters = {field.name: getattr(asked, field.name) for field in asked.DESCRIPTOR.fields}
+    return words.get(kind, PROMISES[kind]).format(**parameters)
 
 
 def titled(model: PrivacyModel) -> str:

@@ -62,8 +62,10 @@ from tableveil.backend.expressions import (
 from tableveil.backend.file_names import file_name
 from tableveil.backend.functions import (
     in_composed_form,
+    in_parts,
     is_finite,
     joined_by,
+    json_members,
     later_by_years,
     listed,
     padded,
@@ -120,8 +122,10 @@ __all__ = [
     "in_composed_form",
     "in_one_spelling",
     "in_order",
+    "in_parts",
     "is_finite",
     "joined_by",
+    "json_members",
     "later_by_years",
     "left_join",
     "listed",

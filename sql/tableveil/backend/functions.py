@@ -61,5 +61,20 @@ def joined_by(separator: str, values: Iterable[exp.Expr]) -> exp.Expr:
     return _call("concat_ws", exp.Literal.string(separator), *values)
 
 
+def in_parts(value: exp.Expr, delimiter: str) -> exp.Expr:
+    """The list of the parts of a text between occurrences of a delimiter."""
+    return exp.Split(this=value, expression=exp.Literal.string(delimiter))
+
+
+def json_members(value: exp.Expr) -> exp.Expr:
+    """The list of the members of a JSON array, as texts; of the text itself if it is no array."""
+    is_array = exp.and_(_call("json_valid", value), exp.EQ(this=_call("json_type", value.copy()), expression=_ARRAY))
+    members = _call("json_extract_string", value.copy(), exp.Literal.string("$[*]"))
+    return exp.Case(ifs=[exp.If(this=is_array, true=members)], default=exp.Array(expressions=[value.copy()]))
+
+
+_ARRAY = exp.Literal.string("ARRAY")
+
+
 def _call(function: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=function, expressions=list(arguments))

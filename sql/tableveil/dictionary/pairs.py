@@ -68,7 +68,8 @@ def build_pairs(
     source_column = session.embedded.arrays(
         exp.select(*keys, total).from_(table(table_name)).group_by(*keys).order_by(column("code"))
     )
-    owned = PersonValues(source_column["person"].astype(np.int64), source_column["value"].astype(np.int64))
+    persons, held = (source_column[name].astype(np.int64) for name in ("person", "value"))
+    owned = PersonValues(persons, held, sensitive.values.elements)
     values = SensitiveColumn(
         sensitive.attribute.column, source_column["n"].astype(np.int64), protected=False, owned=owned
     )

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tableveil.backend import Session, WarehouseSession, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary.coded import CodedAttribute
+from tableveil.dictionary.elements import check_listed, listed_elements
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
 from tableveil.errors import Fault, shortened
@@ -44,7 +45,11 @@ def build_sensitive(
     """
     attribute, hierarchy, field = of.attribute, of.hierarchy, of.field
     source_column = source.column(attribute.column)
-    faults = check_kind(attribute.order, source_column, f"{field}.order")
+    listed = attribute.listed_elements
+    faults = [
+        *check_kind(attribute.order, source_column, f"{field}.order"),
+        *check_listed(listed, source_column, f"{field}.elements"),
+    ]
     if hierarchy is not None:
         faults += check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
@@ -69,13 +74,15 @@ def build_sensitive(
     session.lend(table_name)
     read = exp.select("n", alias(column("value").is_(exp.null()), "is_null")).from_(table(table_name)).order_by("code")
     arrays = embedded.arrays(read)
+    counts = arrays["n"].astype(np.int64)
     values = SensitiveColumn(
         column=attribute.column,
-        counts=arrays["n"].astype(np.int64),
+        counts=counts,
         null_code=len(arrays["n"]) - 1 if arrays["is_null"].any() else None,
         null_first=attribute.order.nulls is NullPosition.FIRST,
         levels=levels,
-        spellings=_spellings(embedded, table_name, source_column),
+        spellings=_spellings(embedded, table_name, source_column) if listed is None else None,
+        elements=listed_elements(embedded, table_name, source_column, listed, counts) if listed is not None else None,
     )
     return SensitiveDictionary(attribute, source_column, table_name, values, of.reference), []
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import WarehouseSession, alias, column, row_hash, table
+from tableveil.dictionary.elements import in_each_cell
 from tableveil.disclosure.exposure import Determined, EffectiveK, effective_ks
 from tableveil.errors import Fault, InvalidError, Warned, must_decide, note, shortened
 from tableveil.policy import AttributePolicy, Role
@@ -170,6 +171,9 @@ def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table)
     It reads the tables of `spread_table` for rows that have to be collected.
     """
     for attribute in plan.policy.unprotected:
+        if attribute.listed_elements is not None:
+            yield from _in_common(session, plan, attribute, rows)
+            continue
         if session.traits.collects:
             sensitive = [released.name for released in plan.diverse()].index(attribute.column)
             name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
@@ -194,6 +198,42 @@ def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table)
         single, classes, records = session.embedded.row(exp.select(*counts).from_(by_class.subquery("classes")))
         if classes:
             yield _single_valued(plan, attribute, single, classes, int(records or 0))
+
+
+def _in_common(
+    session: WarehouseSession, plan: ReleasePlan, attribute: AttributePolicy, rows: exp.Table
+) -> Iterator[Warned]:
+    """The warning about lists that no model names: in how many released classes all of them share an element."""
+    elements, of = attribute.listed_elements, plan.source.column(attribute.column)
+    assert elements is not None, "the cells are lists"
+    names = [f"v{i}" for i, _ in enumerate(plan.quasi_identifiers())]
+    keys = [column(name) for name in names]
+    named = [alias(column(label.name), name) for label, name in zip(plan.quasi_identifiers(), names, strict=True)]
+    kept = exp.select(*named, alias(column(attribute.column), "cell")).from_(rows.copy())
+    if plan.marker:
+        kept = kept.where(exp.Not(this=column(plan.marker)))
+    rows_of = exp.Count(this=exp.Star())
+    size = exp.Window(this=exp.Sum(this=rows_of.copy()), partition_by=keys)
+    cells = exp.select(*keys, column("cell"), alias(rows_of, "n"), alias(size, "size")).from_(kept.subquery("kept"))
+    cells = cells.group_by(*keys, column("cell"))
+    held = exp.select(*keys, "size").from_(in_each_cell(table("cells"), [*names, "cell", "n", "size"], of, elements))
+    held = held.group_by(*keys, column("size"), column("element"))
+    held = held.having(exp.EQ(this=exp.Sum(this=column("n")), expression=column("size"))).distinct()
+    classes = exp.select(exp.Count(this=exp.Star())).from_(exp.select(*keys).distinct().from_("cells").subquery("each"))
+    counts = (exp.Count(this=exp.Star()), exp.Sum(this=column("size")), classes.subquery())
+    single, records, all_classes = session.row(exp.select(*counts).from_(held.subquery("held")).with_("cells", cells))
+    name = shortened(attribute.column)
+    model = f"probabilistic_l_diversity: {{column: {attribute.column}, l: 2}}"
+    if single:
+        yield must_decide(
+            f"A reader who finds a person's class learns an element of {name} in {single:,} of {all_classes:,} "
+            f"classes, where all {int(records):,} records have one in common. Add to privacy_models: {model}."
+        )
+    else:
+        yield note(
+            f"No privacy model names {name}. In no class all records have an element in common; {model} in "
+            "privacy_models keeps that so."
+        )
 
 
 def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, classes: int, records: int) -> Warned:

@@ -84,6 +84,7 @@ def write_about(
         *([("people", "several records each: class sizes and risks count records")] if plan.repeating else ()),
         *((plan.policy.method.field, promise) for promise in promised),
         *(("privacy_model", model) for model in models),
+        *(("lists", f"models judge each element of {name}") for name in plan.columns_of_lists),
         ("tableveil_version", version),
         ("duckdb_version", duckdb.__version__),
         ("cite", cite),

@@ -214,9 +214,14 @@ class ReleasePlan:
         return [dictionary for dictionary in self.sensitive if dictionary.attribute.column in columns]
 
     def diverse(self) -> list[ReleasedColumn]:
-        """The released sensitive columns in the source's order."""
-        names = {attribute.column for attribute in self.policy.sensitive}
+        """The released sensitive columns in the source's order, without those whose cells are lists."""
+        names = {attribute.column for attribute in self.policy.sensitive if attribute.listed_elements is None}
         return [released for released in self.columns() if released.name in names]
+
+    @property
+    def columns_of_lists(self) -> list[str]:
+        """The sensitive columns whose cells are lists, in the policy's order."""
+        return [attribute.column for attribute in self.policy.sensitive if attribute.listed_elements is not None]
 
     def quasi_identifiers(self) -> list[RecognizingColumn]:
         """The released quasi-identifiers, generalized or aggregated, in the source's order."""

@@ -29,6 +29,10 @@ def _faults(policy: Policy) -> Iterator[Fault]:
     if policy.person_column is not None and not policy.no_person_digests:
         hint = "Digests of people are kept in the server's own database, one for each row."
         yield Fault("no_person_digests", "false", "true over tables in Spark", hint)
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.listed_elements is not None:
+            hint = "Judge whole cells, with elements: NONE, or copy the table into the server's own database."
+            yield Fault(f"attributes[{i}].elements", "lists", "nothing or NONE over tables in Spark", hint)
     release = policy.release
     if release.kind is not ReleaseKind.TABLE:
         yield Fault("release.kind", str(release.kind), "TABLE", "Spark's views keep no snapshot.")

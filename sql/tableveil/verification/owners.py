@@ -9,7 +9,7 @@ from tableveil.policy import DistinctLDiversity, Policy, ProbabilisticLDiversity
 from tableveil.verification.clustered import clustered_records
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
-from tableveil.verification.text import at_least, folded, quoted, spelled
+from tableveil.verification.text import at_least, by_element, folded, quoted, spelled
 from tableveil.verification.written import Written
 
 
@@ -52,12 +52,15 @@ def check_shares(session: Session, policy: Policy, written: Written, *, own_leve
         if not isinstance(model, DistinctLDiversity | ProbabilisticLDiversity):
             continue
         type_ = types[model.column]
-        columns = {
-            "person": f"p.{quoted(written.person)}",
-            "value": folded(spelled(f"p.{quoted(model.column)}", type_), type_),
-        }
+        elements = next(each.listed_elements for each in policy.attributes if each.column == model.column)
+        value = spelled(f"p.{quoted(model.column)}", type_)
+        value = folded(value, type_) if elements is None else f"CAST({value} AS VARCHAR)"
+        columns = {"person": f"p.{quoted(written.person)}", "value": value}
         stage_records(session, policy, "owned_values", columns, written, own_levels=own_levels)
         with_value = "FROM owned_values WHERE value IS NOT NULL"
+        if elements is not None:
+            listed = by_element("class, person", "value", "owned_values", elements)
+            with_value = f"FROM ({listed}) AS listed(class, person, value)"
         failing = session.value(
             "SELECT count(*) FROM judged_classes "
             f"LEFT JOIN (SELECT class, count(DISTINCT person) AS people {with_value} GROUP BY class) USING (class) "

@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
 from tableveil.backend import WarehouseSession
+from tableveil.policy import Elements
 
 PLACES = Decimal("1e-12")
 LARGEST = Decimal(10**10)
@@ -50,6 +51,20 @@ def folded(value: str, type_: str) -> str:
     )
     folds = f"CASE WHEN regexp_matches({shown}, '[{''.join(_FOLDS)}]') THEN {spelled} ELSE {shown} END"
     return f"nfc_normalize(lower(upper({folds})))"
+
+
+def by_element(columns: str, value: str, of: str, elements: Elements) -> str:
+    """A query for the `element`s in the lists of `value`, each once beside other columns of rows `of`.
+
+    They are told apart by the common form of their spellings; a part without anything is none.
+    """
+    parts = f"string_split({value}, '{elements.delimiter.replace(chr(39), 2 * chr(39))}')"
+    if not elements.delimiter:
+        is_array = f"json_valid({value}) AND json_type({value}) = 'ARRAY'"
+        parts = f"CASE WHEN {is_array} THEN from_json({value}, '[\"VARCHAR\"]') ELSE [{value}] END"
+    listed = f"SELECT {columns}, unnest({parts}) AS part FROM {of} WHERE {value} IS NOT NULL"
+    spelled = f"SELECT DISTINCT {columns}, {folded('part', 'VARCHAR')} AS element FROM ({listed})"
+    return f"SELECT * FROM ({spelled}) WHERE element <> ''"
 
 
 def near(session: WarehouseSession, name: str, query: str) -> str:

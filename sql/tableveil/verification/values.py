@@ -19,6 +19,7 @@ from tableveil.policy import (
     DeltaDisclosure,
     Distance,
     DistinctLDiversity,
+    Elements,
     EntropyEstimator,
     EntropyLDiversity,
     NTCloseness,
@@ -33,7 +34,7 @@ from tableveil.policy import (
 from tableveil.verification.distances import distances
 from tableveil.verification.spread import Spreads
 from tableveil.verification.supersets import beyond_all_supersets
-from tableveil.verification.text import SLACK, at_least, at_most, differing, folded, near, quoted, spelled
+from tableveil.verification.text import SLACK, at_least, at_most, by_element, differing, folded, near, quoted, spelled
 from tableveil.verification.written import Labels, Written
 
 
@@ -73,7 +74,11 @@ def _check_column(
     _make_distribution(session, name, written)
     embedded = session.embedded
     _make_spread(embedded, spreads, name)
-    _make_spellings(embedded, name, written)
+    elements = attribute.listed_elements
+    if elements is None:
+        _make_spellings(embedded, name, written)
+    else:
+        _make_elements(embedded, elements)
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
     values, records = embedded.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
     column = _Column(values, records, labels)
@@ -85,9 +90,12 @@ def _check_column(
         _make_value_groups(embedded, attribute.column, column, written)
     if not problems:
         for model in models:
-            failing = _failing(session, policy, model, column, written)
+            if elements is None:
+                failing = _failing(session, policy, model, column, written)
+            else:
+                failing = embedded.value(f"SELECT count(*) FROM ({_failing_by_element(model, column)})")
             problems += [f"{failing} classes are not of {model}"] if failing else []
-    for made in ("distribution", "source_values", "spread", "spellings", "value_groups"):
+    for made in ("distribution", "source_values", "spread", "spellings", "value_groups", "listed", "held"):
         embedded.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return problems
 
@@ -129,6 +137,22 @@ def _make_spellings(session: Session, name: str, written: Written) -> None:
         "spellings",
         "SELECT s.class, sum(s.records)::BIGINT AS records FROM spread AS s JOIN distribution AS d USING (position) "
         f"WHERE NOT s.is_null GROUP BY s.class, {folded('d.value', written.type_of(name))}",
+    )
+
+
+def _make_elements(session: Session, elements: Elements) -> None:
+    """The elements in the lists of each value, NULL for those without any; and how many records of a class hold each.
+
+    A record counts once for each of its elements.
+    """
+    session.stage(
+        "listed",
+        f"WITH found AS ({by_element('position', 'value', 'distribution', elements)}) "
+        "SELECT d.position, found.element FROM distribution AS d LEFT JOIN found USING (position)",
+    )
+    session.stage(
+        "held",
+        "SELECT class, element, sum(records)::BIGINT AS records FROM spread JOIN listed USING (position) GROUP BY ALL",
     )
 
 
@@ -264,6 +288,34 @@ def _failing_classes(
             return f"SELECT class FROM {_SHARES} GROUP BY class HAVING NOT bool_and({holds})"
         case _:
             assert_never(model)
+
+
+def _failing_by_element(model: SensitiveModel, column: _Column) -> str:
+    """A query with a row per class for which the model of a column's elements does not hold."""
+    if isinstance(model, ProbabilisticLDiversity):
+        numerator, denominator = at_least(model.l)
+        return (
+            "SELECT class FROM judged_classes "
+            "LEFT JOIN (SELECT class, max(records) AS most FROM held WHERE element IS NOT NULL GROUP BY class) "
+            "USING (class) LEFT JOIN (SELECT class, records AS without FROM held WHERE element IS NULL) USING (class) "
+            f"WHERE NOT coalesce(most::HUGEINT * {numerator} "
+            f"<= (size - coalesce(without, 0))::HUGEINT * {denominator}, false)"
+        )
+    assert isinstance(model, TCloseness), "a model of elements"
+    numerator, denominator = at_most(model.t)
+    # An element that no record of a class has differs by its share in the source.
+    return (
+        "WITH shares AS (SELECT element, sum(records)::BIGINT AS overall FROM listed "
+        "JOIN distribution USING (position) GROUP BY element), "
+        "lacking AS (SELECT j.class, s.element FROM judged_classes AS j CROSS JOIN shares AS s "
+        f"WHERE s.overall::HUGEINT * {denominator} > {column.records}::HUGEINT * {numerator}) "
+        "SELECT h.class FROM held AS h JOIN judged_classes AS j USING (class) "
+        "JOIN shares AS s ON s.element IS NOT DISTINCT FROM h.element "
+        f"WHERE abs(h.records::HUGEINT * {column.records} - s.overall::HUGEINT * j.size) * {denominator} "
+        f"> j.size::HUGEINT * {column.records} * {numerator} "
+        "UNION SELECT l.class FROM lacking AS l LEFT JOIN held AS h "
+        "ON h.class = l.class AND h.element IS NOT DISTINCT FROM l.element WHERE h.class IS NULL"
+    )
 
 
 _SHARES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.classes import NumpyCounter, PersonValues, SensitiveColumn, SensitiveRows
+from tableveil.classes import ListedElements, NumpyCounter, PersonValues, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Transformation
 from tableveil.policy import DistinctLDiversity, ProbabilisticLDiversity
@@ -41,6 +41,7 @@ class OwnedTable(SmallTable):
     """With the records themselves."""
 
     records: tuple[Record, ...]
+    shared: tuple[int, ...] = SHARED
 
     def of_classes(self, x: Transformation) -> list[list[tuple[int, int]]]:
         """Per class at x, the person and the value of each of its records."""
@@ -48,12 +49,14 @@ class OwnedTable(SmallTable):
         rows = {codes: row for row, codes in enumerate(map(tuple, self.codes.tolist()))}
         found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for codes, person, disease in self.records:
-            found[int(class_of[rows[codes]])].append((person, SHARED[disease]))
+            found[int(class_of[rows[codes]])].append((person, self.shared[disease]))
         return [found[number] for number in range(len(found))]
 
 
 @st.composite
-def owned_tables(draw: st.DrawFn) -> OwnedTable:
+def owned_tables(draw: st.DrawFn, cells: Sequence[Sequence[int]] | None = None) -> OwnedTable:
+    """With `cells`, the codes of the disease stand for lists of these elements, and the last one for NULL."""
+    shared = SHARED if cells is None else (0, 1, 2, 3, -1)
     levels = []
     for rows in draw(st.lists(hierarchies(), min_size=1, max_size=2)):
         values = [row[0] for row in rows]
@@ -63,7 +66,12 @@ def owned_tables(draw: st.DrawFn) -> OwnedTable:
     record = st.tuples(combination, st.integers(0, 4), st.integers(0, len(DISEASES) - 1))
     records = tuple(draw(st.lists(record, min_size=1, max_size=14)))
     combinations = sorted({codes for codes, _, _ in records})
-    pairs = sorted({(person, SHARED[disease]) for _, person, disease in records})
+    pairs = sorted({(person, shared[disease]) for _, person, disease in records})
+    elements = None
+    if cells is not None:
+        of_codes = np.array([sum(record[2] == code for record in records) for code in range(5)])
+        codes, numbers = zip(*((code, one) for code, cell in enumerate(cells) for one in cell), strict=True)
+        elements = ListedElements.of(of_codes, np.array(codes), np.array(numbers))
 
     def column(
         code_of: Callable[[Record], int], many: int, known: SensitiveColumn
@@ -76,25 +84,29 @@ def owned_tables(draw: st.DrawFn) -> OwnedTable:
     def empty(many: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.zeros(many, np.int64)
 
-    spellings = np.array([0, 1, 1, 3, 4])
-    owned = PersonValues(np.array([person for person, _ in pairs]), np.array([value for _, value in pairs]))
+    spellings = np.array([0, 1, 1, 3, 4]) if cells is None else None
+    owned = PersonValues(np.array([person for person, _ in pairs]), np.array([value for _, value in pairs]), elements)
     counter = NumpyCounter(
         levels,
         [np.array([codes[j] for codes in combinations], np.int32) for j in range(len(levels))],
         np.array([sum(record[0] == codes for record in records) for codes in combinations], np.int64),
         sensitive=[
-            column(lambda r: r[2], 5, SensitiveColumn(COLUMN, empty(5), null_code=4, spellings=spellings)),
+            column(
+                lambda r: r[2],
+                5,
+                SensitiveColumn(COLUMN, empty(5), null_code=4, spellings=spellings, elements=elements),
+            ),
             column(lambda r: r[1], 5, SensitiveColumn("", empty(5), protected=False, people=True)),
             column(
-                lambda r: pairs.index((r[1], SHARED[r[2]])),
+                lambda r: pairs.index((r[1], shared[r[2]])),
                 len(pairs),
                 SensitiveColumn(COLUMN, empty(len(pairs)), protected=False, owned=owned),
             ),
         ],
     )
-    codes = np.array(combinations, np.int32).reshape(len(combinations), len(levels))
+    at = np.array(combinations, np.int32).reshape(len(combinations), len(levels))
     counts = np.array([sum(record[0] == codes for record in records) for codes in combinations], np.int64)
-    return OwnedTable(Facts(counter), codes, counts, records)
+    return OwnedTable(Facts(counter), at, counts, records, shared)
 
 
 L = st.sampled_from([Decimal(text) for text in ("1.2", "1.5", "2", "2.5", "3")])

@@ -135,6 +135,8 @@ def _attribute(attribute: AttributePolicy) -> policy_pb2.Attribute:
         aggregation=None if attribute.aggregation is None else _aggregation(attribute.aggregation),
         reason=attribute.reason,
     )
+    if attribute.elements is not None:
+        to_message(attribute.elements, message.elements)
     if attribute.minimum_level:
         message.minimum_level = attribute.minimum_level
     if attribute.weight != 1.0:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tableveil.errors import Fault
+from tableveil.errors import Fault, shortened
 from tableveil.policy.aggregation import Scale
 from tableveil.policy.methods.traits import Analysis, HandedOn, MethodTraits, Recoded
 from tableveil.policy.privacy import (
@@ -22,6 +22,7 @@ from tableveil.policy.privacy import (
     NTCloseness,
     PrivacyModel,
     SensitiveModel,
+    TCloseness,
 )
 
 if TYPE_CHECKING:
@@ -75,8 +76,13 @@ def check_microaggregation(policy: Policy, options: Microaggregation) -> Iterato
         yield Fault(
             "privacy_models", "no k_anonymity", "the least size of a cluster, because of microaggregation", hint
         )
+    listed = {attribute.column for attribute in policy.attributes if attribute.listed_elements is not None}
     for i, model in enumerate(policy.privacy_models):
-        yield from _check_united(model, f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}")
+        field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
+        yield from _check_united(model, field)
+        if isinstance(model, TCloseness) and model.column in listed:
+            actual = f"t_closeness of {shortened(model.column)}, whose cells are lists, with microaggregation"
+            yield Fault(field, actual, "another model", "Clusters are made close by whole values.")
     if not (options.gain.is_finite() and 0 <= options.gain <= 10**6):
         yield Fault("microaggregation.gain", str(options.gain), "an exact decimal of at least 0")
     if options.clustering is Clustering.UNIVARIATE:

@@ -14,7 +14,7 @@ from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
 from tableveil.errors import Checked, InvalidError, TableveilError
 from tableveil.pages import Line, lines
-from tableveil.report.words import promise
+from tableveil.report.words import columns_of_lists, promise
 from tableveil.statements.render import create_statement
 from tableveil.v1 import (
     dry_run_service_pb2,
@@ -295,7 +295,7 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         roles=ROLES,
         readers=READERS,
         chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
-        promises=[promise(model) for model in kept.policy.privacy_models],
+        promises=[promise(model, columns_of_lists(kept.policy)) for model in kept.policy.privacy_models],
         must_stay={one.column for one in kept.request.keep},
         faults=placed(error, inputs),
     )

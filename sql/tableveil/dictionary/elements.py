@@ -1,0 +1,53 @@
+"""The elements of a sensitive column whose cells are lists: the writer's way; the verification splits by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, in_parts, json_members, table, text
+from tableveil.classes import ListedElements
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Elements
+from tableveil.source import Column
+from tableveil.source.spelling import spelling
+from tableveil.source.tables import shown_type
+
+
+def check_listed(elements: Elements | None, source_column: Column, field: str) -> list[Fault]:
+    """The fault of elements in a column that is no text."""
+    if elements is None or source_column.kind is ValueKind.TEXT:
+        return []
+    actual = f"elements of {shortened(source_column.name)}, a column of type {shown_type(source_column.type)}"
+    return [Fault(field, actual, "a column of text", "Remove it: each cell has one value.")]
+
+
+def in_each_cell(
+    rows: exp.Table, names: Sequence[str], source_column: Column, elements: Elements, cell: str = "cell"
+) -> exp.Subquery:
+    """For a FROM clause: the columns of these names, and each `element` that the list in the `cell` has.
+
+    An element counts once, whatever its spelling; nothing between two delimiters, and null in an array, is none.
+    """
+    value = cast(column(cell), "VARCHAR")
+    parts = in_parts(value, elements.delimiter) if elements.delimiter else json_members(value)
+    columns = [column(name) for name in names]
+    cells = exp.select(*columns, alias(exp.Explode(this=parts), "part")).from_(rows)
+    element = alias(spelling(column("part"), source_column), "element")
+    spelled = exp.select(*(each.copy() for each in columns), element).from_(cells.subquery("cells_")).distinct()
+    present = exp.NEQ(this=column("element"), expression=text(""))
+    return exp.select("*").from_(spelled.subquery("spelled")).where(present).subquery("each")
+
+
+def listed_elements(
+    session: Session, table_name: str, source_column: Column, elements: Elements, records: NDArray[np.int64]
+) -> ListedElements:
+    """The elements of the values of a dictionary, whose codes have so many `records`."""
+    each = in_each_cell(table(table_name), ["code"], source_column, elements, "value")
+    place = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=[exp.Ordered(this=column("element"))]))
+    arrays = session.arrays(exp.select(column("code"), alias(place, "number")).from_(each))
+    return ListedElements.of(records, arrays["code"].astype(np.int64), arrays["number"].astype(np.int64) - 1)
