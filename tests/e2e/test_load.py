@@ -98,9 +98,8 @@ def test_a_file_is_guessed_and_said(server: ServerProcess, tmp_path: Path) -> No
     loaded, repeated = (tableveil(*command, server=server.address) for _ in range(2))
     assert (loaded.exit_code, repeated.exit_code) == (0, 0)
     assert ["in the database" in each.stdout for each in (loaded, repeated)] == [True, False]
-    assert ["geboren", "DATE", "31.12.1999", "|", "1.2.2000"] in [
-        line.split()[:5] for line in loaded.stdout.splitlines()
-    ]
+    shown = ["geboren", "DATE", "1999-12-31", "|", "2000-02-01", "|", "NULL", "31.12.1999", "|", "1.2.2000", "|"]
+    assert shown in [line.split() for line in loaded.stdout.splitlines()]
     said = loaded.stderr.partition("guessed: ")[2].splitlines()[0]
     again = tableveil("load", str(file), "again", *shlex.split(said), server=server.address)
     assert again.stderr == ""
@@ -112,8 +111,32 @@ def test_a_file_is_guessed_and_said(server: ServerProcess, tmp_path: Path) -> No
     assert (stated.exit_code, "CSV_ENCODING" in stated.stderr) == (2, True)
     file.write_text("a,b\n1,2\nsecret,3\n4,5\n")
     refused = tableveil("load", str(file), "refused", server=server.address)
+    assert "With --show-lines" in refused.stderr
+    assert "secret" not in refused.stderr
+    refused = tableveil("load", str(file), "refused", "--show-lines", server=server.address)
     assert "such as 'secret'" in refused.stderr
     assert "secret" not in server.log_file.read_text()
+
+
+def test_rows_are_shown_as_they_are_stored(server: ServerProcess, tmp_path: Path) -> None:
+    """In the table's types, without lines that were left out, and never from the table, which has others' rows."""
+    file = tmp_path / "births.csv"
+    words = "a long text that is cut"
+    file.write_text(f'born,sum,note,id\n01-JAN-68,1,"{words}",1\nbroken\n02-FEB-69,2.5,NA,2\n')
+    with Client(server.address) as client:
+        empty = pa.table({"id": ["0"], "born": [date(1, 1, 1)], "sum": [Decimal("1.000")], "note": ["others'"]})
+        client.load(empty, "births")
+    command = ("load", str(file), "births", "--append", "--max-rejected", "1")
+    assert "CSV_CENTURY" in tableveil(*command, server=server.address).stderr
+    loaded = tableveil(*command, "--century-pivot", "born=2000", server=server.address)
+    lines = {line.split()[0]: line.split()[1:] for line in loaded.stdout.splitlines() if "|" in line}
+    assert lines["born"] == ["DATE", "1968-01-01", "|", "1969-02-02", "01-JAN-68", "|", "02-FEB-69"]
+    assert lines["sum"] == ["DECIMAL(4,3)", "1.000", "|", "2.500", "1", "|", "2.5"]
+    assert lines["id"] == ["VARCHAR", "1", "|", "2"]
+    assert lines["note"][:6] == ["VARCHAR", "a", "long", "text", "tha…", "|"]
+    assert "others'" not in loaded.stdout
+    file.write_text("id\n")
+    assert tableveil("load", str(file), "none", server=server.address).exit_code == 0
 
 
 def test_replacing_and_removing(server: ServerProcess, tmp_path: Path) -> None:

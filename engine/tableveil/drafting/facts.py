@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
-from tableveil.risk.recurring import Agreement
+from tableveil.risk.recurring import PairsAlike
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ColumnFacts:
     high: str | None = None
     digits: bool = False
     date_format: str = ""
-    agreeing: tuple[tuple[str, Agreement], ...] = ()
+    agreeing: tuple[tuple[str, PairsAlike], ...] = ()
 
     @property
     def present(self) -> int:

@@ -10,7 +10,7 @@ from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
-from tableveil.risk.recurring import Agreement
+from tableveil.risk.recurring import PairsAlike
 
 NEARLY_ALL = 0.9
 """A column with this share of distinct values seems to tell rows apart; estimates err by some percent."""
@@ -95,7 +95,7 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
     return RoleGuess(None, None, "Neither its name nor its type says what it holds.")
 
 
-def agreement(agreeing: Sequence[tuple[str, Agreement]]) -> str:
+def agreement(agreeing: Sequence[tuple[str, PairsAlike]]) -> str:
     """The evidence for a column that numbers people of whom some have several rows, with the pairs that were looked at.
 
     Only some pairs are compared in large tables.

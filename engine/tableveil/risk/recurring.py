@@ -118,7 +118,7 @@ class SampledColumn:
         agreement = self.agreement(first, second)
         return None if agreement is None else agreement.constancy
 
-    def agreement(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Agreement | None:
+    def agreement(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> PairsAlike | None:
         """How far pairs of rows agree; None if it does not show."""
         if not self.says_something:
             return None
@@ -128,13 +128,13 @@ class SampledColumn:
             return None
         first, second = first[present], second[present]
         alike = int(np.count_nonzero(self.hashes[first] == self.hashes[second]))
-        equal = Agreement(pairs, alike, (alike / pairs - self.by_chance) / (1 - self.by_chance), self.by_chance)
+        equal = PairsAlike(pairs, alike, (alike / pairs - self.by_chance) / (1 - self.by_chance), self.by_chance)
         if self.numbers is None or not self.usual_distance:
             return equal
         near = 1 - self._distance(first, second) / self._distance_by_chance
         if near <= equal.constancy:
             return equal
-        return Agreement(pairs, self._close(first, second), near, self._close(*self._any) / len(self._any[0]), True)
+        return PairsAlike(pairs, self._close(first, second), near, self._close(*self._any) / len(self._any[0]), True)
 
     def _close(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> int:
         assert self.numbers is not None, "only numbers have distances"
@@ -158,7 +158,7 @@ class SampledColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PairsAlike:
     """How far pairs of rows agree in a column.
 
     Attributes:
@@ -195,7 +195,7 @@ class Recurrence:
     """
 
     position: int
-    agreeing: tuple[tuple[int, Agreement], ...]
+    agreeing: tuple[tuple[int, PairsAlike], ...]
     different: int
 
 

@@ -9,10 +9,11 @@ from tableveil import wording
 from tableveil.v1 import table_service_pb2
 
 if TYPE_CHECKING:
-    from tableveil.client.loads import GuessedFormat
+    from tableveil.client.loads import GuessedFormat, StoredRows
 
 _FIRST_CHARACTERS = 16
 """Characters of each value that is shown; a row of five fits on a line."""
+_ROWS_SHOWN = 5
 
 
 def flags(how: table_service_pb2.CsvFormat) -> str:
@@ -33,9 +34,25 @@ def flags(how: table_service_pb2.CsvFormat) -> str:
     return " ".join("$'\\t'" if word == "\t" else shlex.quote(word) for word in stated)
 
 
-def first_values(guess: GuessedFormat) -> dict[str, str]:
-    """The values of the first rows, by column."""
-    return {
-        name: " | ".join(wording.printable(row[i])[:_FIRST_CHARACTERS] for row in guess.first_rows if i < len(row))
-        for i, name in enumerate(guess.columns)
-    }
+def first_values(
+    guess: GuessedFormat, loaded: table_service_pb2.LoadTableResponse, stored: StoredRows
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of the first rows by column: as they are stored, and as the file has them where these differ."""
+    left_out = {line.line for line in loaded.rejected_lines if line.file in ("", guess.file)}
+    written = [cells for line, cells in guess.first_rows if line not in left_out][:_ROWS_SHOWN]
+    as_stored, in_file = {}, {}
+    for position, column in enumerate(loaded.load.columns):
+        as_stored[column.name] = " | ".join(_cut(row[position]) for row in stored)
+        if column.name in guess.columns and len(written) == len(stored):
+            place = guess.columns.index(column.name)
+            cells = [row[place] if place < len(row) else "" for row in written]
+            if any(cell != (row[position] or "") for cell, row in zip(cells, stored, strict=True)):
+                in_file[column.name] = " | ".join(map(_cut, cells))
+    return as_stored, in_file
+
+
+def _cut(value: str | None) -> str:
+    if value is None:
+        return "NULL"
+    shown = wording.printable(value[: _FIRST_CHARACTERS + 1])
+    return shown if len(value) <= _FIRST_CHARACTERS else f"{shown[: _FIRST_CHARACTERS - 1]}…"

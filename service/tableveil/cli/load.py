@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -23,10 +24,11 @@ from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, CommandSession, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
+from tableveil.errors import InvalidError
 from tableveil.v1 import table_service_pb2
 
 if TYPE_CHECKING:
-    from tableveil.client.loads import GuessedFormat
+    from tableveil.client.loads import GuessedFormat, StoredRows
 
 _MOST_LINES_SHOWN = 20
 _DIGITS_OF_YEAR = 4
@@ -107,6 +109,13 @@ class _Csv:
             default=0,
             show_default=True,
             help="CSV: lines that may be left out because they cannot be read or do not fit.",
+        ),
+    ]
+
+    show_lines: Annotated[
+        bool,
+        click.option(
+            "--show-lines", is_flag=True, help="CSV: errors show values of the file, which a log may keep for others."
         ),
     ]
 
@@ -227,6 +236,7 @@ def load(session: CommandSession, asked: _Asked) -> None:
         for doubt in guess.doubts:
             output.tell(Text(doubt))
     into = {"table": place, "append": asked.append, "replace": asked.replace, "request_id": asked.request_id}
+    stored: list[StoredRows] = []
     with _Sent(output.err) as sent:
         read: Callable[..., table_service_pb2.LoadTableResponse]
         if from_postgresql:
@@ -236,12 +246,19 @@ def load(session: CommandSession, asked: _Asked) -> None:
             read = partial(client.load_server_file, asked.file, how=how)
         else:
             limit = asked.most_columns
-            read = partial(client.load_file, asked.file, how=how, progress=sent.show, most_columns=limit)
-        loaded = interruptible(client, lambda: read(**into))
+            file = partial(client.load_file, asked.file, how=how, progress=sent.show, most_columns=limit)
+            read = partial(file, show_lines=asked.csv.show_lines, shown=stored.append if guess else None)
+        try:
+            loaded = interruptible(client, lambda: read(**into))
+        except InvalidError as error:
+            if error.code == "CSV_LINES_REJECTED" and not (asked.csv.show_lines or asked.on_server):
+                output.tell(Text("With --show-lines, what stands there is shown."))
+            raise
     if output.as_json:
         output.json(loaded)
     else:
-        output.show(_report(loaded, time.monotonic() - began, guess))
+        first = first_values(guess, loaded, stored[0]) if guess is not None and stored else ({}, {})
+        output.show(_report(loaded, time.monotonic() - began, *first))
 
 
 @click.command()
@@ -323,9 +340,15 @@ class _Sent:
 
 
 def _report(
-    loaded: table_service_pb2.LoadTableResponse, seconds: float | None = None, guess: GuessedFormat | None = None
+    loaded: table_service_pb2.LoadTableResponse,
+    seconds: float | None = None,
+    stored: Mapping[str, str] = MappingProxyType({}),
+    in_file: Mapping[str, str] = MappingProxyType({}),
 ) -> Group:
-    """The account of a load; `seconds` passed for the caller, who sent the rows, and sees the first of them."""
+    """The account of a load; `seconds` passed for the caller, who sent the rows.
+
+    The first of these are shown by column as they are `stored`, and as they are written `in_file` where that differs.
+    """
     done = loaded.load
     passed = wording.duration(done.duration)
     if seconds and not loaded.repeated:
@@ -341,10 +364,14 @@ def _report(
         answer.insert(3, ("rows replaced", wording.count(done.removed_rows)))
     if loaded.repeated:
         answer.append(("note", "loaded before by this request id; nothing was loaded now"))
-    first = first_values(guess) if guess is not None else {}
-    titles = ("column", "type", "first rows") if first else ("column", "type")
+    titles = ("column", "type", "first rows, as stored", "in the file")[: 2 + bool(stored) + bool(in_file)]
     columns = [
-        (wording.short(column.name), wording.short(column.type), first.get(column.name, ""))[: len(titles)]
+        (
+            wording.short(column.name),
+            wording.short(column.type),
+            stored.get(column.name, ""),
+            in_file.get(column.name, ""),
+        )[: len(titles)]
         for column in done.columns
     ]
     parts = [facts(answer), Text(""), listing(titles, columns, "No columns.")]

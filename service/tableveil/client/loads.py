@@ -11,12 +11,14 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import ParseError
 
-from tableveil.backend import Session
+from tableveil.backend import Session, alias, cast, column
 from tableveil.backend.interrupter import Interrupter
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.loads import csv_format_from_proto, csv_format_to_proto, rejected_line_to_proto
-from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.errors import Fault, InternalError, InvalidError, shortened
 from tableveil.loading import (
     MOST_COLUMNS,
     CsvFormat,
@@ -34,6 +36,12 @@ _ROWS_PER_BATCH = 122_880
 
 _MOST_FILES = 500
 """All are open at once."""
+
+ROWS_SHOWN = 5
+"""The rows of a file that are shown as they are stored."""
+
+StoredRows = Sequence[Sequence[str | None]]
+"""Rows as texts of what is stored; None is NULL."""
 
 Progress = Callable[[int], None]
 """Called with the number of rows sent."""
@@ -63,6 +71,8 @@ class LoadRequests:
         self._making = threading.Lock()
         self._ended = False
         self.failure: BaseException | None = None
+        self.first = reader.schema.empty_table()
+        """The first rows that were sent."""
 
     def end(self) -> None:
         """Waits for the message that is being made; no other is made from then on.
@@ -100,6 +110,9 @@ class LoadRequests:
 
     def _counted(self) -> Iterator[pa.RecordBatch]:
         for batch in self._reader:
+            if self.first.num_rows < ROWS_SHOWN:
+                shown = batch.slice(0, ROWS_SHOWN - self.first.num_rows)
+                self.first = pa.concat_tables([self.first, pa.Table.from_batches([shown])])
             yield batch
             self._sent += batch.num_rows
             if self._progress is not None:
@@ -108,9 +121,13 @@ class LoadRequests:
 
 @contextmanager
 def file_requests(
-    start: v1.LoadStart, file: v1.ServerFile, progress: Progress | None = None, most_columns: int = MOST_COLUMNS
+    start: v1.LoadStart,
+    file: v1.ServerFile,
+    progress: Progress | None = None,
+    most_columns: int = MOST_COLUMNS,
+    show_lines: bool = False,
 ) -> Iterator[LoadRequests]:
-    """The messages that load a file of this machine, or all that match a pattern.
+    """The messages that load a file of this machine, or all that match a pattern; errors have values to `show_lines`.
 
     Raises:
         InvalidError: it cannot be read; nothing was sent.
@@ -121,7 +138,7 @@ def file_requests(
     read_start.client_file.path = Path(file.path).name
     with (
         _session() as session,
-        _file_rows(session, paths, file, most_columns) as rows,
+        _file_rows(session, paths, file, most_columns, show_lines) as rows,
         session.batches(rows.query, _ROWS_PER_BATCH) as reader,
     ):
         requests = LoadRequests(read_start, reader, lambda: rows.rejected(session), rows.check_count, progress)
@@ -150,12 +167,13 @@ def _session() -> Iterator[Session]:
 
 @dataclass(frozen=True, slots=True)
 class GuessedFormat:
-    """How a CSV file seems to be written, sentences about what stays open, and the cells of its first rows."""
+    """How a file seems to be written, sentences about what stays open, and the lines and cells of its first rows."""
 
+    file: str
     format: v1.CsvFormat
     doubts: tuple[str, ...]
     columns: tuple[str, ...]
-    first_rows: tuple[tuple[str, ...], ...]
+    first_rows: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 def guessed_format(
@@ -169,8 +187,40 @@ def guessed_format(
         InvalidError: it cannot be read.
     """
     with _session() as session:
-        guess = guess_csv(session, _found(Path(path).absolute())[0], _csv_format(stated), kept, None, most_columns)
-    return GuessedFormat(csv_format_to_proto(guess.format), guess.doubts, guess.columns, guess.first_rows)
+        file = _found(Path(path).absolute())[0]
+        guess = guess_csv(session, file, _csv_format(stated), kept, None, most_columns)
+    return GuessedFormat(file.name, csv_format_to_proto(guess.format), guess.doubts, guess.columns, guess.first_rows)
+
+
+def stored_rows(first: pa.Table, columns: Sequence[v1.ColumnInfo]) -> StoredRows:
+    """The first rows of a load as the columns of its table store them, in their order; nothing is read from there."""
+    own = {name.casefold(): name for name in first.column_names}
+    sent = [(own[one.name.casefold()], one.type) for one in columns]
+    with _session() as session, session.relation("first_rows", first):
+        try:
+            return _as_texts(session, "first_rows", [cast(column(name), type_) for name, type_ in sent])
+        except (InternalError, ParseError):
+            # The values of an ENUM, among others, are the table's alone.
+            return _as_texts(session, "first_rows", [column(name) for name, _ in sent])
+
+
+def previewed_rows(
+    path: Path, how: v1.CsvFormat, most_columns: int = MOST_COLUMNS
+) -> tuple[Sequence[v1.ColumnInfo], StoredRows]:
+    """The columns of a CSV file, and its first rows as a new table would store them.
+
+    Raises:
+        InvalidError: it cannot be loaded in this format.
+    """
+    with _session() as session, csv_rows(session, [path], _csv_format(how), most_columns=most_columns) as rows:
+        first = [column(name) for name, _ in rows.columns]
+        shown = _as_texts(session, rows.query.limit(ROWS_SHOWN).subquery("rows_of_file"), first)
+    return [v1.ColumnInfo(name=name, type=type_) for name, type_ in rows.columns], shown
+
+
+def _as_texts(session: Session, rows: str | exp.Expr, values: Sequence[exp.Expr]) -> StoredRows:
+    texts = [alias(cast(value, "VARCHAR"), f"c{i}") for i, value in enumerate(values)]
+    return session.rows(exp.select(*texts).from_(rows))
 
 
 def _found(path: Path) -> list[Path]:
@@ -183,11 +233,13 @@ def _found(path: Path) -> list[Path]:
 
 
 @contextmanager
-def _file_rows(session: Session, paths: Sequence[Path], file: v1.ServerFile, most_columns: int) -> Iterator[LoadRows]:
+def _file_rows(
+    session: Session, paths: Sequence[Path], file: v1.ServerFile, most_columns: int, show_lines: bool
+) -> Iterator[LoadRows]:
     if not file.HasField("csv"):
         yield parquet_rows(session, paths, most_columns)
         return
-    with csv_rows(session, paths, _csv_format(file.csv), most_columns=most_columns, examples=True) as rows:
+    with csv_rows(session, paths, _csv_format(file.csv), most_columns=most_columns, examples=show_lines) as rows:
         yield rows
 
 

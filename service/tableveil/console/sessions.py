@@ -11,12 +11,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from google.protobuf.message import Message
+from typing import TYPE_CHECKING
 
 from tableveil.client import Client
 from tableveil.console.rights import Rights
 from tableveil.errors import BusyError, TableveilError
+from tableveil.v1 import table_service_pb2 as v1
+
+if TYPE_CHECKING:
+    from tableveil.client.loads import GuessedFormat
 
 LONGEST_SECONDS = 12 * 3600.0
 IDLE_SECONDS = 3600.0
@@ -28,11 +31,20 @@ MOST_UPLOADS = 10
 """Files of a session that were uploaded, and not loaded yet."""
 
 
+@dataclass(frozen=True)
+class Preview:
+    """The titles and cells of a file's first rows as they would be stored, or why it cannot be loaded."""
+
+    titles: list[str]
+    rows: list[list[str]]
+    failure: TableveilError | None = None
+
+
 @dataclass
 class Upload:
     """A file on its way from a browser into a table; it lies in the console's private directory until it is loaded.
 
-    `stated` is the format by which it was to be loaded last.
+    `stated` is the format by which it was to be loaded last. A guess, and a preview in a format, are made once.
     """
 
     number: int
@@ -41,7 +53,9 @@ class Upload:
     table: str
     mode: str
     rows: int = 0
-    stated: Message | None = None
+    stated: v1.CsvFormat | v1.ParquetFormat | None = None
+    guess: GuessedFormat | None = None
+    previews: dict[bytes, Preview] = field(default_factory=dict)
     left_out: int = 0
     failure: Exception | None = None
     load: str = ""

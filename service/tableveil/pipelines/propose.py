@@ -230,17 +230,17 @@ def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
         return _Person("", False, "No column seems to number people: every row counts as one.", _WHO)
     name, facts = shortened(guessed.facts.name), guessed.facts
     if facts.nulls:
-        told = f"{name} {facts.counted}: it does not say whose these are, and every row counts as a person."
-        return _Person("", False, told, _WHO)
+        text = f"{name} {facts.counted}: it does not say whose these are, and every row counts as a person."
+        return _Person("", False, text, _WHO)
     if facts.agreeing:
-        told = f"{name} numbers the people: it {facts.counted}, and {agreement(facts.agreeing)}."
-        return _Person(facts.name, draft.repeating, told)
+        text = f"{name} numbers the people: it {facts.counted}, and {agreement(facts.agreeing)}."
+        return _Person(facts.name, draft.repeating, text)
     if numbers_people_by_name(guessed):
-        told = f"{name} numbers the people by its name: it {facts.counted}."
-        return _Person(facts.name, draft.repeating, told)
+        text = f"{name} numbers the people by its name: it {facts.counted}."
+        return _Person(facts.name, draft.repeating, text)
     whom = "each of its values" if draft.repeating else "every row"
-    told = f"{name} {facts.counted}: {whom} counts as a person."
-    return _Person(facts.name, draft.repeating, told, _WHO)
+    text = f"{name} {facts.counted}: {whom} counts as a person."
+    return _Person(facts.name, draft.repeating, text, _WHO)
 
 
 _WHO = (

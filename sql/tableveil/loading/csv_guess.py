@@ -24,7 +24,8 @@ from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
 
 _DELIMITERS = ",;\t|"
-_ROWS_SHOWN = 5
+_ROWS_SHOWN = 25
+"""Rows of the file: five are shown, beside what is stored, and some may be left out."""
 
 _SIGNS = ("-", "--", "---", ".", "..", "?")
 _WORDS = ("n/a", "#n/a", "<na>", "null", "(null)", "\\n", "nil", "nan", "k.a.", "k. a.", "s/d", "s.d.", "n.d.")
@@ -84,13 +85,14 @@ _SHAPES = {
 class CsvGuess:
     """How a file seems to be written.
 
-    `doubts` say what stays open or is left as text, in sentences without values. `first_rows` are raw.
+    `doubts` say what stays open or is left as text, in sentences without values. `first_rows` are raw, after their
+    lines.
     """
 
     format: CsvFormat
     doubts: tuple[str, ...]
     columns: tuple[str, ...]
-    first_rows: tuple[tuple[str, ...], ...]
+    first_rows: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)

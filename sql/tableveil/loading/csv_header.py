@@ -41,13 +41,13 @@ def csv_columns(path: Path, how: CsvFormat, most: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def first_rows(path: Path, how: CsvFormat, most: int) -> list[tuple[str, ...]]:
-    """The cells of the file's first rows, as they are written."""
+def first_rows(path: Path, how: CsvFormat, most: int) -> list[tuple[int, tuple[str, ...]]]:
+    """The lines of the file's first rows, as rejected lines are numbered, and their cells as they are written."""
     reader = _reader(first_lines(path, 1 << 20), how)
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[int, tuple[str, ...]]] = []
     try:
-        for row in reader:
-            rows += [tuple(row)] if row else []
+        for line, row in enumerate(reader, start=1):
+            rows += [(line, tuple(row))] if row else []
             if len(rows) > most:
                 break
     except csv.Error:

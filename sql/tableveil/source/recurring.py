@@ -16,8 +16,8 @@ from tableveil.risk.recurring import (
     FEW_VALUES,
     FEWEST_VALUES,
     MOST_ROWS_OF_FEW,
-    Agreement,
     Hint,
+    PairsAlike,
     SampledColumn,
     recurrences,
 )
@@ -53,7 +53,7 @@ class Numbering:
     """
 
     column: str
-    agreeing: tuple[tuple[str, Agreement], ...]
+    agreeing: tuple[tuple[str, PairsAlike], ...]
     different: int
     exact: bool
 

@@ -9,7 +9,7 @@ import pytest
 from tableveil.drafting import ColumnFacts, draft_columns, guess_role, guessed_quasi_identifiers, person_column
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
-from tableveil.risk.recurring import Agreement
+from tableveil.risk.recurring import PairsAlike
 
 IDENTIFYING, QUASI, SENSITIVE, INSENSITIVE = Role
 
@@ -83,7 +83,7 @@ def test_values_of_which_there_are_none_do_not_recur() -> None:
 
 
 def test_text_of_which_nearly_each_person_has_an_own_one_identifies() -> None:
-    alike = Agreement(20, 20, 1.0, 0.1)
+    alike = PairsAlike(20, 20, 1.0, 0.1)
     number = facts("PatNr", distinct=300, agreeing=tuple((name, alike) for name in ("Versicherter", "Ort", "Klasse")))
     name, place, other = (
         facts(called, ValueKind.TEXT, distinct=distinct)

@@ -60,6 +60,22 @@ def test_a_file_becomes_a_table(steward: TestClient, house: House) -> None:
     assert "commonest values" in steward.get("/tables/one?schema=ward_a&table=uploaded").text
 
 
+def test_a_preview_shows_what_will_be_stored(steward: TestClient) -> None:
+    place = uploaded(steward, b"born;sum\n01-JAN-68;1,5\n;n/a\n", "ward_a.births")
+    page = steward.get(place).text
+    for shown in (
+        "1968-01-01 (in the file: 01-JAN-68)",
+        "born DATE",
+        "1.5 (in the file: 1,5)",
+        "NULL (in the file: n/a)",
+    ):
+        assert shown in page
+    assert re.search(r"born=20\d\d\n</textarea>", page)
+    form = {"delimiter": ";", "header": "yes", "decimal_comma": "yes", "null_texts": "n/a", "date_format": "%d-%b-%y"}
+    assert "CSV_CENTURY" in loaded(steward, place, **form) or "century_pivots" in steward.get(place).text
+    assert "2 rows loaded" in loaded(steward, place, **form, century_pivots="born=2000\n")
+
+
 def test_a_file_that_does_not_fit_says_why_and_can_be_corrected(steward: TestClient) -> None:
     place = uploaded(steward, b"age,ward\n1,2\n", "ward_a.patients")
     page = loaded(steward, place, delimiter=",", header="yes")

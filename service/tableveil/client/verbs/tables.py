@@ -16,7 +16,7 @@ from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
 
 if TYPE_CHECKING:
-    from tableveil.client.loads import GuessedFormat
+    from tableveil.client.loads import GuessedFormat, StoredRows
 
 _PARQUET_SUFFIXES = {".parquet", ".pq"}
 
@@ -117,21 +117,26 @@ class TableVerbs(Connection):
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
         most_columns: int = 4000,
+        show_lines: bool = False,
+        shown: Callable[[StoredRows], None] | None = None,
     ) -> table_service_pb2.LoadTableResponse:
         """Loads a local file, all of it or nothing; `progress` is called with the number of rows sent.
 
         `how` is by default Parquet for a file that ends in .parquet or .pq, and CSV with a header for any other. The
-        server may allow fewer columns than `most_columns`.
+        server may allow fewer columns than `most_columns`. Errors have values of the file only if `show_lines`. Once
+        it is loaded, `shown` is called with the first rows that were sent, as the table's columns store them.
 
         Raises:
             InvalidError: The file cannot be read, or its rows do not fit the table.
         """
-        from tableveil.client.loads import file_requests
+        from tableveil.client.loads import file_requests, stored_rows
 
-        with file_requests(
-            _start(table, append, replace, request_id), _file(path, how), progress, most_columns
-        ) as requests:
-            return self._load(requests)
+        start = _start(table, append, replace, request_id)
+        with file_requests(start, _file(path, how), progress, most_columns, show_lines) as requests:
+            loaded = self._load(requests)
+        if shown is not None and not loaded.repeated:
+            shown(stored_rows(requests.first, loaded.load.columns))
+        return loaded
 
     @staticmethod
     def guess_csv_format(

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import FormData
 from starlette.responses import Response
@@ -15,10 +16,13 @@ from tableveil.client.names import table_reference
 from tableveil.console.faults import placed
 from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
-from tableveil.console.sessions import MOST_UPLOADS, Sessions, Upload, VisitorSession
+from tableveil.console.sessions import MOST_UPLOADS, Preview, Sessions, Upload, VisitorSession
 from tableveil.console.visit import Endpoint, Visit, status_of
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
 from tableveil.v1 import table_service_pb2 as v1
+
+if TYPE_CHECKING:
+    from tableveil.client.loads import GuessedFormat
 
 _MODES = {
     "create": "refuse",
@@ -35,6 +39,7 @@ _STATED = {
     "max_rejected": r"((format\.)?max_rejected|(.*, )?lines?\b.*)",
 }
 _SECONDS_BETWEEN = 0.5
+_ROWS_SHOWN = 5
 _MOST_DIGITS = 9
 
 
@@ -88,9 +93,37 @@ def preview(visit: Visit) -> Response:
         return visit.page("preview.html", upload=upload, guess=None, faults=placed(failure, _STATED))
     # The centuries of a table must not depend on the days of its loads.
     kept = ["century_pivots"] if upload.mode == "append" else []
-    guess = visit.client.guess_csv_format(upload.path, kept=kept)
-    how = upload.stated or guess.format
-    return visit.page("preview.html", upload=upload, guess=guess, how=how, faults=placed(failure, _STATED))
+    if upload.guess is None:
+        upload.guess = visit.client.guess_csv_format(upload.path, kept=kept)
+    how = upload.stated if isinstance(upload.stated, v1.CsvFormat) else upload.guess.format
+    shown = _previewed(upload, upload.guess, how)
+    faults = placed(failure or shown.failure, _STATED)
+    return visit.page("preview.html", upload=upload, guess=upload.guess, how=how, shown=shown, faults=faults)
+
+
+def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> Preview:
+    """The first rows as they would be stored, with the file's own text where it differs."""
+    from tableveil.client.loads import previewed_rows
+
+    key = how.SerializeToString(deterministic=True)
+    if key not in upload.previews:
+        upload.previews.clear()
+        raw = [list(cells) for _, cells in guess.first_rows[:_ROWS_SHOWN]]
+        try:
+            columns, rows = previewed_rows(upload.path, how)
+        except TableveilError as error:
+            upload.previews[key] = Preview(list(guess.columns), raw, error)
+        else:
+            same = len(raw) == len(rows) and not how.max_rejected
+            written = [[*own, *[None] * len(columns)] for own in (raw if same else [[]] * len(rows))]
+            cells = [list(map(_beside, row, own)) for row, own in zip(rows, written, strict=True)]
+            upload.previews[key] = Preview([f"{one.name} {one.type}" for one in columns], cells)
+    return upload.previews[key]
+
+
+def _beside(stored: str | None, written: str | None) -> str:
+    shown = "NULL" if stored is None else stored
+    return shown if written is None or written == (stored or "") else f"{shown} (in the file: {written})"
 
 
 def load(visit: Visit) -> Response:
@@ -137,6 +170,7 @@ def _load(session: VisitorSession, upload: Upload, how: v1.CsvFormat | v1.Parque
             append=upload.mode == "append",
             replace=upload.mode == "replace",
             progress=counted,
+            show_lines=True,
         )
         upload.load, upload.rows, upload.table = done.load.name, done.load.rows, _named(done.load)
         upload.left_out = done.load.rejected_lines
