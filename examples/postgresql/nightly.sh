@@ -16,5 +16,6 @@ trap 'rm -f "$result"' EXIT
 tableveil load "$CLINIC" --table discharges --replace --request-id "load $night" --json >"$result"
 load=$(grep -o 'loads/[0-9]*' "$result" | head -n 1)
 # Another night's rows, loaded in between, are refused.
-tableveil submit "$(dirname "$0")/policy.yaml" --source-load "$load" --request-id "release $night" --wait
+tableveil submit "$(dirname "$0")/policy.yaml" --source-load "$load" --request-id "release $night" \
+    --fail-on decide --wait
 # The policy names the warehouse: the release is there now. Otherwise the exit code is 11.

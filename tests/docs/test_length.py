@@ -12,7 +12,7 @@ from tests.project.plain_english import MANY_WORDS, faults, long_sentences
 MOST_WORDS = 48_000
 MOST_WORDS_OF_A_PAGE = 3_500
 MOST_WORDS_OF = {"docs/explanations/threats.md": 2_500, "docs/guides/": 3_000}
-MOST_LINES = {"README.md": 110, "CHANGELOG.md": 60}
+MOST_LINES = {"README.md": 110, "CHANGELOG.md": 75}
 MOST_LONG_SENTENCES = 0.02
 
 PAGES = [*by_hand()]

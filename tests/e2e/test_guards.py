@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tableveil.client import Client
-from tableveil.errors import GuardedError
-from tableveil.v1 import access_pb2, policy_pb2
+from tableveil.errors import GuardedError, NotFoundError
+from tableveil.v1 import access_pb2, faults_pb2, policy_pb2
 from tableveil.v1.access_service_pb2 import GrantRule
 from tests.e2e import samples
 from tests.e2e.commands import Outcome, tableveil
@@ -180,3 +180,20 @@ def test_an_empty_extract_replaces_no_rows(clients: dict[str, Client]) -> None:
     assert admin.load(rows, "loaded", replace=True, request_id="third").load.removed_rows == 2
     admin.truncate_table("loaded")
     assert admin.load(rows[:0], "loaded", replace=True).load.rows == 0
+
+
+def test_what_must_be_decided_holds_a_release_back(command: Command, clients: dict[str, Client]) -> None:
+    admin = clients["admin"]
+    # Half of the people are released once more, in other classes.
+    released(admin, "people", "d1")
+    before = [release.name for release in admin.list_releases()]
+    held = command("submit", "half", "d2", "--fail-on", "decide", "--wait")
+    said = " ".join(held.stderr.split())
+    assert (held.exit_code, "UNDECIDED" in said, "release.guards.hold_undecided" in said) == (12, True, True), said
+    assert "joint classes" in said
+    with pytest.raises(NotFoundError):
+        admin.describe_table("d2")
+    assert [release.name for release in admin.list_releases()] == before
+    # Without the guard it is released, and says so.
+    name = released(admin, "half", "d2")
+    assert faults_pb2.WARNING_RANK_MUST_BE_DECIDED in admin.get_release(name).warning_ranks

@@ -29,13 +29,15 @@ class ReleaseGuards:
 
     The source has at least `minimum_records`; their number changes by at most `maximum_record_change`, a share of the
     earlier number, or, if that is None, falls by at most half. None of `keep_columns` has one label in all released
-    records, and neither has a column that had several. The guards in `off` do not hold.
+    records, and neither has a column that had several. The guards in `off` do not hold. With `hold_undecided` no
+    warning of the release must be decided: nobody is there to do it.
     """
 
     minimum_records: int = 0
     maximum_record_change: Decimal | None = None
     keep_columns: tuple[str, ...] = ()
     off: tuple[Guard, ...] = ()
+    hold_undecided: bool = False
 
     @property
     def compares_records(self) -> bool:

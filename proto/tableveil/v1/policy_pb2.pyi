@@ -3956,11 +3956,16 @@ class ReleaseGuards(_message.Message):
     MAXIMUM_RECORD_CHANGE_FIELD_NUMBER: _builtins.int
     KEEP_COLUMNS_FIELD_NUMBER: _builtins.int
     OFF_FIELD_NUMBER: _builtins.int
+    HOLD_UNDECIDED_FIELD_NUMBER: _builtins.int
     minimum_records: _builtins.int
     """The fewest records that the source may have. Default: 0. Refused: below 0."""
     maximum_record_change: _builtins.str
     """How many more or fewer records the source may have than that of the replaced release, as an exact decimal share of
     the latter. Default: at most half fewer. Refused: below 0; without `REPLACE`.
+    """
+    hold_undecided: _builtins.bool
+    """Whether a warning that must be decided holds the release back: nothing is written or published. A promotion is a
+    person's, who decides it. Default: false.
     """
     @_builtins.property
     def keep_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -3981,10 +3986,11 @@ class ReleaseGuards(_message.Message):
         maximum_record_change: _builtins.str = ...,
         keep_columns: _abc.Iterable[_builtins.str] | None = ...,
         off: _abc.Iterable[Global___Guard.ValueType] | None = ...,
+        hold_undecided: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_columns", b"keep_columns", "maximum_record_change", b"maximum_record_change", "minimum_records", b"minimum_records", "off", b"off"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hold_undecided", b"hold_undecided", "keep_columns", b"keep_columns", "maximum_record_change", b"maximum_record_change", "minimum_records", b"minimum_records", "off", b"off"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -36,6 +36,8 @@ _OF_ERRORS: dict[type[TableveilError], ExitCode] = {
 
 def of_error(error: TableveilError) -> ExitCode:
     """The code for a command that ended in `error`."""
+    if error.code == "UNDECIDED":
+        return ExitCode.UNDECIDED
     return _OF_ERRORS.get(type(error), ExitCode.FAILED)
 
 

@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
     REFUSED = 9
     GUARDED = 10
     UNPUBLISHED = 11
+    UNDECIDED = 12
     # The codes by which shells report SIGINT and SIGPIPE.
     CTRL_C = 130
     BROKEN_PIPE = 141
@@ -43,6 +44,7 @@ _MEANINGS = {
     ExitCode.REFUSED: "no valid token, or no right to it",
     ExitCode.GUARDED: "a guard holds it back: look at the rows before they take the place of others",
     ExitCode.UNPUBLISHED: "the release stands, but a target did not take it",
+    ExitCode.UNDECIDED: "a warning must be decided, and --fail-on decide holds the release back",
     ExitCode.CTRL_C: "Ctrl-C; a job that was watched goes on",
     ExitCode.BROKEN_PIPE: "the reader of the output stopped reading",
 }

@@ -55,6 +55,11 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
     @click.option(
         "--source-load", metavar="LOAD", help="Refuse the table unless it has the rows of this load, such as loads/5."
     )
+    @click.option(
+        "--fail-on",
+        type=click.Choice(["decide"]),
+        help="Hold the release back if a warning must be decided: nothing is written (exit code 12).",
+    )
     @click.option("--repeat-reason", metavar="TEXT", help="Why these people are released once more.")
     @click.option(
         "--set",
@@ -71,6 +76,7 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         release_name: str | None,
         source: str | None,
         source_load: str | None,
+        fail_on: str | None,
         repeat_reason: str | None,
         fields: list[tuple[str, str]],
         **options: object,
@@ -86,6 +92,8 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
             ]
         if source_load is not None:
             stated_source.append(("source.load", json.dumps(source_load)))
+        if fail_on is not None:
+            stated_source.append(("release.guards.hold_undecided", "true"))
         if repeat_reason is not None:
             stated_source.append(("repeat_reason", json.dumps(repeat_reason)))
         function(policy=PolicyFile(policy, (*stated_source, *fields)), **options)

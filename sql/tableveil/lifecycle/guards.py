@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from tableveil.backend import Ledger, Visibility, WarehouseSession, folded
-from tableveil.errors import Fault, GuardedError, shortened
+from tableveil.errors import Fault, GuardedError, Rank, rank_of, shortened
 from tableveil.policy import Guard, IfExists, ReleaseGuards, ReleaseTarget
 from tableveil.policy.guards import FIELD
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
@@ -47,6 +47,17 @@ def check_guards(
         faults += _compared(session.ledger, place, guards, records, labels, visibility or session.visibility)
     if faults:
         raise GuardedError.about("GUARDED", "guards hold the release back", faults)
+
+
+def check_decided(target: ReleaseTarget, warnings: Iterable[str]) -> None:
+    """Raises `GuardedError` if the policy holds back what must be decided, and one of the warnings must be."""
+    undecided = [text for text in warnings if rank_of(text) is Rank.MUST_BE_DECIDED]
+    if target.guards.hold_undecided and undecided:
+        hint = "Change the policy; or release it without this guard, once somebody has decided."
+        faults = [
+            Fault(f"{FIELD}.hold_undecided", text.rstrip("."), "nothing to be decided", hint) for text in undecided
+        ]
+        raise GuardedError.about("UNDECIDED", "warnings that must be decided hold the release back", faults)
 
 
 def _compared(

@@ -16,7 +16,7 @@ from tableveil.errors import InternalError, TableveilError, note
 from tableveil.lifecycle.entry import end_job, release_of
 from tableveil.lifecycle.evidence import Evidence
 from tableveil.lifecycle.gates import check_current, check_unchanged
-from tableveil.lifecycle.guards import check_guards, labels_of
+from tableveil.lifecycle.guards import check_decided, check_guards, labels_of
 from tableveil.lifecycle.repeated import (
     JointFindings,
     Repeated,
@@ -135,8 +135,7 @@ def _publish(
             written, sizes, safe = _written(session, replace(planned, plan=plan), number, target, repeated)
             if safely and not safe:
                 raise _Unsafe
-            if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
-                check_guards(session, target, written.records, labels_of(written.attributes))
+            _check_guarded(session, planned, terms, written)
             written = replace(written, needs_approval=terms.waits, trial=terms.trial)
             release = _recorded(session, evidence, written, sizes, target)
             end_job(session.ledger, release)
@@ -176,8 +175,7 @@ def _publish_elsewhere(
             complete_all(session)
             with session.embedded.transaction():
                 existing = {} if terms.trial else _check_current(session, _placed(plan, target), evidence)
-                if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
-                    check_guards(session, target, written.records, labels_of(written.attributes))
+                _check_guarded(session, planned, terms, written)
                 written = replace(written, needs_approval=terms.waits, trial=terms.trial)
                 release = _recorded(session, evidence, written, sizes, target)
                 write_distributions(session.embedded, plan, number)
@@ -205,6 +203,13 @@ def _placed(plan: ReleasePlan, place: ReleaseTarget) -> ReleasePlan:
 
 def _check_current(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> dict[str, str]:
     return check_current(session, plan.policy, plan.source, evidence.fingerprint, plan.together_with)
+
+
+def _check_guarded(session: WarehouseSession, planned: _Planned, terms: PublicationTerms, written: Release) -> None:
+    target = planned.plan.policy.release
+    if not terms.trial and JobPart.GUARDS in planned.plan.policy.parts:
+        check_guards(session, target, written.records, labels_of(written.attributes))
+        check_decided(target, written.warnings)
 
 
 def _stage_repeated(session: WarehouseSession, plan: ReleasePlan, evidence: Evidence) -> Repeated:

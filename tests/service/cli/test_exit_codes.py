@@ -57,6 +57,7 @@ def test_the_numbers_are_stable() -> None:
         "REFUSED": 9,
         "GUARDED": 10,
         "UNPUBLISHED": 11,
+        "UNDECIDED": 12,
         "CTRL_C": 130,
         "BROKEN_PIPE": 141,
     }

@@ -118,6 +118,10 @@ CODES = {
         "Name only releases whose people are recognized.",
     ),
     "TRIAL_EXPIRED": ("The trial has expired.", "Make it again."),
+    "UNDECIDED": (
+        "A warning of the release must be decided, and the policy holds such a release back.",
+        "Decide it: change the policy, or release without `hold_undecided`.",
+    ),
     "UNPUBLISHED": (
         "The release stands, and a target did not take it.",
         "Look at the fault. Then run `tableveil publish` again.",
