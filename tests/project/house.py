@@ -34,7 +34,6 @@ METHODS = {
 }
 """The methods that are no example of the developer's guide; features that treat one otherwise are counted, too."""
 ENGINE = r"\bis (not )?(\w+\.)*embedded\b|\bembedded is\b"
-VAGUE = ("found", "told", "known", "look")
 RULES = ("PLR0912", "C901", "PLR0913")
 LAYER = re.compile(r"/(engine|sql|service)/tableveil/(\w+)")
 
@@ -60,19 +59,6 @@ def classes() -> Counter[str]:
     trees = map(parsed, sources())
     nodes = (node for tree in trees for node in ast.walk(tree))
     return Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
-
-
-def binding() -> int:
-    """The functions that bind a vague name."""
-    trees = map(parsed, sources())
-    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return sum(
-        any(
-            isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in VAGUE
-            for part in ast.walk(node)
-        )
-        for node in functions
-    )
 
 
 def refused(rule: str) -> int:
@@ -144,7 +130,6 @@ def measures() -> Iterator[tuple[str, object, str, str]]:
     for rule in RULES:
         yield f"ruff {rule}", refused(rule), "≤ 15" if rule == "PLR0913" else "0", "at 15, and at 6 parameters"
     yield "names of several public classes", sum(number > 1 for number in classes().values()), "0", "ast.ClassDef"
-    yield f"functions that bind {', '.join(VAGUE)}", binding(), "≤ 100", "ast.Name, stored"
 
 
 if __name__ == "__main__":
