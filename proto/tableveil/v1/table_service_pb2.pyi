@@ -487,6 +487,26 @@ class CsvFormat(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class RenamesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DELIMITER_FIELD_NUMBER: _builtins.int
     QUOTE_FIELD_NUMBER: _builtins.int
     NO_HEADER_FIELD_NUMBER: _builtins.int
@@ -502,6 +522,11 @@ class CsvFormat(_message.Message):
     TIMESTAMP_FORMAT_FIELD_NUMBER: _builtins.int
     NULL_TEXTS_FIELD_NUMBER: _builtins.int
     CENTURY_PIVOTS_FIELD_NUMBER: _builtins.int
+    RENAMES_FIELD_NUMBER: _builtins.int
+    DROP_UNNAMED_FIELD_NUMBER: _builtins.int
+    SKIP_LINES_FIELD_NUMBER: _builtins.int
+    HEADER_LINES_FIELD_NUMBER: _builtins.int
+    WHOLE_LAST_LINE_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -528,6 +553,14 @@ class CsvFormat(_message.Message):
     """How dates are written, as strptime has it: %d.%m.%Y. Empty: 2024-02-29."""
     timestamp_format: _builtins.str
     """How timestamps without a time zone are written. Empty: 2024-02-29 10:30:00."""
+    drop_unnamed: _builtins.bool
+    """Whether columns without a name are left out. Refused if one has a value."""
+    skip_lines: _builtins.int
+    """Lines before the names of the columns."""
+    header_lines: _builtins.int
+    """Lines of the header; the first one has the names, and the others are left out. 0 means 1."""
+    whole_last_line: _builtins.bool
+    """Whether a last line without a line end is refused: its last value may be cut."""
     @_builtins.property
     def types(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Types of columns by their names, as DuckDB spells them. Other types are found by looking at all values."""
@@ -541,6 +574,10 @@ class CsvFormat(_message.Message):
         """By the names of columns of dates or timestamps whose format has %y: the last year that two digits mean. With 2024,
         24 is 2024, and 25 is 1925. Every such column needs one.
         """
+
+    @_builtins.property
+    def renames(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """New names of columns by their old ones, or by their positions from 1 where a name stands twice or is missing."""
 
     def __init__(
         self,
@@ -560,10 +597,15 @@ class CsvFormat(_message.Message):
         timestamp_format: _builtins.str = ...,
         null_texts: _abc.Iterable[_builtins.str] | None = ...,
         century_pivots: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        renames: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        drop_unnamed: _builtins.bool = ...,
+        skip_lines: _builtins.int = ...,
+        header_lines: _builtins.int = ...,
+        whole_last_line: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "century_pivots", b"century_pivots", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "timestamp_format", b"timestamp_format", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "century_pivots", b"century_pivots", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "drop_unnamed", b"drop_unnamed", "encoding", b"encoding", "encoding_name", b"encoding_name", "header_lines", b"header_lines", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "renames", b"renames", "skip_lines", b"skip_lines", "timestamp_format", b"timestamp_format", "types", b"types", "whole_last_line", b"whole_last_line"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -648,6 +690,7 @@ class LoadTableResponse(_message.Message):
     LOAD_FIELD_NUMBER: _builtins.int
     REJECTED_LINES_FIELD_NUMBER: _builtins.int
     REPEATED_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     repeated: _builtins.bool
     """Whether the load was done before, by a request of the same id."""
     @_builtins.property
@@ -656,16 +699,21 @@ class LoadTableResponse(_message.Message):
     def rejected_lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___RejectedLine]:
         """Lines that were left out. For a repeated load they are no longer known."""
 
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Sentences about the file, such as one on a last line that may be cut. For a repeated load they are not known."""
+
     def __init__(
         self,
         *,
         load: Global___Load | None = ...,
         rejected_lines: _abc.Iterable[Global___RejectedLine] | None = ...,
         repeated: _builtins.bool = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["load", b"load"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["load", b"load", "rejected_lines", b"rejected_lines", "repeated", b"repeated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["load", b"load", "notes", b"notes", "rejected_lines", b"rejected_lines", "repeated", b"repeated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

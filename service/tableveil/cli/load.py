@@ -83,6 +83,40 @@ class _Csv:
     timestamp_format: Annotated[
         str, click.option("--timestamp-format", default="", metavar="FORMAT", help="CSV: the same of timestamps.")
     ]
+    renames: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--rename",
+            "renames",
+            multiple=True,
+            metavar="COLUMN=NAME",
+            help="CSV: another name for a column, or for that at a position from 1; may be repeated.",
+        ),
+    ]
+    drop_unnamed: Annotated[
+        bool,
+        click.option("--drop-unnamed", is_flag=True, help="CSV: leave out columns with neither a name nor a value."),
+    ]
+    skip_lines: Annotated[
+        int | None,
+        click.option("--skip-lines", type=click.IntRange(min=0), help="CSV: lines before the names.  [default: 0]"),
+    ]
+    header_lines: Annotated[
+        int,
+        click.option(
+            "--header-lines",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="CSV: lines of the header; names are in the first, and others, such as units, are left out.",
+        ),
+    ]
+    whole_last_line: Annotated[
+        bool,
+        click.option(
+            "--whole-last-line", is_flag=True, help="CSV: refuse a last line without a line end: it may be cut off."
+        ),
+    ]
     century_pivots: Annotated[
         tuple[str, ...],
         click.option(
@@ -128,10 +162,16 @@ class _Csv:
             "decimal_comma": self.decimal_comma is not None,
             "date_format": bool(self.date_format),
             "timestamp_format": bool(self.timestamp_format),
+            "skip_lines": self.skip_lines is not None,
         }
         first, *others = self.nulls or ("",)
         how = table_service_pb2.CsvFormat(
             types=_by_column(self.types, "--type", "TYPE"),
+            renames=_by_column(self.renames, "--rename", "NAME"),
+            drop_unnamed=self.drop_unnamed,
+            skip_lines=self.skip_lines or 0,
+            header_lines=self.header_lines,
+            whole_last_line=self.whole_last_line,
             century_pivots=_years(self.century_pivots),
             encoding_name=self.encoding or "utf-8",
             no_header=self.header is False,
@@ -362,6 +402,7 @@ def _report(
     ]
     if done.removed_rows:
         answer.insert(3, ("rows replaced", wording.count(done.removed_rows)))
+    answer += [("note", note) for note in loaded.notes]
     if loaded.repeated:
         answer.append(("note", "loaded before by this request id; nothing was loaded now"))
     titles = ("column", "type", "first rows, as stored", "in the file")[: 2 + bool(stored) + bool(in_file)]

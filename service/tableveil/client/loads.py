@@ -71,6 +71,7 @@ class LoadRequests:
         self._making = threading.Lock()
         self._ended = False
         self.failure: BaseException | None = None
+        self.notes: tuple[str, ...] = ()
         self.first = reader.schema.empty_table()
         """The first rows that were sent."""
 
@@ -142,6 +143,7 @@ def file_requests(
         session.batches(rows.query, _ROWS_PER_BATCH) as reader,
     ):
         requests = LoadRequests(read_start, reader, lambda: rows.rejected(session), rows.check_count, progress)
+        requests.notes = rows.notes
         try:
             with nullcontext() if file.HasField("csv") else reading_parquet(paths):
                 yield requests

@@ -32,7 +32,7 @@ MOST_UPLOADS = 10
 
 
 @dataclass(frozen=True)
-class Preview:
+class FilePreview:
     """The titles and cells of a file's first rows as they would be stored, or why it cannot be loaded."""
 
     titles: list[str]
@@ -55,7 +55,7 @@ class Upload:
     rows: int = 0
     stated: v1.CsvFormat | v1.ParquetFormat | None = None
     guess: GuessedFormat | None = None
-    previews: dict[bytes, Preview] = field(default_factory=dict)
+    previews: dict[bytes, FilePreview] = field(default_factory=dict)
     left_out: int = 0
     failure: Exception | None = None
     load: str = ""

@@ -88,6 +88,11 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         date_format=message.date_format,
         timestamp_format=message.timestamp_format,
         century_pivots=dict(message.century_pivots),
+        renames=dict(message.renames),
+        drop_unnamed=message.drop_unnamed,
+        skip_lines=message.skip_lines,
+        header_lines=message.header_lines or 1,
+        whole_last_line=message.whole_last_line,
     )
 
 
@@ -108,6 +113,11 @@ def csv_format_to_proto(how: CsvFormat) -> v1.CsvFormat:
         date_format=how.date_format,
         timestamp_format=how.timestamp_format,
         century_pivots=how.century_pivots,
+        renames=how.renames,
+        drop_unnamed=how.drop_unnamed,
+        skip_lines=how.skip_lines,
+        header_lines=how.header_lines,
+        whole_last_line=how.whole_last_line,
     )
 
 
@@ -134,6 +144,7 @@ def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:
         load=load_to_proto(loaded.load),
         rejected_lines=map(rejected_line_to_proto, loaded.rejected),
         repeated=loaded.repeated,
+        notes=loaded.notes,
     )
 
 

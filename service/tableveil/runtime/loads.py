@@ -94,6 +94,7 @@ class Loaded:
     load: Load
     rejected: tuple[RejectedLine, ...] = ()
     repeated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Stream(Protocol):
@@ -183,18 +184,18 @@ class Loads:
                 self._jobs.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
                     admitted = _Admitted(request, target, existing, digest, started)
-                    number, rejected = self._write(session, admitted, source)
+                    number, rejected, notes = self._write(session, admitted, source)
                     # A job may have been submitted meanwhile; from here on, none is.
                     until_committed.enter_context(self._jobs.unread(target))
                     check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None
-        return Loaded(self._look(number), rejected)
+        return Loaded(self._look(number), rejected, notes=notes)
 
     def _write(
         self, session: Session, admitted: _Admitted, source: Stream | None
-    ) -> tuple[int, tuple[RejectedLine, ...]]:
-        """Loads and records the load, and returns the record's number; call it in a transaction."""
+    ) -> tuple[int, tuple[RejectedLine, ...], tuple[str, ...]]:
+        """Loads and records the load, and returns its number, lines and notes; call it in a transaction."""
         request, target, existing = admitted.request, admitted.target, admitted.existing
         with self._rows(session, request, source) as rows:
             removed = empty(session, target) if existing and request.mode is LoadMode.REPLACE else 0
@@ -232,7 +233,7 @@ class Loads:
             removed,
         )
         store.LOADS.insert(session.ledger, [load])
-        return number, rejected
+        return number, rejected, rows.notes
 
     @contextmanager
     def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[LoadRows]:

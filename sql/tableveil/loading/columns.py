@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -15,24 +15,30 @@ MOST_COLUMNS = 4000
 """Columns of a load, unless the operator allows more: the database holds some 30 KB for each while it reads CSV."""
 
 
-def check_names(names: Sequence[str], most: int = MOST_COLUMNS) -> None:
-    """Raises `InvalidError` if there are none or too many, or some are empty, or equal apart from their case."""
+def check_names(
+    names: Sequence[str], most: int = MOST_COLUMNS, hint: Callable[[str, int], str] = lambda name, position: ""
+) -> None:
+    """Raises `InvalidError` if there are none or too many, or some are empty, or equal apart from their case.
+
+    The hint is for a name and its last position.
+    """
     if len(names) > most:
-        hint = "Load fewer of them, or allow more with --most-columns, of the server and of the load."
+        fewer = "Load fewer of them, or allow more with --most-columns, of the server and of the load."
         actual, expected = f"{len(names):,} columns", f"at most {most:,}"
-        raise InvalidError.of("COLUMNS_TOO_MANY", "columns", actual, expected, hint)
+        raise InvalidError.of("COLUMNS_TOO_MANY", "columns", actual, expected, fewer)
     faults = [] if names else [Fault("columns", "none", "at least one")]
     faults += [
-        Fault(f"column {position}", "no name", "a name for every column")
+        Fault(f"column {position}", "no name", "a name for every column", hint(name, position))
         for position, name in enumerate(names, start=1)
         if not name.strip() or "\0" in name
     ]
     shown = {name.casefold(): name for name in reversed(names) if name.strip()}
     for folded, times in Counter(name.casefold() for name in names if name.strip()).items():
         if times > 1:
-            positions = ", ".join(str(i) for i, name in enumerate(names, start=1) if name.casefold() == folded)
-            actual = f"{shortened(shown[folded])} {times} times, as columns {positions}"
-            faults.append(Fault("columns", actual, "names that differ, and not only in case"))
+            positions = [i for i, name in enumerate(names, start=1) if name.casefold() == folded]
+            actual = f"{shortened(shown[folded])} {times} times, as columns {', '.join(map(str, positions))}"
+            expected = "names that differ, and not only in case"
+            faults.append(Fault("columns", actual, expected, hint(shown[folded], positions[-1])))
     if faults:
         raise InvalidError.about("COLUMNS_INVALID", "the columns cannot be loaded", faults)
 

@@ -16,8 +16,8 @@ from tableveil.backend import Session, alias, column, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
 from tableveil.loading.csv_centuries import check_leap_days, check_pivots, in_century, leap_years, short_years
-from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
-from tableveil.loading.csv_lines import check_longest_line
+from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns, is_unnamed
+from tableveil.loading.csv_lines import check_longest_line, ends_whole
 from tableveil.loading.csv_rejected import MOST_REJECTED, Rejected, check_rejected, rejected_lines
 from tableveil.loading.csv_types import check_digits, found_types
 from tableveil.loading.model import CsvFormat, LoadRows, RejectedLine
@@ -58,15 +58,20 @@ def csv_rows(
 
 def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_columns: int, examples: bool) -> LoadRows:
     """The rows of files, each with its name."""
-    names, *others = [csv_columns(path, how, most_columns) for path in files]
-    check_equal_columns([names, *others], list(files.values()))
+    notes = _unended(files, how)
+    every, *others = [csv_columns(path, how, most_columns) for path in files]
+    check_equal_columns([every, *others], list(files.values()))
+    names = [name for name in every if not is_unnamed(name)]
+    unnamed = [name for name in every if is_unnamed(name)]
     scales = _check_stated_types(how.types, names)
     check_pivots(how, names)
-    types = dict.fromkeys(names, "VARCHAR")
+    types = dict.fromkeys(every, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
     is_broken = False
-    if untold or scales:
+    if untold or scales or unnamed:
         rows, rejected = scan(files, how, types)
+        if unnamed:
+            _readable(lambda: _check_empty(session, rows, unnamed))
         if scales:
             _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
@@ -74,10 +79,10 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         broken = rejected(session)
         is_broken = len(broken) > how.max_rejected
         if any(line.swallows for line in broken):
-            check_rejected(broken, how.max_rejected, examples)
+            check_rejected(broken, how, examples)
     types |= how.types
     if leaping := leap_years(how, types):
-        texts, rejected = scan(files, how, dict.fromkeys(names, "VARCHAR"))
+        texts, rejected = scan(files, how, dict.fromkeys(every, "VARCHAR"))
         _readable(lambda: check_leap_days(session, texts, how, leaping))
         rejected(session)
     rows, rejected = scan(files, how, types)
@@ -86,22 +91,49 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
 
     def left_out(session: Session) -> tuple[RejectedLine, ...]:
         lines = rejected(session)
-        check_rejected(lines, how.max_rejected, examples)
+        check_rejected(lines, how, examples)
         return tuple(one.line for one in lines)
 
     if is_broken:
         # One error names the broken lines and the values that do not fit their type.
         session.rows(f"SELECT count(COLUMNS(*)) FROM {rows.sql('duckdb')}")
         left_out(session)
-    return LoadRows(query, columns, left_out)
+    return LoadRows(query, columns, left_out, notes=notes)
+
+
+def _unended(files: Mapping[Path, str], how: CsvFormat) -> tuple[str, ...]:
+    """Sentences about files whose last line has no end, which may be refused: it may be that of a cut file."""
+    cut = [name for path, name in files.items() if not ends_whole(path)]
+    if cut and how.whole_last_line:
+        hint = "It may be cut off: get all of it, or load it without --whole-last-line."
+        faults = [Fault(shortened(name), "a last line without a line end", "a line end", hint) for name in cut]
+        raise InvalidError.about("CSV_CUT", "a file may be cut off, and nothing was loaded", faults)
+    of = {name: f" of {shortened(name)}" if len(files) > 1 else "" for name in cut}
+    option = "--whole-last-line refuses such files."
+    return tuple(f"The last line{of[name]} has no line end: its last value may be cut. {option}" for name in cut)
+
+
+def _check_empty(session: Session, rows: exp.Expr, unnamed: Sequence[str]) -> None:
+    counts = [
+        alias(exp.Count(this=exp.Nullif(this=exp.Trim(this=column(name)), expression=text(""))), name)
+        for name in unnamed
+    ]
+    found = session.row(exp.select(*counts).from_(rows))
+    faults = [
+        Fault(f"column {name.rpartition('_')[2]}", f"no name, but {count:,} values", "neither, or a name (--rename)")
+        for name, count in zip(unnamed, found, strict=True)
+        if count
+    ]
+    if faults:
+        raise InvalidError.about("COLUMNS_INVALID", "the columns cannot be loaded", faults)
 
 
 def _as_stored(how: CsvFormat, types: Mapping[str, str]) -> exp.Select:
     """A SELECT of the columns that the database reads, as they are stored."""
-    stored: dict[str, exp.Expr] = {name: column(name) for name in types}
+    stored: dict[str, exp.Expr] = {name: column(name) for name in types if not is_unnamed(name)}
     for name, _ in short_years(how, types):
         stored[name] = in_century(column(name), types[name], how.century_pivots[name])
-    if all(isinstance(value, exp.Column) for value in stored.values()):
+    if len(stored) == len(types) and all(isinstance(value, exp.Column) for value in stored.values()):
         return exp.select("*")
     return exp.select(*(alias(value, name) for name, value in stored.items()))
 
@@ -120,8 +152,15 @@ def _check_format(how: CsvFormat) -> None:
         )
         if wanted and not _keeps(wanted, sample)
     ]
-    if how.max_rejected < 0:
-        faults.append(Fault("max_rejected", str(how.max_rejected), "0 or more"))
+    faults += [
+        Fault(field, str(value), f"{least} or more")
+        for field, value, least in (
+            ("max_rejected", how.max_rejected, 0),
+            ("skip_lines", how.skip_lines, 0),
+            ("header_lines", how.header_lines, 1),
+        )
+        if value < least
+    ]
     if faults:
         raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
 
@@ -155,7 +194,8 @@ def scan(
             expressions=[exp.PropertyEQ(this=text(name), expression=text(type_)) for name, type_ in types.items()]
         ),
         "auto_detect": exp.false(),
-        "header": exp.convert(how.header),
+        "header": exp.convert(how.header and how.header_lines == 1),
+        "skip": number(how.skip_lines + (how.header_lines if how.header and how.header_lines > 1 else 0)),
         "delim": text(how.delimiter or DEFAULT_DELIMITER),
         "quote": text(how.quote or DEFAULT_QUOTE),
         "escape": text(how.quote or DEFAULT_QUOTE),

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tableveil.loading.columns import MOST_COLUMNS
 from tableveil.loading.csv_centuries import fitting_two, guessed_pivot
 from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
-from tableveil.loading.csv_header import csv_columns, first_rows
+from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
 
@@ -130,24 +131,37 @@ def guess_csv(
         how = replace(how, encoding=encoding_of(path, session.control))
     with unpacked(path, how.encoding, directory, session.control) as readable:
         how = _with_dialect(session, readable, how, kept, most_columns)
-        names = csv_columns(readable, how, most_columns)
-        contents = _contents(session, readable, how, names)
+        said = []
+        if how.skip_lines and not stated.skip_lines:
+            lines = f"{how.skip_lines} lines stand" if how.skip_lines > 1 else "A line stands"
+            said.append(f"{lines} before the names of the columns, and will be left out (--skip-lines).")
+        how, contents = _with_named(session, readable, how, most_columns, said)
+        places = [i for i, one in enumerate(contents) if not is_unnamed(one.name)]
         how, doubts = _with_values(session, readable, how, kept, contents)
+        doubts = (*said, *doubts)
         if "century_pivots" not in kept:
             how, centuries = _with_centuries(session, readable, how, contents, today or datetime.date.today())
             doubts += tuple(centuries)
-        return CsvGuess(how, doubts, names, tuple(first_rows(readable, how, _ROWS_SHOWN)))
+        names = tuple(contents[i].name for i in places)
+        rows = [
+            (line, tuple(cells[i] if i < len(cells) else "" for i in places))
+            for line, cells in first_rows(readable, how, _ROWS_SHOWN)
+        ]
+        return CsvGuess(how, doubts, names, tuple(rows))
 
 
 def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection[str], most: int) -> CsvFormat:
     """The format with delimiter, quote and header."""
-    first = csv_first_line(path)
+    if how.header and not {"header", "skip_lines"} & set(kept):
+        how = _without_titles(path, how)
+    first = csv_first_line(path, how.skip_lines)
     usual = max(_DELIMITERS, key=first.count)
     if first.count(how.delimiter or usual) >= most:
         # For 200,000 columns the sniffer takes 2 GB and a minute. Such a file is refused by its header.
         return replace(how, delimiter=how.delimiter or usual)
     options = {"delim": how.delimiter, "quote": how.quote}
     stated = "".join(f", {name} = {text(value).sql('duckdb')}" for name, value in options.items() if value)
+    stated += f", skip = {how.skip_lines}" if how.skip_lines else ""
     query = (
         "SELECT delimiter, quote, hasheader FROM sniff_csv("
         f"{text(str(path)).sql('duckdb')}, ignore_errors = true{stated})"
@@ -171,10 +185,35 @@ def _with_dialect(session: Session, path: Path, how: CsvFormat, kept: Collection
     return how
 
 
-def csv_first_line(path: Path) -> str:
-    """The beginning of the first line of a file in UTF-8."""
+def _without_titles(path: Path, how: CsvFormat) -> CsvFormat:
+    """The format with the lines before the names, if there are some whatever the delimiter."""
+    formats = [replace(how, delimiter=delimiter) for delimiter in ([how.delimiter] if how.delimiter else _DELIMITERS)]
+    titles = [title_lines(path, form) for form in formats]
+    found = [replace(form, skip_lines=lines) for form, lines in zip(formats, titles, strict=True) if lines]
+    return min(found, key=lambda form: form.skip_lines) if found and 0 not in titles else how
+
+
+def csv_first_line(path: Path, skipped: int = 0) -> str:
+    """The beginning of the first line of a file in UTF-8 behind those that are skipped."""
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return next(iter(file.read(1 << 20).splitlines()), "")
+        return next(islice(file.read(1 << 20).splitlines(), skipped, None), "")
+
+
+def _with_named(
+    session: Session, path: Path, how: CsvFormat, most: int, doubts: list[str]
+) -> tuple[CsvFormat, list[_Contents]]:
+    """The contents of all columns; those without a name must be empty."""
+    every = csv_columns(path, replace(how, drop_unnamed=True), most)
+    contents = _contents(session, path, replace(how, drop_unnamed=True), every)
+    if any(is_unnamed(one.name) and (one.kinds or any(map(str.strip, one.nothing))) for one in contents):
+        # It refuses what has no name.
+        csv_columns(path, replace(how, drop_unnamed=False), most)
+    unnamed = [str(i) for i, one in enumerate(contents, start=1) if is_unnamed(one.name)]
+    dropped = bool(unnamed) or len(every) < csv_width(path, how)
+    if dropped:
+        which = f"Column {', '.join(unnamed)}" if unnamed else "The separator at the end of the header"
+        doubts.append(f"Neither a name nor a value: {which} is left out (--drop-unnamed).")
+    return replace(how, drop_unnamed=dropped or how.drop_unnamed), contents
 
 
 def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]) -> list[_Contents]:

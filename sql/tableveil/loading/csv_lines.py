@@ -1,7 +1,8 @@
-"""Lines of a CSV file that the database would drop in silence, because they are longer than what it reads at once."""
+"""Lines of a CSV file that are lost in silence: those too long for the database, and a last one that was cut off."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tableveil.control import Control
@@ -35,6 +36,15 @@ def check_longest_line(path: Path, name: str, control: Control | None) -> None:
             if first < len(piece):
                 begin = place + max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
             place += len(piece)
+
+
+def ends_whole(path: Path) -> bool:
+    """Whether the last line has a line end."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) in (b"\n", b"\r")
 
 
 def _first_end(piece: bytes) -> int:

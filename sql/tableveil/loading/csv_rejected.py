@@ -10,6 +10,7 @@ from pathlib import Path
 from tableveil.backend import Session
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE
+from tableveil.loading.csv_lines import ends_whole
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine
 
 MOST_REJECTED = 100_000
@@ -32,11 +33,15 @@ _MOST_EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that does not fit: the kind of its first fault, and what stands there; `example` is a raw value."""
+    """A line that does not fit: the kind of its first fault, and what stands there; `example` is a raw value.
+
+    It `breaks_off` if it is the last one, and has no line end.
+    """
 
     line: RejectedLine
     kind: str
     example: str
+    breaks_off: bool = False
 
     @property
     def swallows(self) -> bool:
@@ -50,15 +55,19 @@ def rejected_lines(
     """One entry per line of the database's table of rejected values, by file and line."""
     rows = session.rows(
         "SELECT DISTINCT ON (file_id, line) line, coalesce(column_name, ''), error_type::VARCHAR, file_path, "
-        f"column_idx, csv_line[:1000] FROM {table} JOIN {table}_scans USING (scan_id, file_id) "
+        f"column_idx, csv_line[:1000], line_byte_position + strlen(csv_line) - 1 "
+        f"FROM {table} JOIN {table}_scans USING (scan_id, file_id) "
         "ORDER BY file_id, line, column_name"
     )
+    # A file that ends with a line end has no line so long.
+    sizes = {path: path.stat().st_size + ends_whole(path) for path in files}
     listed = []
-    for line, column, kind, path, position, content in rows:
+    for line, column, kind, path, position, content, end in rows:
         reason = f"a value that is no {types[column]}" if kind == _CAST else _REASONS.get(kind, kind.lower())
         file = files.get(Path(path), "") if len(files) > 1 else ""
         example = _cell(content or "", position, how) if kind == _CAST else content or ""
-        listed.append(Rejected(RejectedLine(line, column, reason, file), kind, example))
+        breaks_off = end is not None and end >= sizes[Path(path)]
+        listed.append(Rejected(RejectedLine(line, column, reason, file), kind, example, breaks_off))
     return listed
 
 
@@ -72,26 +81,27 @@ def _cell(content: str, position: int, how: CsvFormat) -> str:
     return cells[position - 1] if 0 < position <= len(cells) else ""
 
 
-def check_rejected(rejected: Sequence[Rejected], most: int, examples: bool) -> None:
+def check_rejected(rejected: Sequence[Rejected], how: CsvFormat, examples: bool) -> None:
     """Raises `InvalidError` for more lines than may be left out: a fault for each column and kind, with `examples`."""
-    broken = [one for one in rejected if one.swallows]
-    if len(rejected) <= most and not broken:
+    broken = [one for one in rejected if one.swallows or one.breaks_off]
+    if len(rejected) <= how.max_rejected and not broken:
         return
     groups: dict[tuple[str, str, str], list[Rejected]] = {}
     for one in broken or rejected:
         # Lines that are too short miss any column.
         column = one.line.column if one.kind in (_CAST, _NEVER_LEFT_OUT) else ""
-        groups.setdefault((one.line.file, column, one.line.reason), []).append(one)
-    faults = [_fault(group, most, examples) for group in groups.values()]
+        reason = "a last line without end" if one.breaks_off else one.line.reason
+        groups.setdefault((one.line.file, column, reason), []).append(one)
+    faults = [_fault(group, how, examples) for group in groups.values()]
     raise InvalidError.about("CSV_LINES_REJECTED", "some lines cannot be loaded, and nothing was", faults)
 
 
-def _fault(group: Sequence[Rejected], most: int, examples: bool) -> Fault:
+def _fault(group: Sequence[Rejected], how: CsvFormat, examples: bool) -> Fault:
     first = group[0]
     place = [shortened(first.line.file)] if first.line.file else []
     if len(group) == 1:
         place.append(f"line {first.line.line}")
-        reason = first.line.reason
+        reason = first.line.reason + (", in a last line that has no line end" if first.breaks_off else "")
     else:
         numbers = ", ".join(str(one.line.line) for one in group[:MOST_LINES_LISTED])
         more = f" and {len(group) - MOST_LINES_LISTED:,} more" if len(group) > MOST_LINES_LISTED else ""
@@ -101,15 +111,23 @@ def _fault(group: Sequence[Rejected], most: int, examples: bool) -> Fault:
         place.append(f"column {shortened(first.line.column)}")
     if examples and (shown := dict.fromkeys(one.example for one in group if one.example)):
         reason += ", such as " + ", ".join(shortened(example) for example in list(shown)[:_MOST_EXAMPLES])
-    return Fault(", ".join(place), reason, "a line with one value of its type for every column", _hint(first, most))
+    return Fault(", ".join(place), reason, "a line with one value of its type for every column", _hint(group, how))
 
 
-def _hint(first: Rejected, most: int) -> str:
+def _hint(group: Sequence[Rejected], how: CsvFormat) -> str:
+    first = group[0]
+    if first.breaks_off:
+        return (
+            "The file may be cut off: get all of it. Such a line is not left out; correct it, or end it if it is whole."
+        )
     if first.swallows:
         return "Correct the line; how many it swallowed cannot be told."
     if first.kind != _CAST:
-        return f"Correct it, or leave such lines out (--max-rejected, now {most})."
+        return f"Correct it, or leave such lines out (--max-rejected, now {how.max_rejected})."
     as_text = "load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
     if first.line.reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
         return f"Correct it, say how dates are written (--date-format %d.%m.%Y, --timestamp-format), {as_text}"
-    return f"Correct it, say what stands for nothing (--null), {as_text}"
+    begin = "Correct it"
+    if len(group) == 1 and first.line.line == how.skip_lines + 2 and how.header:
+        begin = "Does the header have more lines, such as units (--header-lines 2)? Else correct it"
+    return f"{begin}, say what stands for nothing (--null), {as_text}"

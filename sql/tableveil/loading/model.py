@@ -32,6 +32,10 @@ class CsvFormat:
     their types are found by looking at all values. With a `decimal_comma`, 1,5 is a number and 1.5 is none. A
     `date_format` or `timestamp_format`, as strptime has them, takes the place of ISO 8601. Years of two digits lie in
     the hundred years up to the column's one of `century_pivots`. Up to `max_rejected` lines may be left out.
+
+    The names stand behind `skip_lines`, in the first of `header_lines`. `renames` have old names, or positions from 1.
+    Columns that have neither a name nor a value are left out if `drop_unnamed`. A last line without a line end is
+    refused if `whole_last_line`.
     """
 
     delimiter: str = ""
@@ -47,6 +51,11 @@ class CsvFormat:
     date_format: str = ""
     timestamp_format: str = ""
     century_pivots: Mapping[str, int] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+    drop_unnamed: bool = False
+    skip_lines: int = 0
+    header_lines: int = 1
+    whole_last_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +84,14 @@ class LoadRows:
     """Rows to be loaded: the query for them, and a function that lists the rejected lines after they were read.
 
     `rejected` raises `InvalidError` if more lines are rejected than allowed. `columns` are (name, type). `count` is the
-    number of rows, where the input itself says it.
+    number of rows, where the input itself says it. `notes` are sentences about the input, without values.
     """
 
     query: exp.Select
     columns: tuple[tuple[str, str], ...]
     rejected: Callable[[Session], tuple[RejectedLine, ...]]
     count: int | None = None
+    notes: tuple[str, ...] = ()
 
     def check_count(self, read: int) -> None:
         """Raises `InvalidError` if as many rows as were read are not all."""

@@ -21,6 +21,10 @@ CODES = {
         "Nobody said which century years of two digits are in, or some days are not in the one that was said.",
         "State the last year that they mean: `--century-pivot COLUMN=YEAR`.",
     ),
+    "CSV_CUT": (
+        "The last line has no line end, and `--whole-last-line` refuses that: the file may be cut off.",
+        "Get the whole file.",
+    ),
     "CSV_DELIMITER": (
         "The header shows one column, with what looks like another delimiter in its name.",
         "Give `--delimiter`.",

@@ -134,6 +134,8 @@ class TableVerbs(Connection):
         start = _start(table, append, replace, request_id)
         with file_requests(start, _file(path, how), progress, most_columns, show_lines) as requests:
             loaded = self._load(requests)
+        if not loaded.repeated:
+            loaded.notes.extend(requests.notes)
         if shown is not None and not loaded.repeated:
             shown(stored_rows(requests.first, loaded.load.columns))
         return loaded
@@ -148,7 +150,8 @@ class TableVerbs(Connection):
         """How a local CSV file seems to be written, for `load_file`.
 
         Fields of `stated` that `kept` names are not guessed: delimiter and quote where they are not empty, and
-        `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`, `century_pivots`.
+        `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`, `century_pivots`,
+        `skip_lines`.
 
         Raises:
             InvalidError: The file cannot be read.

@@ -16,7 +16,7 @@ from tableveil.client.names import table_reference
 from tableveil.console.faults import placed
 from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
-from tableveil.console.sessions import MOST_UPLOADS, Preview, Sessions, Upload, VisitorSession
+from tableveil.console.sessions import MOST_UPLOADS, FilePreview, Sessions, Upload, VisitorSession
 from tableveil.console.visit import Endpoint, Visit, status_of
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
 from tableveil.v1 import table_service_pb2 as v1
@@ -101,7 +101,7 @@ def preview(visit: Visit) -> Response:
     return visit.page("preview.html", upload=upload, guess=upload.guess, how=how, shown=shown, faults=faults)
 
 
-def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> Preview:
+def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> FilePreview:
     """The first rows as they would be stored, with the file's own text where it differs."""
     from tableveil.client.loads import previewed_rows
 
@@ -112,12 +112,12 @@ def _previewed(upload: Upload, guess: GuessedFormat, how: v1.CsvFormat) -> Previ
         try:
             columns, rows = previewed_rows(upload.path, how)
         except TableveilError as error:
-            upload.previews[key] = Preview(list(guess.columns), raw, error)
+            upload.previews[key] = FilePreview(list(guess.columns), raw, error)
         else:
             same = len(raw) == len(rows) and not how.max_rejected
             written = [[*own, *[None] * len(columns)] for own in (raw if same else [[]] * len(rows))]
             cells = [list(map(_beside, row, own)) for row, own in zip(rows, written, strict=True)]
-            upload.previews[key] = Preview([f"{one.name} {one.type}" for one in columns], cells)
+            upload.previews[key] = FilePreview([f"{one.name} {one.type}" for one in columns], cells)
     return upload.previews[key]
 
 
@@ -132,7 +132,7 @@ def load(visit: Visit) -> Response:
     if visit.text("action") == "discard":
         visit.session.drop(upload)
         return visit.go("/tables")
-    how = v1.ParquetFormat() if upload.path.suffix == ".parquet" else _stated(visit)
+    how = v1.ParquetFormat() if upload.path.suffix == ".parquet" else _stated(visit, upload)
     if not upload.running and not upload.load:
         upload.failure, upload.running, upload.rows, upload.stated = None, True, 0, how
         threading.Thread(target=_load, args=[visit.session, upload, how], daemon=True).start()
@@ -195,16 +195,17 @@ def _upload(visit: Visit) -> Upload:
     return entry
 
 
-def _stated(visit: Visit) -> v1.CsvFormat:
-    """The format that the form states."""
+def _stated(visit: Visit, upload: Upload) -> v1.CsvFormat:
+    """The format that the form states; what it has no field for is as guessed."""
     delimiter = _whole(visit.form, "delimiter")
-    how = v1.CsvFormat(
-        encoding_name=_whole(visit.form, "encoding_name"),
-        delimiter="\t" if delimiter == "\\t" else delimiter,
-        quote=_whole(visit.form, "quote"),
-        date_format=_whole(visit.form, "date_format"),
-        timestamp_format=_whole(visit.form, "timestamp_format"),
-    )
+    how = v1.CsvFormat()
+    if upload.guess is not None:
+        how.CopyFrom(upload.guess.format)
+    for field in ("null_text", "null_texts", "century_pivots", "types"):
+        how.ClearField(field)
+    how.delimiter = "\t" if delimiter == "\\t" else delimiter
+    how.encoding_name, how.quote = _whole(visit.form, "encoding_name"), _whole(visit.form, "quote")
+    how.date_format, how.timestamp_format = _whole(visit.form, "date_format"), _whole(visit.form, "timestamp_format")
     allowed = visit.text("max_rejected")
     how.max_rejected = _number(allowed)
     how.no_header = visit.text("header") != "yes"
