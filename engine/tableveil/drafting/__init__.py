@@ -1,5 +1,6 @@
 """Guesses the roles of a table's columns, and proposes hierarchies and a k: a draft for the owner."""
 
+from tableveil.drafting.choosing import MOST_CHOSEN, Choice, choose_columns, hiding
 from tableveil.drafting.draft import (
     ColumnDraft,
     as_role,
@@ -20,6 +21,8 @@ from tableveil.drafting.thresholds import ProposedK, propose_k
 from tableveil.drafting.widening import widened
 
 __all__ = [
+    "MOST_CHOSEN",
+    "Choice",
     "ColumnDraft",
     "ColumnFacts",
     "Figures",
@@ -31,12 +34,14 @@ __all__ = [
     "RemarkKind",
     "agreement",
     "as_role",
+    "choose_columns",
     "columns_to_measure",
     "combined_marks",
     "draft_columns",
     "draft_policy",
     "guess_role",
     "guessed_quasi_identifiers",
+    "hiding",
     "identifies_by_name",
     "is_number_of_people",
     "may_be_code",

@@ -194,6 +194,15 @@ def _other_roles(policy: Policy, faults: Sequence[Fault]) -> dict[str, Role]:
     return roles
 
 
+MOST_HIDDEN = 0.9
+"""A column that is `*` in more of the released records is as good as gone."""
+
+
+def is_hidden(column: ColumnLeft) -> bool:
+    """Whether nearly nothing is left of a column."""
+    return column.erased or column.hidden > MOST_HIDDEN
+
+
 def _left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
     at_top = sum(records for level, records in attribute_result.levels if level == attribute_result.top_level)
     hidden = at_top / released if attribute_result.levels and released else float(attribute_result.erased)

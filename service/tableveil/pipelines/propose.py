@@ -9,7 +9,8 @@ from tableveil.backend import WarehouseSession
 from tableveil.drafting import PolicyDraft, agreement, combined_marks, numbers_people_by_name, person_column, unique
 from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
-from tableveil.pipelines.alternatives import Tried, Variant, tried, with_roles
+from tableveil.pipelines.alternatives import MOST_HIDDEN, Tried, Variant, is_hidden, tried, with_roles
+from tableveil.pipelines.chosen_columns import Chosen, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of
 from tableveil.pipelines.job import JobContext
@@ -66,7 +67,11 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
     job.report.phase(JobPhase.SEARCHING)
     made = tried(job, request, draft, lambda drafted, variant: _own(compose(wanted, drafted, variant)))
     ranked, recommendation = _ranked(made.alternatives, decisions, request)
-    notes = (read.person.told, *_notes(draft, made, read.singled, wanted.declared))
+    notes = (
+        read.person.told,
+        *_notes(draft, made, read.singled, wanted.declared, read.chosen),
+        *_paid(job, read, ranked[0]),
+    )
 
     def result(number: int) -> Proposal:
         return Proposal(
@@ -137,6 +142,7 @@ class _Read:
     person: _Person
     wanted: Wanted
     singled: Sequence[str]
+    chosen: Chosen
     found: Doubts
 
 
@@ -198,12 +204,14 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         singled = _singled_out(draft, request) if declared is None else []
         draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record)))
         draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
+        chosen = chosen_columns(session, source, draft, request) if declared is None else Chosen(draft)
+        draft = chosen.draft
         released = {column.facts.name for column in draft.columns if column.role is not Role.IDENTIFYING}
         looked_at = [column for column in source.columns if column.name in released]
         sensitive = [column.facts.name for column in draft.columns if column.role is Role.SENSITIVE]
         shares = largest_shares(session, source, sensitive)
         read_doubts = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
-    return _Read(draft, person, Wanted(request, record, declared, shares), singled, read_doubts)
+    return _Read(draft, person, Wanted(request, record, declared, shares), singled, chosen, read_doubts)
 
 
 def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
@@ -289,17 +297,32 @@ def _singled_out(draft: PolicyDraft, request: ProposalRequest) -> list[str]:
     return [name for name in names if name.casefold() not in kept]
 
 
-def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: TablePrivacy | None) -> Iterator[str]:
+def _paid(job: JobContext, read: _Read, best: TriedPolicy) -> tuple[str, ...]:
+    if best.score is None or not any(map(is_hidden, best.columns)):
+        return ()
+    with job.database.session() as session, session.transaction():
+        session.control, session.memory = job.control, job.session.memory
+        source = _found(session, read.wanted.request)
+        if source.query is not None:
+            take_snapshot(session, source)
+        return tuple(paid_by(session, source, read.draft, best))
+
+
+def _notes(
+    draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: TablePrivacy | None, chosen: Chosen
+) -> Iterator[str]:
     if declared is not None:
         yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."
     # The policies do not follow the guesses where roles are declared.
     guessed = draft.columns if declared is None else ()
     left_out = [column.facts.name for column in guessed if column.role is Role.IDENTIFYING]
+    left_out = [name for name in left_out if name not in chosen.left]
     left_out += [name for name, role in made.learned.items() if role is Role.IDENTIFYING]
     if left_out:
         yield f"Not released: {_listed(left_out)}."
     if singled:
         yield f"Left out, since nearly every row has a value of its own by which it could be found: {_listed(singled)}."
+    yield from chosen.notes
     unknown = [column.facts.name for column in guessed if not column.decided and column.facts.kind is not None]
     if unknown:
         yield f"Generalized, since neither names nor types say what is there: {_listed(unknown)}."
@@ -327,13 +350,22 @@ def _listed(names: Sequence[str]) -> str:
 def _ranked(
     alternatives: Sequence[TriedPolicy], decisions: Sequence[str], request: ProposalRequest
 ) -> tuple[tuple[TriedPolicy, ...], str]:
-    """The alternatives, the recommended one first and marked, and a sentence about the choice."""
+    """The alternatives, the recommended one first and marked, and a sentence about the choice.
 
-    def rank(one: TriedPolicy) -> tuple[bool, bool, float, int]:
-        return one.score is None, bool(one.decisions), one.score or 0.0, -one.k
+    A score may hide whole columns for the sake of others: what is left of the columns counts first, most of all of
+    those that somebody keeps.
+    """
+    kept = {kept.column.casefold() for kept in request.keep}
+
+    def rank(one: TriedPolicy) -> tuple[bool, bool, int, int, float, int]:
+        hidden = [column.column for column in one.columns if is_hidden(column)]
+        needed = sum(name.casefold() in kept for name in hidden)
+        return one.score is None, bool(one.decisions), needed, len(hidden), one.score or 0.0, -one.k
 
     ranked = sorted(alternatives, key=rank)
-    best, fitting = ranked[0], sum(one.score is not None and not one.decisions for one in ranked)
+    best = ranked[0]
+    fit = [one for one in ranked if one.score is not None and not one.decisions]
+    fitting = len(fit)
     if not fitting:
         released = any(one.score is not None for one in ranked)
         why = "all of them leave something to be decided" if released else "no policy makes a release in the time"
@@ -348,8 +380,11 @@ def _ranked(
             f"{risk} for {_FOR[request.readers]} and leaves nothing to be decided."
         )
         return tuple(ranked), text
+    least = f"loses least (score {best.score:.4f})"
+    if any((one.score or 0.0) < (best.score or 0.0) for one in fit):
+        least = f"leaves most columns below {MOST_HIDDEN:.0%} of * (score {best.score:.4f})"
     text = (
-        f"Recommended is {best.method} with k = {best.k}, which loses least (score {best.score:.4f}) of {fitting} that "
-        f"keep the risk within {risk} for {_FOR[request.readers]} and leave nothing to be decided."
+        f"Recommended is {best.method} with k = {best.k}, which {least} of {fitting} that keep the risk within {risk} "
+        f"for {_FOR[request.readers]} and leave nothing to be decided."
     )
     return tuple(ranked), text

@@ -72,6 +72,7 @@ from tableveil.backend.functions import (
     replaced,
     row_hash,
     rows_of_query,
+    seconds_of,
     time_of_format,
 )
 from tableveil.backend.render import render
@@ -140,6 +141,7 @@ __all__ = [
     "row_number",
     "rows_of_query",
     "scoped",
+    "seconds_of",
     "see_from_now_on",
     "seeing",
     "table",

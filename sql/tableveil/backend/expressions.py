@@ -84,8 +84,8 @@ def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def row_number(order: Sequence[exp.Expr]) -> exp.Expr:
-    """`row_number() OVER (ORDER BY …)`, from 1."""
-    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=list(order)))
+    """`row_number() OVER (ORDER BY …)`, from 1; without an order in that of the rows."""
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=list(order)) if order else None)
 
 
 def create_table(target: exp.Table, query: exp.Expr) -> exp.Create:

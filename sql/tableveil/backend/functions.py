@@ -39,6 +39,11 @@ def later_by_years(value: exp.Expr, years: exp.Expr) -> exp.Expr:
     return exp.Add(this=value, expression=_call("to_years", cast(years, "INTEGER")))
 
 
+def seconds_of(value: exp.Expr) -> exp.Expr:
+    """The seconds of a date or a timestamp since 1970."""
+    return _call("epoch", value)
+
+
 def padded(value: exp.Expr, length: int, filling: str) -> exp.Expr:
     """The text with a filling before it, up to a length; a longer one is cut."""
     return exp.Pad(

@@ -9,9 +9,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import WarehouseSession, alias, cast, collected, column, table, text
+from tableveil.backend import (
+    Session,
+    WarehouseSession,
+    alias,
+    cast,
+    collected,
+    column,
+    is_finite,
+    number,
+    row_hash,
+    row_number,
+    seconds_of,
+    table,
+    text,
+)
 from tableveil.drafting import ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -58,6 +74,31 @@ def column_facts(session: WarehouseSession, reference: TableReference) -> list[C
     for start in range(0, len(counted), _AT_ONCE):
         facts += _with_ranges(session, reference, counted[start : start + _AT_ONCE])
     return facts
+
+
+def sampled(
+    session: Session, reference: TableReference, columns: Sequence[ColumnFacts], most: int
+) -> dict[str, NDArray[np.float64]]:
+    """The values of columns in at most so many rows all over a table: numbers and seconds, else any numbers.
+
+    NULL is NaN.
+    """
+    step = max(1, -(-columns[0].rows // most))
+    wanted = [alias(_as_number(facts), f"of{position}") for position, facts in enumerate(columns)]
+    rows = exp.select(*wanted, alias(row_number([]), "position")).from_(_named(reference)).subquery("numbered")
+    remainder = exp.Mod(this=column("position"), expression=number(step))
+    arrays = session.arrays(exp.select(exp.Star()).from_(rows).where(exp.EQ(this=remainder, expression=number(0))))
+    return {facts.name: arrays[f"of{position}"].astype(np.float64) for position, facts in enumerate(columns)}
+
+
+def _as_number(facts: ColumnFacts) -> exp.Expr:
+    value: exp.Expr = column(facts.name)
+    filled: exp.Expr = value.copy().is_(exp.null()).not_()
+    if facts.kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+        value, filled = seconds_of(value), is_finite(value.copy())
+    elif facts.kind not in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+        value = row_hash(value)
+    return exp.Case(default=cast(text("NaN"), "DOUBLE")).when(filled, cast(value, "DOUBLE"))
 
 
 def _uncounted(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:

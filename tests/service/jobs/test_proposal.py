@@ -396,3 +396,28 @@ def test_people_are_numbered_by_name_and_birth_together(propose: Propose, sessio
     assert "CONCAT_WS" in policy.source_query
     identifying = {one.column for one in policy.attributes if one.role is Role.IDENTIFYING}
     assert {"full_name", "person", "visit_nr"} <= identifying
+
+
+def test_a_wide_table_gets_a_choice_of_its_columns(propose: Propose, session: Session) -> None:
+    answers = ", ".join(f"(hash(i * 100 + {j}) % 4)::INT AS answer{j}" for j in range(40))
+    session.execute(f"""CREATE OR REPLACE TABLE wide AS SELECT i AS row_nr, hash(i, 91) % 2 AS coded_sex,
+        ['f', 'm'][1 + coded_sex::INT] AS sex, DATE '1950-01-01' + (hash(i, 92) % 20000)::INT AS birth_date,
+        year(birth_date) AS birth_year_of, 'survey' AS source, {answers} FROM range(500) r(i)""")
+    found = propose(
+        table=TableReference("", "main", "wide"),
+        leave_out=(),
+        keep=(KeptColumn("answer7"),),
+        rows_are_people=True,
+        seconds=UNTRIED,
+    )
+    policy = stored_policy(found.alternatives[0].policy)
+    chosen = [attribute.column for attribute in policy.quasi_identifiers]
+    assert 8 <= len(chosen) <= 12
+    assert {"sex", "birth_date", "answer7"} <= set(chosen)
+    notes = " ".join(found.notes)
+    assert "since they repeat another column: 'coded_sex' ('sex')" in notes
+    assert "since they are a part of a date: 'birth_year_of' ('birth_date')" in notes
+    assert "since all rows have one value: 'source'" in notes
+    assert f"{len(chosen)} of 44 possible quasi-identifiers are released" in notes
+    assert "The next best sets have one column more: --keep 'answer" in notes
+    assert "Not released: 'row_nr'." in notes

@@ -1,0 +1,104 @@
+"""The columns of wide tables: repeats are found, what is kept stays, and no other set of the size loses much less."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tableveil.drafting import choose_columns, choosing, hiding
+from tableveil.drafting.choosing import CONSTANT, PART_OF_DATE, REPEATS, TOO_MANY
+from tableveil.hierarchy import ValueKind
+from tests.once import once
+
+Table = dict[str, NDArray[np.float64]]
+ROWS = 200
+
+
+def random_table(seed: int, columns: int = 12) -> tuple[Table, dict[str, ValueKind | None]]:
+    """Yes or no, texts, numbers, and columns that tell much of each other."""
+    chance = np.random.default_rng(seed)
+    common = chance.integers(0, 4, ROWS)
+    made: list[Any] = [
+        lambda: chance.random(ROWS) < chance.uniform(0.05, 0.5),
+        lambda: chance.integers(0, chance.integers(3, 9), ROWS),
+        lambda: np.round(chance.normal(50, chance.uniform(3, 15), ROWS)),
+        lambda: (common + (chance.random(ROWS) < 0.2) * chance.integers(0, 4, ROWS)) % 4,
+    ]
+    drawn = chance.integers(0, len(made), columns)
+    kinds = {f"c{j}": ValueKind.INTEGER if kind == 2 else ValueKind.TEXT for j, kind in enumerate(drawn)}
+    return {f"c{j}": made[kind]().astype(np.float64) for j, kind in enumerate(drawn)}, dict(kinds)
+
+
+@pytest.mark.parametrize("seed", once(range(200)))
+def test_no_set_of_the_size_loses_much_less(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "MOST_CHOSEN", 8)
+    columns, kinds = random_table(seed)
+    choice = choose_columns(columns, kinds, (), (), 5)
+    levels = {name: choosing._levels(values, kinds[name]) for name, values in columns.items()}
+    able = [name for name in columns if all(one.column != name or one.reason == TOO_MANY for one in choice.left)]
+    sets = combinations(able, len(choice.chosen))
+    assert choice.loss <= 1.05 * min(choosing._recode([levels[name] for name in some], 5).loss for some in sets)
+
+
+def test_repeats_and_parts_of_dates_are_left_out() -> None:
+    chance = np.random.default_rng(1)
+    days = chance.integers(10_000, 18_000, ROWS)
+    dates = days.astype("datetime64[D]")
+    sex, flag = chance.integers(0, 2, ROWS), np.zeros(ROWS)
+    flag[:3] = 1
+    columns = {
+        "sexn": sex + 7,
+        "sex": sex,
+        "born": days * 86_400,
+        "year": dates.astype("datetime64[Y]").astype(int) + 1970,
+        "month": dates.astype("datetime64[M]").astype(int) % 12 + 1,
+        "flag": flag,
+        "rare": flag,
+        "other": chance.integers(0, 2, ROWS),
+    }
+    kinds = dict.fromkeys(columns, ValueKind.INTEGER) | {"born": ValueKind.DATE}
+    choice = choose_columns({n: v.astype(float) for n, v in columns.items()}, kinds, {"rare"}, ["sex", "born"], 5)
+    assert {(one.column, one.reason, one.of) for one in choice.left} == {
+        ("sexn", REPEATS, "sex"),
+        ("year", PART_OF_DATE, "born"),
+        ("month", PART_OF_DATE, "born"),
+        ("flag", CONSTANT, ""),
+    }
+    assert choice.chosen == ("sex", "born", "rare", "other")
+
+
+def test_columns_that_matter_stay_and_the_next_best_are_offered() -> None:
+    columns, kinds = random_table(5, 40)
+    widest = sorted(columns, key=lambda name: -len(np.unique(columns[name])))[:2]
+    choice = choose_columns(columns, kinds, {widest[0]}, [widest[1]], 2)
+    assert set(widest) <= set(choice.chosen)
+    assert choosing.FEWEST_CHOSEN <= len(choice.chosen) <= choosing.MOST_CHOSEN
+    assert {*choice.chosen, *(one.column for one in choice.left)} == set(columns)
+    assert 1 <= len(choice.offered) <= 3
+    assert not {name for name, _ in choice.offered} & set(choice.chosen)
+
+
+@pytest.mark.parametrize("values", [[np.nan] * 40, [1.0] * 40, [np.inf, -np.inf, np.nan] * 20, range(40)])
+def test_ugly_columns_do_not_stop_the_choice(values: Any) -> None:
+    columns = {f"c{j}": np.array(values, np.float64) for j in range(15)}
+    choice = choose_columns(columns, dict.fromkeys(columns, ValueKind.FLOAT), (), (), 5)
+    assert {*choice.chosen, *(one.column for one in choice.left)} == set(columns)
+
+
+def test_a_column_pays_for_another() -> None:
+    chance = np.random.default_rng(3)
+    columns = {
+        "ages": chance.integers(0, 60, ROWS),
+        "towns": chance.integers(0, 3, ROWS),
+        "sex": chance.integers(0, 2, ROWS),
+    }
+    numbers = {name: values.astype(np.float64) for name, values in columns.items()}
+    kinds: dict[str, ValueKind | None] = {"ages": ValueKind.INTEGER, "towns": ValueKind.TEXT, "sex": ValueKind.TEXT}
+    found = hiding(numbers, kinds, "towns", 25)
+    assert found is not None
+    assert found[1] <= choosing.MOST_HIDDEN
+    assert hiding({"sex": numbers["sex"]}, kinds, "sex", 5) is None
