@@ -54,6 +54,7 @@ from benchmarks.overhead import overhead
 from benchmarks.people.joined import joins
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
+from benchmarks.people.unrelated import unrelated
 from benchmarks.privacy.exposure import cost as cost_of_effective_k
 from benchmarks.privacy.exposure import strictness
 from benchmarks.privacy.many_columns import many_columns
@@ -126,6 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [
             lambda: known_again(options.shared),
+            unrelated,
             cost_of_sketch,
             strictness,
             cost_of_effective_k,

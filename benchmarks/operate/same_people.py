@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
+
 from benchmarks.datasets import Dataset
 from benchmarks.discharges import CACHE
 from benchmarks.markdown import table, times
@@ -69,7 +71,7 @@ def known_again(shared: Path, seeds: int = SEEDS) -> Section:
     found: dict[str, list[int]] = {case: [] for case in cases}
     names = ["register", *(name for name in DATASETS if (shared / "data" / name).is_dir())]
     for name in names:
-        with _opened() as session:
+        with opened() as session:
             _load(session, shared, name)
             counts = dict.fromkeys(cases, 0)
             for seed in range(seeds):
@@ -95,7 +97,7 @@ def known_again(shared: Path, seeds: int = SEEDS) -> Section:
 def cost(sizes: Sequence[int] = (FEW_ROWS, ROWS)) -> Section:
     """The sketch of a small and of a large table beside a plain scan of all their columns."""
     found = []
-    with _opened() as session:
+    with opened() as session:
         for rows in sizes:
             session.execute(f"CREATE OR REPLACE TABLE again AS {_REGISTER.format(rows=rows)}")
             source, key = _source(session), fingerprint_key(session.ledger)
@@ -124,7 +126,8 @@ def cost(sizes: Sequence[int] = (FEW_ROWS, ROWS)) -> Section:
 
 
 @contextmanager
-def _opened() -> Iterator[Session]:
+def opened() -> Iterator[Session]:
+    """A session of a new database, with an empty ledger."""
     CACHE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         database = Database(Settings(Path(directory) / "people.duckdb", threads=2))
@@ -144,27 +147,50 @@ def _load(session: Session, shared: Path, name: str) -> None:
 
 def _tried(session: Session, seed: int, cases: dict[str, str]) -> Iterator[tuple[str, bool]]:
     """Releases one half, and reports for each case whether a reason is demanded."""
-    session.execute("DELETE FROM tableveil.release_sample_values")
-    session.execute("DELETE FROM tableveil.release_samples")
+    forget(session)
     session.execute(
         "CREATE OR REPLACE TABLE drawn AS SELECT *, (hash(rowid, ?) % 1000)::INTEGER AS draw FROM everybody", [seed]
     )
-    session.execute("CREATE OR REPLACE TABLE released AS SELECT * EXCLUDE (draw) FROM drawn WHERE draw < 500")
-    key = fingerprint_key(session.ledger)
-    mark = full_fingerprint(session, _source(session, "released"), key)
-    assert mark.sketch is not None
-    sketches.insert(session.ledger, 1, mark.sketch)
+    remember(session, "SELECT * EXCLUDE (draw) FROM drawn WHERE draw < 500")
     first = _source(session, "released").columns[0].name
     for case, query in cases.items():
         quoted = f'"{first}"'
-        session.execute(f"CREATE OR REPLACE TABLE again AS {query.format(first=quoted)}")
-        source = _source(session)
-        try:
-            check_ledger(session, _POLICY, source, full_fingerprint(session, source, key))
-        except InvalidError:
-            yield case, True
-        else:
-            yield case, False
+        yield case, bool(asked(session, query.format(first=quoted)))
+
+
+def forget(session: Session) -> None:
+    """Empties the ledger."""
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    session.execute("DELETE FROM tableveil.release_samples")
+
+
+def remember(session: Session, rows: str | pa.Table, person: str | None = None) -> None:
+    """Puts the table `released` with these rows into the ledger."""
+    _create(session, "released", rows)
+    mark = full_fingerprint(session, _source(session, "released"), fingerprint_key(session.ledger), person)
+    assert mark.sketch is not None
+    sketches.insert(session.ledger, 1, mark.sketch)
+
+
+def asked(session: Session, rows: str | pa.Table, person: str | None = None) -> str:
+    """The reason that is demanded of the table `again` with these rows; an empty text if none is."""
+    _create(session, "again", rows)
+    source = _source(session)
+    try:
+        check_ledger(
+            session, _POLICY, source, full_fingerprint(session, source, fingerprint_key(session.ledger), person)
+        )
+    except InvalidError as error:
+        return error.faults[0].found
+    return ""
+
+
+def _create(session: Session, name: str, rows: str | pa.Table) -> None:
+    if isinstance(rows, str):
+        session.execute(f"CREATE OR REPLACE TABLE {name} AS {rows}")
+        return
+    with session.relation("created", rows):
+        session.execute(f"CREATE OR REPLACE TABLE {name} AS FROM created")
 
 
 def _source(session: Session, name: str = "again") -> Source:

@@ -11,7 +11,9 @@ MEANINGS = {
         "Samples by which the ledger recognizes the people of a release's source: one row per column, and one "
         "with an empty name for the rows."
     ),
-    "release_sample_values": "Keyed hashes of the sampled values, with numbers of records.",
+    "release_sample_values": (
+        "Keyed hashes of the sampled values, with numbers of records, and short ones of their rows (`cells`)."
+    ),
     "release_persons": (
         "Keyed digests of the people of a release's source, for erasures, each with the number of the person's "
         "class. The number is -1 without a row, 0 for a shown suppressed record, and NULL if it is not kept. With"

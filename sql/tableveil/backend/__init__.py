@@ -61,6 +61,7 @@ from tableveil.backend.expressions import (
 )
 from tableveil.backend.file_names import file_name
 from tableveil.backend.functions import (
+    digits_of,
     in_composed_form,
     in_parts,
     is_finite,
@@ -68,6 +69,7 @@ from tableveil.backend.functions import (
     json_members,
     later_by_years,
     listed,
+    matches,
     padded,
     replaced,
     row_hash,
@@ -116,6 +118,7 @@ __all__ = [
     "column",
     "conjunction",
     "create_table",
+    "digits_of",
     "drop",
     "file_name",
     "folded",
@@ -130,6 +133,7 @@ __all__ = [
     "later_by_years",
     "left_join",
     "listed",
+    "matches",
     "number",
     "padded",
     "parameter",

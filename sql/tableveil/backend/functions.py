@@ -29,6 +29,16 @@ def replaced(value: exp.Expr, old: str, new: str) -> exp.Expr:
     return _call("replace", value, exp.Literal.string(old), exp.Literal.string(new))
 
 
+def digits_of(value: exp.Expr) -> exp.Expr:
+    """The decimal digits of a text, one after another."""
+    return _call("regexp_replace", value, *map(exp.Literal.string, ("[^0-9]", "", "g")))
+
+
+def matches(value: exp.Expr, pattern: str) -> exp.Expr:
+    """Whether a part of the text has the form of a regular expression."""
+    return _call("regexp_matches", value, exp.Literal.string(pattern))
+
+
 def time_of_format(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
     """The time that a text tells in a format of `strptime`; NULL for a text in another format."""
     return _call("try_strptime", value, wanted)

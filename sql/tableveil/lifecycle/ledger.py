@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from tableveil.backend import Session, WarehouseSession
-from tableveil.disclosure.accident import significance_bits
 from tableveil.errors import InvalidError, depending_on, shortened
+from tableveil.lifecycle.recurrence import Resemblance, recurring
 from tableveil.lifecycle.repeat_hint import repeat_hint
 from tableveil.policy import Policy, TableReference
 from tableveil.policy.reason import says_something
 from tableveil.source import Fingerprint, Source
-from tableveil.source.sketch import ROWS, Sketch
 from tableveil.state import ledger_gaps, matches, publications, releases, sketches
 from tableveil.state.matches import Match
 from tableveil.state.releases import Origin, Release
 from tableveil.state.rights import of_job
 from tableveil.state.seen import by_rights
-from tableveil.state.sketches import Likeness
 
 _TOLD = "suppressed_by"
-_ENOUGH_BITS = 14
-"""An event less likely than one in 2^14 = 16,384 is no accident."""
-
-LEAST_SHARED = 0.05
-"""Below this share of the smaller sample's values, two tables do not count as having common people."""
-
 _MOST_RELEASES = 5
-_MOST_COLUMNS = 3
 _MOST_REASONS = 3
 
 
@@ -105,10 +94,10 @@ def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
     rights = by_rights(of_job(session.ledger, release.job))
     others -= releases.seen_among(session.ledger, others, rights) | matches.partners(session.ledger, release.number)
     likenesses = _same_people_as(session, release, others)
-    return [Match(release.number, other, f"{reason} releases/{other}") for other, reason in likenesses.items()]
+    return [Match(release.number, other, found.told(f"releases/{other}")) for other, found in likenesses.items()]
 
 
-def _same_people_as(session: Session, release: Release | Origin, among: set[int]) -> dict[int, str]:
+def _same_people_as(session: Session, release: Release | Origin, among: set[int]) -> dict[int, Resemblance]:
     """The other releases among these that are of the same people, each with the evidence."""
     among = among - {release.number}
     if not among:
@@ -116,7 +105,7 @@ def _same_people_as(session: Session, release: Release | Origin, among: set[int]
     mark = Fingerprint(release.source_fingerprint, sketches.find(session.ledger, release.number))
     tables = release.source_tables or (release.source,)
     people = _of_same_people(session, tables, mark, among)
-    return {**dict.fromkeys(people.tables, "made of the table or the rows of"), **dict(people.alike)}
+    return {**dict.fromkeys(people.tables, Resemblance("made of the table or the rows of")), **dict(people.alike)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +113,7 @@ class _SamePeople:
     """The releases of the same `tables` or of equal rows; and those whose people the sketch knows, with the reason."""
 
     tables: list[int]
-    alike: list[tuple[int, str]]
+    alike: list[tuple[int, Resemblance]]
 
     @property
     def releases(self) -> set[int]:
@@ -139,7 +128,7 @@ def _of_same_people(
         return _SamePeople([], [])
     earlier = releases.earlier_releases(session.ledger, tables, mark.rows if mark else None, among)
     others = among.difference(earlier)
-    return _SamePeople(earlier, list(_same_people(session, mark.sketch, others)) if mark and mark.sketch else [])
+    return _SamePeople(earlier, list(recurring(session, mark.sketch, others)) if mark and mark.sketch else [])
 
 
 def check_readers(session: Session, target: str, reason: str, known: Collection[int], field: str) -> None:
@@ -171,11 +160,11 @@ def _check_unreleased(
     gap = ledger_gaps.latest(session.ledger)
     if gap is not None and not any(number > gap.after for number in people.releases):
         why.append(f"the ledger went back in time: {gap}")
-    by_reason: defaultdict[str, list[int]] = defaultdict(list)
-    for release, reason in people.alike:
+    by_evidence: defaultdict[Resemblance, list[int]] = defaultdict(list)
+    for release, evidence in people.alike:
         if release in asked:
-            by_reason[reason].append(release)
-    why += [f"{reason} {named(numbers)}" for reason, numbers in by_reason.items()]
+            by_evidence[evidence].append(release)
+    why += [evidence.told(named(numbers)) for evidence, numbers in by_evidence.items()]
     if why:
         raise InvalidError.of(
             "REPEATED_RELEASE",
@@ -186,68 +175,7 @@ def _check_unreleased(
         )
 
 
-def _same_people(session: Session, sketch: Sketch, others: Collection[int]) -> Iterator[tuple[int, str]]:
-    """The releases among others whose sources had these people, each with the evidence for it."""
-    own_columns = sum(sample.column != ROWS for sample in sketch.samples)
-    likenesses = sketches.alike(session.ledger, sketch, others)
-    for release, group in groupby(likenesses, key=lambda likeness: likeness.release):
-        bits: dict[str, float] = {}
-        best: dict[str, Likeness] = {}
-        for likeness in group:
-            pairs = 1 if likeness.column == ROWS or _is_whole(likeness) else likeness.their_columns * own_columns
-            weighed = (
-                significance_bits(likeness, sketch.records) - math.log2(pairs)
-                if _share(likeness) >= LEAST_SHARED
-                else 0.0
-            )
-            if weighed > bits.get(likeness.column, 0.0):
-                bits[likeness.column], best[likeness.column] = weighed, likeness
-        of_rows = bits.pop(ROWS, 0.0)
-        # Columns whose values recur equally may be one column in two codes: they count once.
-        if sum({round(each, 3) for each in bits.values()}) >= _ENOUGH_BITS:
-            yield release, _shared_by([best[name] for name in bits])
-        elif of_rows >= _ENOUGH_BITS:
-            yield release, f"{_percent(best[ROWS])} % of the rows are as in"
-
-
-def _is_whole(likeness: Likeness) -> bool:
-    """Whether all values were counted, and are shared."""
-    return likeness.scale == 0 and _is_equal(likeness)
-
-
-def _is_equal(likeness: Likeness) -> bool:
-    return likeness.shared == likeness.theirs == likeness.mine
-
-
-def _share(likeness: Likeness) -> float:
-    return likeness.shared.total() / min(likeness.theirs.total(), likeness.mine.total())
-
-
-def _percent(likeness: Likeness) -> int:
-    return math.floor(100 * likeness.shared.total() / likeness.mine.total())
-
-
 def named(numbers: Sequence[int]) -> str:
     """The names of some releases, for people; not of all if they are many."""
     names = ", ".join(f"releases/{number}" for number in numbers[:_MOST_RELEASES])
     return f"{names}, …" if len(numbers) > _MOST_RELEASES else names
-
-
-def _shared_by(columns: Sequence[Likeness]) -> str:
-    """Names the columns that share most."""
-    if equal := [likeness.column for likeness in columns if _is_equal(likeness)]:
-        return f"{_listed(equal)} as in"
-    most = max(map(_percent, columns))
-    names = [likeness.column for likeness in columns if _percent(likeness) == most]
-    return f"{most} % of the values of {_some(names)} are as in"
-
-
-def _listed(columns: Sequence[str]) -> str:
-    if len(columns) == 1:
-        return f"the column {_some(columns)} has the same values"
-    return f"{_some(columns)} have the same values"
-
-
-def _some(columns: Sequence[str]) -> str:
-    names = ", ".join(map(shortened, columns[:_MOST_COLUMNS]))
-    return f"{names} and {len(columns) - _MOST_COLUMNS:,} more" if len(columns) > _MOST_COLUMNS else names

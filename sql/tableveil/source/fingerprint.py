@@ -56,7 +56,7 @@ def full_fingerprint(
     if session.traits.collects:
         row_sketch = sketch_elsewhere(session, source, records, estimated, key)
     else:
-        row_sketch = sketch(session.embedded, source, records, estimated, key)
+        row_sketch = sketch(session.embedded, source, records, estimated, key, person_column)
     values = {each.name: int(source_column) for each, source_column in zip(source.columns, estimated[::2], strict=True)}
     return Fingerprint(rows, with_people(row_sketch, person_column), values)
 

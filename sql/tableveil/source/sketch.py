@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, number, parameter, row_hash, table, text, try_cast
 from tableveil.hierarchy import ValueKind
+from tableveil.source import linked
 from tableveil.source.model import Column, Source
 
 MOST_VALUES = 2**15
@@ -53,6 +54,9 @@ _EVEN = 0.25
 
 _READ_AS_TEXT = (ValueKind.TEXT, ValueKind.BOOLEAN, ValueKind.TIME, ValueKind.OTHER)
 
+_MOST_RECORDS = 3
+"""The rows of a person column are fetched with the rows if people have about 2^3 = 8 records each, or fewer."""
+
 # The sum of the shortened hashes of 2^14 columns fits into 64 bits.
 _ROW_SHIFT = 14
 
@@ -63,6 +67,9 @@ class ValueSample:
 
     The highest 8 bits of one of the `values` are the largest scale at which it is still kept, the others a keyed hash.
     `density` is the share of the whole numbers between least and largest that are values; 0 in columns of other kinds.
+    `filled` says how densely the values lie among all that there could be near them; None where nobody looked at the
+    rows. `cells` has short keyed hashes of the rows of each value, if it may stand for a person: of the first
+    `MOST_CELLS` columns of the sketch, 0 for one that is left out.
     """
 
     column: str
@@ -70,6 +77,8 @@ class ValueSample:
     values: NDArray[np.uint64]
     records: NDArray[np.int64]
     density: float = 0.0
+    filled: float | None = None
+    cells: NDArray[np.uint16] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +102,17 @@ def estimates(columns: Sequence[Column]) -> list[exp.Expr]:
     return wanted
 
 
-def sketch(session: Session, source: Source, records: int, estimated: Sequence[float], key: bytes) -> Sketch:
+def sketch(
+    session: Session, source: Source, records: int, estimated: Sequence[float], key: bytes, person: str | None = None
+) -> Sketch:
     """The sketch of a source of so many records; `estimated` has its columns' aggregates from `estimates`."""
     secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
+    distinct = list(map(int, estimated[::2]))
+    keys = linked.keys(source.columns, distinct, records, person)
     if records <= MOST_VALUES and records * len(source.columns) <= _MOST_FETCHED:
-        kept = _of_few(session, source, secret)
+        kept = _of_few(session, source, keys, records, person, secret)
     else:
-        kept = _of_many(session, source, records, list(map(int, estimated[::2])), secret)
+        kept = _of_many(session, source, records, distinct, keys, person, secret)
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
     return Sketch(records, keyed(session, kept, spans, secret))
 
@@ -118,7 +131,10 @@ def with_people(known: Sketch, person_column: str | None) -> Sketch:
         # Few whole numbers without gaps, such as ages, are those of any people.
         or ((sample.density < _DENSE or _distinct(sample) > _MOST_AGES) and _recur_evenly(sample.records))
     ]
-    return Sketch(known.records, (*known.samples, *samples))
+    # The rows of a value are kept once.
+    moved = {sample.column for sample in samples}
+    first = (replace(each, cells=None) if each.column in moved else each for each in known.samples)
+    return Sketch(known.records, (*first, *samples))
 
 
 def _distinct(sample: ValueSample) -> int:
@@ -168,6 +184,7 @@ class Kept:
     hashes: NDArray[np.uint64]
     records: NDArray[np.int64]
     decide: NDArray[np.uint64] | None = None
+    rows: linked.KeyRows | None = None
 
     @property
     def varies(self) -> bool:
@@ -175,14 +192,42 @@ class Kept:
         return self.scale > 0 or len(self.hashes) > 1
 
 
-def _of_few(session: Session, source: Source, secret: str) -> list[Kept]:
+def _of_few(
+    session: Session, source: Source, keys: Sequence[Column], records: int, person: str | None, secret: str
+) -> list[Kept]:
     """One statement fetches all hashes: planning one for each column takes longer than running it."""
-    hashes = session.arrays(_select(_hashes(source.columns), source.table()), [secret])
-    kept = [_counted(each.name, 0, hashes[f"h{i}"]) for i, each in enumerate(source.columns)]
-    varying = [hashes[f"h{i}"] for i, each in enumerate(kept) if each.varies]
-    if len(varying) > 1:
-        kept.append(_of_sum(varying))
-    return [each for each in kept if each.varies]
+    wanted = {**_hashes(source.columns), **{f"n{i}": linked.numbered(each) for i, each in enumerate(keys)}}
+    arrays = session.arrays(_select(wanted, source.table()), [secret])
+    hashes = {each.name: arrays[f"h{i}"].astype(np.uint64) for i, each in enumerate(source.columns)}
+    numbers = {each.name: arrays[f"n{i}"].astype(np.float64) for i, each in enumerate(keys)}
+    kept = [_counted(name, 0, values) for name, values in hashes.items()]
+    kept = [each for each in kept if each.varies]
+    cells = {each.column: hashes[each.column] for each in kept[: linked.MOST_CELLS]}
+    by_name = {each.name: each for each in keys}
+    kept = [
+        _with_rows(each, by_name[each.column], hashes[each.column], numbers, cells, records, person)
+        if each.column in by_name
+        else each
+        for each in kept
+    ]
+    if len(kept) > 1:
+        kept.append(_of_sum([hashes[each.column] for each in kept]))
+    return kept
+
+
+def _with_rows(
+    kept: Kept,
+    key: Column,
+    hashes: NDArray[np.uint64],
+    numbers: Mapping[str, NDArray[np.float64]],
+    cells: Mapping[str, NDArray[np.uint64]],
+    records: int,
+    person: str | None,
+) -> Kept:
+    """The sample of a key with its rows, of which all hashes that are kept are given."""
+    different = len(kept.hashes) << kept.scale
+    compared = linked.is_compared(key, different, records, person, evenly=_recur_evenly(kept.records))
+    return replace(kept, rows=linked.rows_of(key, hashes, numbers, cells, kept.scale, compared=compared))
 
 
 def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> Kept:
@@ -191,16 +236,27 @@ def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> Kept:
     return _counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT))
 
 
-def _of_many(session: Session, source: Source, records: int, distinct: Sequence[int], secret: str) -> list[Kept]:
+def _of_many(
+    session: Session,
+    source: Source,
+    records: int,
+    distinct: Sequence[int],
+    keys: Sequence[Column],
+    person: str | None,
+    secret: str,
+) -> list[Kept]:
     """Columns that tell most records apart are read together with the rows, and the others each by itself."""
     row_scale = scale_of(records)
     scales = {each.name: scale_of(values) for each, values in zip(source.columns, distinct, strict=True)}
     nearly_unique = [c for c in source.columns[: 2**_ROW_SHIFT] if scales[c.name] >= max(1, row_scale - 1)]
     together = {each.name: scales[each.name] for each in nearly_unique[:_MOST_TOGETHER]}
+    if person is not None and scales.get(person, 0) >= max(1, row_scale - _MOST_RECORDS):
+        together.setdefault(person, scales[person])
     alone = (each for each in source.columns if each.name not in together)
     kept = {each.name: _of_column(session, source, each, scales[each.name], secret) for each in alone}
     varying = [each for each in source.columns if each.name in together or kept[each.name].varies]
-    for each in _of_rows(session, source, varying, together, row_scale, secret):
+    fetched = [each for each in keys if each.name in together]
+    for each in _of_rows(session, source, varying, together, row_scale, fetched, person, records, secret):
         kept[each.column] = each
     return [kept[name] for name in (*scales, ROWS) if name in kept and kept[name].varies]
 
@@ -225,26 +281,40 @@ def _of_rows(
     varying: Sequence[Column],
     together: Mapping[str, int],
     row_scale: int,
+    keys: Sequence[Column],
+    person: str | None,
+    records: int,
     secret: str,
 ) -> Iterator[Kept]:
     """Samples the rows, in one scan and for any order of their columns, and columns by their scales."""
     if not varying:
         return
     hashes = _hashes(varying[: 2**_ROW_SHIFT])
+    names = {each.name: name for name, each in zip(hashes, varying, strict=False)}
     parts = [exp.BitwiseRightShift(this=column(name), expression=number(_ROW_SHIFT)) for name in hashes]
     uniform = exp.BitwiseAnd(this=exp.Paren(this=_sum(parts)), expression=number(2 ** (64 - _ROW_SHIFT) - 1))
-    wanted: dict[str, exp.Expr] = {
-        name: column(name) for name, each in zip(hashes, varying, strict=False) if each.name in together
-    }
+    sampled = {names[name]: (name, scale) for name, scale in together.items()} | {"rows": (ROWS, row_scale)}
+    beside = [names[each.name] for each in varying[: linked.MOST_CELLS]] if keys else []
+    numbers = {f"n{i}": each for i, each in enumerate(keys)}
+    wanted: dict[str, exp.Expr] = {name: column(name) for name in dict.fromkeys([*sampled, *beside, *numbers])}
     wanted["rows"] = exp.Mul(this=exp.Paren(this=uniform), expression=number(2**_ROW_SHIFT))
-    samples = dict(zip(wanted, [*together.items(), (ROWS, row_scale)], strict=True))
-    hashed = _select(wanted, _select(hashes, source.table()).subquery("hashed", copy=False))
-    below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in samples.items()), copy=False)
+    read = hashes | {name: linked.numbered(each) for name, each in numbers.items()}
+    hashed = _select(wanted, _select(read, source.table()).subquery("hashed", copy=False))
+    below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in sampled.items()), copy=False)
     kept = _select({name: column(name) for name in wanted}, hashed.subquery("kept", copy=False))
     arrays = session.arrays(kept.where(below, copy=False), [secret])
-    for name, (of, scale) in samples.items():
-        if of != ROWS or len(varying) > 1:
-            yield _counted(of, scale, arrays[name].astype(np.uint64))
+    for name, (of, scale) in sampled.items():
+        if of == ROWS and len(varying) == 1:
+            continue
+        values = arrays[name].astype(np.uint64)
+        sample = _counted(of, scale, values)
+        if key := next((each for each in keys if each.name == of), None):
+            # The rows that other samples keep have only some records of their values.
+            whole = values <= np.uint64(_most(scale))
+            of_numbers = {each.name: arrays[n][whole].astype(np.float64) for n, each in numbers.items()}
+            cells = {each.name: arrays[names[each.name]][whole].astype(np.uint64) for each in varying[: len(beside)]}
+            sample = _with_rows(sample, key, values[whole], of_numbers, cells, records, person)
+        yield sample
 
 
 def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], secret: str) -> tuple[ValueSample, ...]:
@@ -254,20 +324,38 @@ def keyed(session: Session, kept: Sequence[Kept], spans: Mapping[str, float], se
     """
     if not kept:
         return ()
-    hashes = np.concatenate([each.hashes for each in kept])
+    beside = [each.rows.cells.ravel() for each in kept if each.rows is not None and each.rows.cells is not None]
+    hashes = np.unique(np.concatenate([*(each.hashes for each in kept), *beside]))
     digest = exp.SHA2(this=exp.DPipe(this=parameter(1), expression=column("h")))
     keyed = cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=digest, expression=number(14))), "UBIGINT")
     with session.relation("kept", pa.table({"h": hashes, "i": np.arange(len(hashes))})):
         arrays = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
+    digests = np.empty(len(hashes), np.uint64)
+    digests[arrays["i"]] = arrays["k"].astype(np.uint64)
     thresholds = np.array([_most(scale) for scale in range(64, 0, -1)], np.uint64)
-    deciding = np.concatenate([each.hashes if each.decide is None else each.decide for each in kept])
-    values = (64 - np.searchsorted(thresholds, deciding)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
-    values[arrays["i"]] |= arrays["k"].astype(np.uint64)
-    parts = np.split(values, np.cumsum([len(each.hashes) for each in kept])[:-1])
-    return tuple(
-        ValueSample(each.column, each.scale, part, each.records, _density(each, spans.get(each.column, 0.0)))
-        for each, part in zip(kept, parts, strict=True)
-    )
+    samples = []
+    for each in kept:
+        deciding = each.hashes if each.decide is None else each.decide
+        levels = (64 - np.searchsorted(thresholds, deciding)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
+        filled, cells = (1.0, None) if each.rows is None else (each.rows.filled, each.rows.cells)
+        samples.append(
+            ValueSample(
+                each.column,
+                each.scale,
+                levels | digests[np.searchsorted(hashes, each.hashes)],
+                each.records,
+                _density(each, spans.get(each.column, 0.0)),
+                filled,
+                None if cells is None else _short(digests[np.searchsorted(hashes, cells)], cells == 0),
+            )
+        )
+    return tuple(samples)
+
+
+def _short(keyed_cells: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> NDArray[np.uint16]:
+    """The ends of keyed hashes, which are enough to compare two rows; 0 is none of them."""
+    ends = (keyed_cells & np.uint64(2**16 - 1)).astype(np.uint16)
+    return np.where(left_out, np.uint16(0), np.maximum(ends, np.uint16(1)))
 
 
 def _density(kept: Kept, span: float) -> float:

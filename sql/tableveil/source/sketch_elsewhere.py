@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlglot import exp
@@ -39,7 +40,9 @@ def sketch_elsewhere(
     if len(varying) > 1:
         kept.append(_of_rows(session, source, varying, scale_of(records), secret))
     spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
-    return Sketch(records, keyed(session.embedded, [each for each in kept if each.varies], spans, secret))
+    samples = keyed(session.embedded, [each for each in kept if each.varies], spans, secret)
+    # Nobody looked at rows: people are known by values alone.
+    return Sketch(records, tuple(replace(each, filled=None) for each in samples))
 
 
 def _of_column(session: WarehouseSession, source: Source, found: Column, scale: int, secret: str) -> Kept:

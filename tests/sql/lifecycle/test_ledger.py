@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
 from itertools import count, product
 from math import comb, exp, factorial, log2, prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session
@@ -23,7 +22,6 @@ from tableveil.source.fingerprint import Fingerprint, full_fingerprint
 from tableveil.source.sketch import LEVEL_SHIFT
 from tableveil.state import sketches
 from tableveil.state.sketches import Likeness
-from tests.inserted import insert
 from tests.once import once
 
 KEY = b"k" * 32
@@ -77,9 +75,9 @@ def people(session: Session) -> int:
     """Sixty people with a number, and columns that recur; the release that was made of them."""
     session.execute("DELETE FROM tableveil.release_sample_values")
     session.execute(
-        "CREATE OR REPLACE TABLE people AS SELECT (100 + 7 * i)::INTEGER AS id, (20 + i % 5)::INTEGER AS age, "
-        "'ward ' || i % 3 AS ward, DATE '2020-01-01' + (i % 4)::INTEGER AS since, 'DE' AS country, i % 2 = 0 AS ill, "
-        "(i % 7) / 10 AS score FROM range(60) r(i)"
+        "CREATE OR REPLACE TABLE people AS SELECT (100 + 7 * i)::INTEGER AS id, (20 + hash(i) % 5)::INTEGER AS age, "
+        "'ward ' || hash(i, 1) % 3 AS ward, DATE '2020-01-01' + (hash(i, 2) % 4)::INTEGER AS since, 'DE' AS country, "
+        "hash(i, 3) % 2 = 0 AS ill, (hash(i, 4) % 7)::INTEGER / 10 AS score FROM range(60) r(i)"
     )
     return released(session, "people")
 
@@ -90,33 +88,60 @@ def people(session: Session) -> int:
         pytest.param("SELECT * FROM people ORDER BY hash(id)", id="rows in another order"),
         pytest.param("SELECT country, ward, score, age, ill, id, since FROM people", id="columns in another order"),
         pytest.param("SELECT id AS n, age AS years, ward AS w FROM people", id="columns renamed"),
-        pytest.param("SELECT * EXCLUDE (id) FROM people", id="a column less"),
         pytest.param("SELECT *, now() AS loaded_at FROM people", id="a column more"),
         pytest.param("SELECT id FROM people", id="nothing but what tells all apart"),
-        pytest.param("SELECT age, ward FROM people", id="nothing but two columns that recur"),
-        pytest.param("SELECT id::BIGINT AS id, age::DECIMAL(9, 2) AS age FROM people", id="numbers of other types"),
-        pytest.param("SELECT score::FLOAT AS s, age::UTINYINT AS a FROM people", id="numbers of smaller types"),
-        pytest.param("SELECT since::TIMESTAMP AS s, ward FROM people", id="timestamps instead of dates"),
-        pytest.param("SELECT since, ward::ENUM('ward 0', 'ward 1', 'ward 2') AS ward FROM people", id="an ENUM"),
-        pytest.param("SELECT score::DECIMAL(4, 3) AS d FROM people", id="decimals, in one column of many values"),
-        pytest.param("SELECT score::FLOAT::DOUBLE AS s FROM people", id="what was a FLOAT"),
-        pytest.param("SELECT ill::VARCHAR AS ill, age FROM people", id="text instead of booleans"),
-        pytest.param("SELECT age, 'ward ' || hash(id) % 3 AS ward, since FROM people", id="a column with other values"),
+        pytest.param("SELECT id::BIGINT AS id FROM people", id="numbers of another type"),
         pytest.param("SELECT id::VARCHAR AS id FROM people", id="numbers written as text"),
         pytest.param("SELECT lpad(id::VARCHAR, 9, '0') AS id FROM people", id="numbers with zeros before them"),
-        pytest.param("SELECT score::VARCHAR AS s FROM people", id="decimals written as text"),
-        pytest.param("SELECT since::VARCHAR AS since, ward FROM people", id="dates written as text"),
         pytest.param("SELECT * REPLACE (id::VARCHAR AS id, age::DOUBLE AS age) FROM people", id="all cast"),
         pytest.param("SELECT * FROM people UNION ALL SELECT * FROM people WHERE id = 100", id="a row more"),
         pytest.param("SELECT * FROM people WHERE id > 100", id="a row less"),
         pytest.param("SELECT id AS n, now() AS loaded_at FROM people WHERE id > 160", id="people of nine tenths"),
         pytest.param("SELECT id FROM people WHERE id < 170", id="a sixth of the people"),
-        pytest.param("FROM people UNION ALL SELECT * REPLACE (id + 1 AS id) FROM people", id="as many people besides"),
+        pytest.param("FROM people UNION ALL SELECT * REPLACE (id + 999 AS id) FROM people", id="as many besides"),
     ],
 )
 def test_the_same_people_are_known_again(session: Session, people: int, query: str) -> None:
     session.execute(f"CREATE OR REPLACE TABLE again AS {query}")
-    assert f"as in releases/{people}" in asked(session, "again")
+    assert f"releases/{people}" in asked(session, "again")
+
+
+@pytest.mark.parametrize(
+    ("columns", "agreeing"),
+    [
+        pytest.param("age::DECIMAL(9, 2) AS a", "'a'", id="decimals"),
+        pytest.param("age::UTINYINT AS a", "'a'", id="numbers of smaller types"),
+        pytest.param("score::FLOAT AS s", "'s'", id="a smaller type of parts"),
+        pytest.param("score::DECIMAL(4, 3) AS d", "'d'", id="decimals of parts"),
+        pytest.param("score::FLOAT::DOUBLE AS s", "'s'", id="numbers that were a FLOAT"),
+        pytest.param("score::VARCHAR AS s", "'s'", id="decimals written as text"),
+        pytest.param("since::TIMESTAMP AS s", "'s'", id="timestamps instead of dates"),
+        pytest.param("since::VARCHAR AS s", "'s'", id="dates written as text"),
+        pytest.param("ward::ENUM('ward 0', 'ward 1', 'ward 2') AS ward", "'ward'", id="an ENUM"),
+        pytest.param("ill::VARCHAR AS ill", "'ill'", id="text instead of booleans"),
+        pytest.param("age, hash(id, 9) % 4 AS other", "'age'", id="a column with other values"),
+        pytest.param("if(hash(id, 9) % 9 > 0, age, 0) AS age", "'age'", id="some with other values"),
+        pytest.param("score AS s, age AS a", "'s' and 'a'", id="two of them"),
+    ],
+)
+def test_numbered_people_are_known_by_their_rows(session: Session, columns: str, agreeing: str) -> None:
+    """Numbers from 1 are in any table: the rows of a number must agree."""
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    session.execute(
+        "CREATE OR REPLACE TABLE numbered AS SELECT i AS id, (20 + hash(i) % 5)::INTEGER AS age, "
+        "'ward ' || hash(i, 1) % 3 AS ward, DATE '2020-01-01' + (hash(i, 2) % 4)::INTEGER AS since, "
+        "hash(i, 3) % 2 = 0 AS ill, (hash(i, 4) % 7)::INTEGER / 10 AS score FROM range(1, 81) r(i)"
+    )
+    number = released(session, "numbered")
+    session.execute(f"CREATE OR REPLACE TABLE again AS SELECT id AS n, {columns} FROM numbered WHERE id < 71")
+    found = asked(session, "again")
+    assert f"all 70 values of 'n' here are in releases/{number}, in 'id'" in found
+    assert found.endswith(f"of 70 rows that share one have the same {agreeing}")
+    session.execute(
+        f"CREATE OR REPLACE TABLE others AS SELECT id, {columns.replace('(id', '(id + 1')} FROM "
+        "(SELECT * REPLACE (80 - id AS id) FROM numbered)"
+    )
+    assert asked(session, "others") == ""
 
 
 @pytest.mark.parametrize(
@@ -128,6 +153,7 @@ def test_the_same_people_are_known_again(session: Session, people: int, query: s
         pytest.param("SELECT age, country FROM people", id="one column that recurs"),
         pytest.param("SELECT ill, country FROM people", id="a boolean"),
         pytest.param("SELECT ill, ward FROM people", id="two columns that recur by chance"),
+        pytest.param("SELECT age, ward, since FROM people", id="equal columns that recur"),
         pytest.param("SELECT ward, ward AS again, ward AS once_more FROM people", id="one column three times"),
         pytest.param("SELECT 'DE' AS country, 5 AS one, NULL AS nothing FROM people", id="columns that never vary"),
         pytest.param("SELECT id + 1 AS id, age, country FROM people", id="other people of these ages"),
@@ -137,6 +163,53 @@ def test_the_same_people_are_known_again(session: Session, people: int, query: s
 def test_others_are_not(session: Session, people: int, query: str) -> None:
     session.execute(f"CREATE OR REPLACE TABLE again AS {query}")
     assert asked(session, "again") == ""
+
+
+OTHERS = {
+    "sorted alike": ("hash(i, {seed}) % 90 AS x, i * 4 // {rows} AS part", 300, 300),
+    "cycles": ("hash(i, {seed}) % 90 AS x, i % 4 AS part, i % 12 AS month", 300, 200),
+    "pay against numbers": ("hash(i, {seed}) % 1500 AS x, hash(hash(i, {seed})) % 2 AS sex", 300, 900),
+    "most alike": ("hash(i, {seed}) % 50 = 0 AS ill, hash(i, {seed}) % 90 AS age", 500, 400),
+    "dates by number": ("20240100 + i // 28 * 100 + i % 28 + 1 AS day, hash(i, {seed}) % 9 AS x", 280, 336),
+    "times": ("1974 + i / 12 AS time, hash(i, {seed}) % 9 AS x", 70, 80),
+    "codes": ("'P' || lpad(i::VARCHAR, 4, '0') AS code, hash(i, {seed}) % 9 AS x", 70, 80),
+    "years": ("1950 + i AS year, hash(i, {seed}) % 9 AS x", 60, 60),
+    "no more than the number and a sex": ("hash(hash(i, {seed})) % 2 AS sex", 900, 900),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_numbered_rows_of_others_are_not(session: Session, kind: str) -> None:
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    columns, *sizes = OTHERS[kind]
+    for name, rows, seed in zip(("first", "second"), sizes, (1, 2), strict=True):
+        of = columns.format(seed=seed, rows=rows)
+        session.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT i + 1 AS id, {of} FROM range({rows}) r(i)")
+    released(session, "first", person="id")
+    assert asked(session, "second", "id") == ""
+
+
+def test_a_few_people_are_known_by_sparse_keys(session: Session) -> None:
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    session.execute(
+        "CREATE OR REPLACE TABLE few AS SELECT 100_000 + hash(i) % 900_000 AS id, 1940 + hash(i, 1) % 60 AS birth, "
+        "hash(i, 2) % 2 AS sex FROM range(8) r(i);"
+        "CREATE OR REPLACE TABLE more AS FROM few UNION ALL SELECT 17, 1950, 1 UNION ALL SELECT 923_111, 1960, 0"
+    )
+    number = released(session, "few")
+    found = asked(session, "more")
+    assert f"all 8 values of 'id' in releases/{number} recur here" in found
+    assert "8 of 8 rows that share one have the same 'birth'" in found
+
+
+def test_releases_without_rows_are_known_by_values_alone(session: Session, people: int) -> None:
+    """Releases of earlier versions have none, and the sentence says so."""
+    session.execute("UPDATE tableveil.release_samples SET filled = NULL WHERE release = ?", [people])
+    session.execute("CREATE OR REPLACE TABLE again AS SELECT id FROM people")
+    assert asked(session, "again") == (
+        f"none, although the column 'id' has the same values as in releases/{people} (by its values alone: the ledger "
+        "keeps no rows of that release)"
+    )
 
 
 VISITS = "SELECT id, hash(id, n) % 90 AS ward FROM people, range(40) r(n) WHERE n < {}"
@@ -152,9 +225,9 @@ def test_people_are_known_whatever_their_numbers_of_records(
     session.execute(f"CREATE OR REPLACE TABLE visits AS {VISITS.format(most)}")
     session.execute(f"CREATE OR REPLACE TABLE month AS {VISITS.format('1 + hash(id, 1) % 5')}")
     number = released(session, first, person="id")
-    assert asked(session, second, "id") == f"none, although the column 'id' has the same values as in releases/{number}"
+    assert f"all 60 values of 'id' in releases/{number} recur here" in asked(session, second, "id")
     session.execute(f"CREATE OR REPLACE TABLE half AS FROM {second} WHERE id < 310")
-    assert "100 % of the values of 'id' are as in" in asked(session, "half", "id")
+    assert "all 30 values of 'id' here are in" in asked(session, "half", "id")
     session.execute(f"CREATE OR REPLACE TABLE others AS SELECT id + 1 AS id, ward FROM {second}")
     assert asked(session, "others", "id") == ""
 
@@ -168,7 +241,7 @@ def test_repeated_rows_are_known(session: Session, people: int, times: str, turn
     if turned:
         session.execute("DELETE FROM tableveil.release_sample_values")
     number = released(session, "twice") if turned else people
-    assert f"as in releases/{number}" in asked(session, "people" if turned else "twice")
+    assert f"releases/{number}" in asked(session, "people" if turned else "twice")
     if turned:
         session.execute("CREATE OR REPLACE TABLE others AS SELECT * REPLACE (id + 1 AS id) FROM people")
     assert asked(session, "others") == ""
@@ -182,23 +255,23 @@ def test_many_repeated_people_are_known(session: Session, times: str, turned: bo
     session.execute("CREATE OR REPLACE TABLE once AS SELECT 'p' || hash(i) AS id, i % 4 AS ward FROM range(600) r(i)")
     session.execute(f"CREATE OR REPLACE TABLE twice AS SELECT once.* FROM once, range(9) r(n) WHERE n < {times}")
     first, second = ("twice", "once") if turned else ("once", "twice")
-    assert f"as in releases/{released(session, first)}" in asked(session, second)
+    assert f"releases/{released(session, first)}" in asked(session, second)
 
 
 @pytest.mark.parametrize("people", once([200, 40_000]))
 @pytest.mark.parametrize("turned", [False, True])
 def test_repeated_rows_with_sequential_ids_are_known(session: Session, people: int, turned: bool) -> None:
-    """The rows by themselves say so, or the ids, where each row has a new column; not of others with renamed ids."""
+    """The rows by themselves say so; not of others. The ids alone could be anybody's."""
     session.execute(
         f"CREATE OR REPLACE TABLE once AS SELECT i + 1 AS id, 20 + hash(i) % 60 AS age FROM range({people}) r(i);"
         "CREATE OR REPLACE TABLE twice AS SELECT once.* FROM once, range(2);"
-        "CREATE OR REPLACE TABLE numbered AS SELECT id, 'row ' || row_number() OVER () AS line FROM twice;"
+        "CREATE OR REPLACE TABLE numbered AS SELECT *, 'row ' || row_number() OVER () AS line FROM twice;"
         "CREATE OR REPLACE TABLE others AS SELECT id AS case_id, hash(id, 1) % 60 AS age FROM twice"
     )
     for other in ("twice", "numbered", "others"):
         session.execute("DELETE FROM tableveil.release_sample_values")
         first, second = (other, "once") if turned else ("once", other)
-        known = f"as in releases/{released(session, first)}" in asked(session, second)
+        known = f"releases/{released(session, first)}" in asked(session, second)
         assert known == (other != "others"), other
 
 
@@ -228,17 +301,15 @@ def test_days_that_recur_by_chance_are_no_people(session: Session, mean: float) 
 
 def test_says_by_which_columns_and_no_value(session: Session, people: int) -> None:
     session.execute("CREATE OR REPLACE TABLE again AS SELECT id AS n, country FROM people")
-    assert asked(session, "again") == f"none, although the column 'n' has the same values as in releases/{people}"
+    assert asked(session, "again") == f"none, although all 60 values of 'id' in releases/{people} recur here, in 'n'"
     session.execute("CREATE OR REPLACE TABLE again AS SELECT id AS n FROM people WHERE id < 170")
-    assert asked(session, "again") == f"none, although 100 % of the values of 'n' are as in releases/{people}"
+    assert asked(session, "again") == f"none, although all 10 values of 'n' here are in releases/{people}, in 'id'"
     session.execute("CREATE OR REPLACE TABLE again AS SELECT if(id < 310, id, id + 1) AS n FROM people")
-    assert asked(session, "again") == f"none, although 50 % of the values of 'n' are as in releases/{people}"
+    assert "30 of the 60 values of 'id' in" in asked(session, "again")
     later = released(session, "people")
-    session.execute("CREATE OR REPLACE TABLE again AS SELECT age, country, ward FROM people")
-    assert asked(session, "again") == (
-        f"none, although 'age', 'ward' have the same values as in releases/{people}, releases/{later}"
-    )
-    assert "'id', 'age', 'ward' and 3 more have the same values" in asked(session, "people")
+    found = asked(session, "people")
+    assert f"all 60 values of 'id' in releases/{people}, releases/{later} recur here, and 60 of 60 rows" in found
+    assert found.endswith("have the same 'score', 'age' and 'since'")
 
 
 def test_rows_are_known_though_no_column_is(session: Session) -> None:
@@ -251,16 +322,16 @@ def test_rows_are_known_though_no_column_is(session: Session) -> None:
     session.execute(
         "CREATE OR REPLACE TABLE again AS SELECT c, a, b, 1 AS one FROM combined WHERE hash(a, b, c) % 2 = 0"
     )
-    assert asked(session, "again") == f"none, although 100 % of the rows are as in releases/{number}"
+    assert asked(session, "again") == f"none, although all 1,046 different rows here are in releases/{number}"
 
 
 @pytest.mark.parametrize(
     ("query", "is_known"),
     [
         pytest.param("SELECT i AS number FROM range(1, 3001) r(i)", False, id="numbered by another name"),
-        pytest.param("SELECT i AS patient FROM range(1, 3001) r(i)", True, id="numbered by the same name"),
+        pytest.param("SELECT i AS patient FROM range(1, 3001) r(i)", False, id="numbered by the same name"),
         pytest.param("SELECT i AS number FROM range(1, 3001) r(i) WHERE i % 9 > 0", False, id="other gaps"),
-        pytest.param("SELECT patient AS number FROM numbered WHERE patient % 9 > 0", True, id="the same gaps"),
+        pytest.param("SELECT patient AS number FROM numbered WHERE patient % 9 > 0", False, id="the same gaps"),
     ],
 )
 def test_numbers_without_gaps_are_no_people(session: Session, query: str, is_known: bool) -> None:
@@ -360,72 +431,6 @@ def test_the_significance_is_never_more_than_the_exact_one(data: st.DataObject) 
 def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:
     """More columns than are looked at in one scan, of which only those at the end vary."""
     constants = ", ".join(f"{i} AS c{i}" for i in range(420))
-    session.execute(f"CREATE OR REPLACE TABLE wide AS SELECT {constants}, i % 5 AS x, i % 9 AS y FROM range(60) r(i)")
+    session.execute(f"CREATE OR REPLACE TABLE wide AS SELECT {constants}, hash(i) AS x, i % 9 AS y FROM range(60) r(i)")
     number = released(session, "wide")
-    assert asked(session, "wide") == f"none, although 'x', 'y' have the same values as in releases/{number}"
-
-
-@pytest.mark.parametrize(
-    ("records", "is_chance"), [pytest.param(100, True, id="a hundred"), pytest.param(100_000, False, id="many")]
-)
-def test_halves_of_many_records_are_no_accident(session: Session, records: int, is_chance: bool) -> None:
-    """Chance explains half of a hundred records being alike, but hardly ever half of a hundred thousand.
-
-    Another code for the column says nothing more.
-    """
-    session.execute("DELETE FROM tableveil.release_sample_values")
-    session.execute(
-        "CREATE OR REPLACE TABLE halves AS SELECT i % 2 = 0 AS a, if(i % 2 = 0, 'x', 'y') AS of_a, "
-        f"i % 5 < 2 AS b FROM range({records}) r(i)"
-    )
-    released(session, "halves")
-    assert bool(asked(session, "halves")) == (not is_chance)
-    session.execute("CREATE OR REPLACE TABLE coded AS SELECT a, of_a FROM halves")
-    assert asked(session, "coded") == ""
-
-
-Values = list[int | None]
-RECORDS = 12
-columns = st.lists(
-    st.sampled_from([1, 3, 40]).flatmap(
-        lambda most: st.lists(st.integers(0, most) | st.none(), min_size=RECORDS, max_size=RECORDS)
-    ),
-    min_size=1,
-    max_size=4,
-)
-
-
-def brute_force(first: list[Values], second: list[Values]) -> bool:
-    """By the probabilities of the counts of values, of which equal ones count once."""
-
-    def sorted_values(column: Values) -> tuple[int, ...]:
-        return tuple(sorted(-1 if value is None else value for value in column))
-
-    def probability(values: tuple[int, ...]) -> Fraction:
-        counts = Counter(values).values()
-        ways = Fraction(factorial(RECORDS), prod(map(factorial, counts)))
-        return prod((Fraction(count, RECORDS) ** count for count in counts), start=ways)
-
-    shared = {sorted_values(column) for column in first} & {sorted_values(column) for column in second}
-    return prod(set(map(probability, shared))) <= Fraction(1, 2**14)
-
-
-@pytest.mark.long
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), first=columns, second=columns)
-def test_a_reason_is_asked_for_if_the_columns_say_so(
-    shared_database: Database, data: st.DataObject, first: list[Values], second: list[Values]
-) -> None:
-    # Two tables made at random would hardly ever share a column.
-    taken = data.draw(st.lists(st.sampled_from(first).flatmap(st.permutations), max_size=2))
-    second = [*second, *taken]
-    with shared_database.session() as session:
-        session.execute("DELETE FROM tableveil.release_sample_values")
-        for name, table in (("first", first), ("second", second)):
-            # Texts: whole numbers without gaps, by which rows are numbered, say less than the counts of their values.
-            names = ", ".join(f"c{i} VARCHAR" for i in range(len(table)))
-            session.execute(f"CREATE OR REPLACE TABLE {name} ({names})")
-            insert(session, name, zip(*table, strict=True))
-        released(session, "first")
-        # Parts of columns, and rows, may say so where whole columns do not.
-        assert asked(session, "second") or not brute_force(first, second)
+    assert f"all 60 values of 'x' in releases/{number} recur here" in asked(session, "wide")

@@ -16,6 +16,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import InvalidError
 from tableveil.lifecycle import check_ledger
+from tableveil.lifecycle.recurrence import Resemblance
 from tableveil.operate import Backups, Finding, Level, examine_state
 from tableveil.policy import TableReference
 from tableveil.source import find_source
@@ -111,8 +112,8 @@ def test_people_who_are_known_again_under_another_name_need_no_second_reason(
         assert source is not None
         known = Fingerprint("another", Mock(spec=Sketch))
         for number, asks in ((1, True), (release(path, session, "renamed"), False)):
-            alike = [(number, "the rows are as in")]
-            monkeypatch.setattr("tableveil.lifecycle.ledger._same_people", lambda *_, alike=alike: alike)
+            alike = [(number, Resemblance("the rows are as in"))]
+            monkeypatch.setattr("tableveil.lifecycle.ledger.recurring", lambda *_, alike=alike: alike)
             with pytest.raises(InvalidError) as raised:
                 check_ledger(session, POLICY, source, known)
             assert ("went back in time" in str(raised.value)) is asks
