@@ -43,7 +43,8 @@ MEANINGS = {
         "aggregated one has its aggregate, and its squared error as a share of a single class's."
     ),
     "release_suppressions": (
-        "Per generalized quasi-identifier: the released labels with most suppressed records, up to ten. Each has "
+        "Per generalized quasi-identifier: the released labels with most suppressed records, up to ten. Each is "
+        "of at least k records, and has "
         "its records in the source, and how many of them are suppressed."
     ),
     "row_checksums": "The checksum of a release's rows, from its first report on.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 import click
@@ -83,7 +84,26 @@ def erase(session: CommandSession, table: str, persons: TextIO, person_column: s
         lines.append(("not known of", _names(erased.untold_releases)))
     if erased.hidden_releases:
         lines.append(("note", "there are releases of this table that you may not see"))
+    if erased.deleted_worksheets:
+        lines.append(("worksheets deleted", wording.count(erased.deleted_worksheets)))
+    for way, places in _by_way(erased.places).items():
+        lines.append(("values of theirs alone", f"{', '.join(places)}: {way}"))
     session.output.show(facts(lines))
+
+
+def _by_way(places: Iterable[str]) -> Mapping[str, list[str]]:
+    """Where values of the erased people alone still stand, by the command that reaches it."""
+    ways: defaultdict[str, list[str]] = defaultdict(list)
+    for place in places:
+        match place.partition("/")[0]:
+            case "jobs":
+                way = "tableveil delete"
+            case "worksheets":
+                way = "tableveil worksheets delete"
+            case _:
+                way = "kept, no command deletes it"
+        ways[way].append(place)
+    return ways
 
 
 def _names(releases: Iterable[v1.HoldingRelease]) -> str:

@@ -31,7 +31,8 @@ class Erasure:
     """The result of an erasure: `absent` persons had no rows in the table.
 
     Releases that were made of the table are `holding` some of the persons, or `untold` if they have no digests. They
-    are those that its principal sees. Whether others are `hidden` does not depend on who is in them.
+    are those that its principal sees. Whether others are `hidden` does not depend on who is in them. `worksheets`
+    of the table are gone, and `places` hold values that only these persons had; see `Erased`.
     """
 
     removal: Removal
@@ -40,6 +41,8 @@ class Erasure:
     holding: tuple[Release, ...]
     untold: tuple[Release, ...]
     hidden: bool
+    worksheets: int
+    places: tuple[str, ...]
 
 
 class Removals:
@@ -73,7 +76,6 @@ class Removals:
         """
         with self._changing(wanted, control) as (session, target):
             erased = erase(session, target, person_column, persons)
-            worksheets.forget(session.ledger, target)
             dry_runs.forget_rows(session.ledger, target)
             removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, erased)
         self._look(removal)
@@ -84,7 +86,9 @@ class Removals:
             for those in (erased.holding, erased.untold)
         )
         hidden = len(seen) < len(erased.releases)
-        return Erasure(removal, erased.person_column, erased.absent, holding, untold, hidden)
+        return Erasure(
+            removal, erased.person_column, erased.absent, holding, untold, hidden, erased.worksheets, erased.places
+        )
 
     @contextmanager
     def _changing(self, wanted: TableReference, control: Control) -> Iterator[tuple[Session, TableReference]]:

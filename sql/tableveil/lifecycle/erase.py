@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, drop, table, try_cast
 from tableveil.errors import InvalidError, NearestNames, shortened
+from tableveil.lifecycle.left_values import forget_left
 from tableveil.lifecycle.withdraw import take_back_trial
 from tableveil.loading import empty
 from tableveil.policy import TableReference
@@ -30,7 +31,8 @@ class Erased:
 
     `persons` were asked for, and `absent` of them had no rows in the table. The releases that were made of the table
     hold some of them (`holding`), or have no digests that would tell (`untold`); all of these are `releases`. Trials
-    that do are gone by that.
+    that do are gone by that. So are `worksheets` of the table with values that nobody else has; `places` name what else
+    is stored with one.
     """
 
     rows: int
@@ -40,6 +42,8 @@ class Erased:
     holding: tuple[int, ...]
     untold: tuple[int, ...]
     releases: tuple[int, ...]
+    worksheets: int
+    places: tuple[str, ...]
 
 
 def erase(session: Session, target: TableReference, person_column: str, persons: Sequence[str]) -> Erased:
@@ -83,6 +87,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
     )
     removed = empty(session, target, of_people)
+    gone, places = forget_left(session, target, columns, _ROWS, releases)
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))
     untold = {*releases} - digests_known
@@ -90,7 +95,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
     for trial in RELEASES.among(session.ledger, tried & (holding | untold)):
         take_back_trial(session, trial, "An erasure removed people whom it holds, or may hold.")
     found_in, unknown, of_table = (tuple(sorted({*those} - tried)) for those in (holding, untold, releases))
-    return Erased(removed, person, wanted, wanted - row, found_in, unknown, of_table)
+    return Erased(removed, person, wanted, wanted - row, found_in, unknown, of_table, gone, tuple(places))
 
 
 def _count(of: exp.Table, what: exp.Expr) -> exp.Expr:

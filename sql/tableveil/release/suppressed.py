@@ -19,22 +19,22 @@ MOST_LABELS = 10
 
 
 def suppressed_labels(session: Session, plan: ReleasePlan) -> Iterator[SuppressedLabel]:
-    """Per generalized column its labels with most suppressed records.
+    """Per generalized column its labels with most suppressed records, without labels of fewer than k.
 
-    Records that a NULL withholds are in no class, and in no number here. Where classes have levels of their own, a
-    suppressed record has no released label.
+    Such a label could be one person's, and would outlive an erasure. Where people have several records, only labels of
+    released classes are of k people for certain. Records that a NULL withholds are in no class, and in no number here.
+    Where classes have levels of their own, a suppressed record has no released label.
     """
     if not plan.recoding.same_labels or plan.kept.all():
         return
-    most_suppressed = []
+    most_suppressed, k = [], plan.policy.k or LEAST_K
     for j, _ in enumerate(plan.dictionaries):
         groups = plan.classes.groups(j)
         records = np.bincount(groups, plan.classes.counts).astype(np.int64)
         suppressed = np.bincount(groups, plan.classes.counts * ~plan.kept).astype(np.int64)
-        most = np.argsort(-suppressed, kind="stable")[:MOST_LABELS]
-        most_suppressed += [
-            (j, int(group), int(records[group]), int(suppressed[group])) for group in most if suppressed[group]
-        ]
+        stored = (suppressed > 0) & (records >= k) & ((suppressed < records) | (not plan.repeating))
+        most = [int(group) for group in np.argsort(-suppressed, kind="stable") if stored[group]][:MOST_LABELS]
+        most_suppressed += [(j, group, int(records[group]), int(suppressed[group])) for group in most]
     labels = _labels(session, plan, [(j, group) for j, group, *_ in most_suppressed])
     for j, group, of_label, of_them in most_suppressed:
         yield SuppressedLabel(plan.dictionaries[j].column.name, labels[j, group], of_label, of_them)

@@ -163,6 +163,16 @@ def page(ledger: Ledger, after: tuple[str, int], size: int) -> list[Stored]:
     return _HIERARCHIES.where(ledger, condition, [name, name, version, *values], order)
 
 
+def holding(ledger: Ledger, values: str) -> list[str]:
+    """The shown versions that list a value of that table, by their references; its column is `value`."""
+    seen, parameters = _seen(ledger)
+    listing = []
+    for version in _HIERARCHIES.where(ledger, seen, parameters, "ORDER BY name, version"):
+        rows = f"SELECT 1 FROM {SCHEMA}.hierarchy_{version.number} SEMI JOIN {values} ON l0 = value LIMIT 1"
+        listing += [f"hierarchies/{version.reference}"] if ledger.rows(rows) else []
+    return listing
+
+
 def _seen(ledger: Ledger) -> tuple[str, list[object]]:
     owned = ledger.visibility.owned
     if owned.everything:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,7 +49,9 @@ def change(ledger: Ledger, changed: Worksheet) -> None:
     WORKSHEETS.insert(ledger, [changed])
 
 
-def forget(ledger: Ledger, table: TableReference) -> None:
-    """Deletes the table's worksheets, whose hierarchies may hold its values; call it in a transaction."""
+def forget(ledger: Ledger, table: TableReference, numbers: Collection[int] | None = None) -> int:
+    """Deletes the table's worksheets, by default all, and returns how many; call it in a transaction."""
     condition, values = into(table.schema, table.table)
-    ledger.execute(f"DELETE FROM tableveil.worksheets WHERE {condition}", values)
+    if numbers is not None:
+        condition, values = f"{condition} AND list_contains(?::BIGINT[], number)", [*values, list(numbers)]
+    return len(ledger.rows(f"DELETE FROM tableveil.worksheets WHERE {condition} RETURNING number", values))

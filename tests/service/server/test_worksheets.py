@@ -82,14 +82,18 @@ def test_of_writers_at_once_one_succeeds(house: House) -> None:
 
 def test_it_goes_with_its_table_and_with_erased_people(house: House) -> None:
     house.clients["ann"].load(pa.table({"code": [1]}), "ward_a.people")
-    for table in ("people", "copied"):
-        kept(house, policy_pb2.TableReference(schema="ward_a", table=table))
+    copied = policy_pb2.TableReference(schema="ward_a", table="copied")
+    kept(house, policy_pb2.TableReference(schema="ward_a", table="people"))
+    kept(house, copied, request=proposal_service_pb2.ProposalRequest(leave_out=["7"]))
+    needed = kept(house, copied)
     other = kept(house)
     client = house.clients["ann"]
-    client.erase_persons(policy_pb2.TableReference(schema="ward_a", table="copied"), ["7"], "code")
+    erased = client.erase_persons(copied, ["7"], "code")
+    assert erased.deleted_worksheets == 1
+    assert client.get_worksheet(needed.name) == needed, "it holds nothing of theirs"
     client.drop_table(policy_pb2.TableReference(schema="ward_a", table="people"))
     left = [one for one in client.list_worksheets() if one.table.table != "patients"]
-    assert (left, client.get_worksheet(other.name)) == ([], other)
+    assert ([one.name for one in left], client.get_worksheet(other.name)) == ([needed.name], other)
 
 
 def test_another_steward_sees_none(house: House) -> None:

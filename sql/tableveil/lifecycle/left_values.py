@@ -1,0 +1,114 @@
+"""Values that only erased people had in a table: what is stored of them elsewhere goes, or is named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from tableveil.backend import Ledger, Session, alias, cast, column, drop, table, united
+from tableveil.policy import TableReference
+from tableveil.source.model import Column
+from tableveil.state import hierarchies, worksheets
+from tableveil.state.seen import UNHIDDEN, Condition, by_owner, by_reads, by_table, evidence
+
+_VALUES = table("left_values", "", "temp")
+
+_TOKENS = (
+    'SELECT name, unnest(regexp_extract_all(document, \'"(?:[^"\\\\]|\\\\.)*"\')) AS token FROM documents',
+    "SELECT name, json_extract_string(token, '$') AS text FROM tokens WHERE json_valid(token)",
+    "SELECT name, text FROM texts UNION SELECT name, "
+    "replace(unnest(regexp_extract_all(text, '''((?:[^'']|'''')*)''', 1)), '''''', '''') FROM texts",
+)
+"""The strings of JSON documents, and the literals in those that are SQL."""
+
+_WITH_VALUE = (
+    "WITH documents AS (SELECT {name} AS name, {document} AS document FROM tableveil.{table} WHERE {seen}), "
+    f"tokens AS ({_TOKENS[0]}), texts AS ({_TOKENS[1]}), words AS ({_TOKENS[2]}) "
+    "SELECT DISTINCT name FROM words SEMI JOIN temp.main.left_values ON text = value ORDER BY name"
+)
+
+
+def forget_left(
+    session: Session, target: TableReference, columns: Sequence[Column], erased: exp.Table, releases: Collection[int]
+) -> tuple[int, list[str]]:
+    """Deletes what is stored of values of erased rows that no row of the table has any more; call it in a transaction.
+
+    Worksheets of the table that hold one go, and labels in the evidence of the `releases` that were made of it. Returns
+    the number of the worksheets, and the names of other things that hold one and that the session shows: jobs,
+    releases, hierarchies, worksheets of other tables, declared privacy.
+    """
+    session.stage(_VALUES.name, united([_left(target, each, erased) for each in columns]))
+    gone, named = 0, list[str]()
+    if session.value(f"SELECT count(*) FROM {_VALUES.sql()}"):
+        gone = worksheets.forget(session.ledger, target, _holding(session.ledger, "worksheets", "number", "contents"))
+        _forget_labels(session.ledger, releases)
+        named = list(_named(session.ledger, target))
+    session.execute(drop("TABLE", _VALUES))
+    return gone, named
+
+
+def _left(target: TableReference, of: Column, erased: exp.Table) -> exp.Select:
+    """The texts of a column's values in the erased rows that the table has none of."""
+    is_there = exp.Not(this=column(of.name).is_(exp.null()))
+    there = exp.select(column(of.name)).from_(table(target.table, target.schema, target.catalog)).where(is_there)
+    here = exp.Not(this=exp.In(this=column(of.name), query=there.subquery()))
+    return exp.select(alias(cast(column(of.name), "VARCHAR"), "value")).from_(erased).where(is_there.copy(), here)
+
+
+def _holding(ledger: Ledger, stored: str, name: str, document: str, condition: Condition = UNHIDDEN) -> list[Any]:
+    """The rows of a table of the state whose documents hold a value, by an expression that names them."""
+    seen, values = condition
+    return _first(ledger, _WITH_VALUE.format(name=name, document=document, table=stored, seen=seen), values)
+
+
+def _first(ledger: Ledger, query: str, values: Sequence[object]) -> list[Any]:
+    return [found for (found,) in ledger.rows(query, values)]
+
+
+def _named(ledger: Ledger, target: TableReference) -> Iterator[str]:
+    """The other things that hold a value, if the ledger shows them."""
+    shown = ledger.visibility
+    own, values = by_owner(shown)
+    unreleased = (f"({own}) AND number NOT IN (SELECT job FROM tableveil.releases)", values)
+    named = {*_holding(ledger, "jobs", "'jobs/' || number", "policy || options", unreleased)}
+    read, values = by_reads(shown.owned)
+    of_alternatives = "SELECT string_agg(policy) FROM tableveil.proposal_alternatives WHERE proposal = number"
+    documents = f"request || to_json(repair_query) || coalesce(({of_alternatives}), '')"
+    named.update(_holding(ledger, "proposals", "'jobs/' || job", documents, (read, values)))
+    with_values = f"has_record_risks AND source_schema = ? AND source_table = ? AND {read}"
+    query = f"SELECT 'jobs/' || job FROM tableveil.risk_analyses WHERE {with_values}"
+    named.update(_first(ledger, query, [target.schema, target.table, *values]))
+    yield from sorted(named)
+    yield from _holding(ledger, "releases", "'releases/' || number", "policy", evidence(shown))
+    of_tables = by_table("table_schema", "table_name")(shown)
+    yield from _holding(ledger, "worksheets", "'worksheets/' || number", "contents", of_tables)
+    name = "'privacy of ' || table_schema || '.' || table_name || ', version ' || version"
+    yield from _holding(ledger, "table_privacy", name, "privacy", of_tables)
+    yield from hierarchies.holding(ledger, _VALUES.sql())
+
+
+def _forget_labels(ledger: Ledger, releases: Collection[int]) -> None:
+    """Labels of the evidence, and of analyses, that are such values."""
+    of_releases, numbers = "list_contains(?::BIGINT[], release)", [list(releases)]
+    is_left = "IN (FROM temp.main.left_values)"
+    ledger.execute(f"DELETE FROM tableveil.sensitive_distributions WHERE {of_releases} AND value {is_left}", numbers)
+    reports = f"SELECT number FROM tableveil.utility_reports WHERE {of_releases}"
+    ledger.execute(
+        f"UPDATE tableveil.utility_bins SET label = '(erased)' WHERE report IN ({reports}) AND label {is_left}", numbers
+    )
+    assessed = f"classification IN (SELECT number FROM tableveil.classifications WHERE {of_releases})"
+    classes = f"SELECT DISTINCT label FROM tableveil.classification_classes WHERE {assessed} AND label {is_left}"
+    if labels := _first(ledger, classes, numbers):
+        ledger.execute(
+            "UPDATE tableveil.classification_classes SET label = '(erased)' "
+            f"WHERE {assessed} AND list_contains(?::VARCHAR[], label)",
+            [*numbers, labels],
+        )
+        ledger.execute(
+            "UPDATE tableveil.classification_columns SET labels = "
+            "list_transform(labels, lambda label: if(list_contains(?::VARCHAR[], label), '(erased)', label)) "
+            f"WHERE {assessed}",
+            [labels, *numbers],
+        )

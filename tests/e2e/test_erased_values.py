@@ -1,0 +1,86 @@
+"""Erasing a person whose values nobody else has: what is stored of them goes, and the answer names the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import duckdb
+
+from tableveil.client import Client
+from tableveil.v1 import policy_pb2, worksheet_service_pb2
+from tests.e2e import samples
+from tests.e2e.commands import tableveil
+from tests.e2e.process import Serve
+
+TOWN = 'Ny-"Ålesund"'
+TOWNS = [f"town {i}" for i in range(4)]
+PEOPLE = f"""
+    SELECT i AS id, 20 + i % 2 AS age, if(i = 7, '{TOWN}', 'town ' || i % 4) AS town,
+        if(i = 7, 'rare illness', 'illness ' || i % 5) AS illness
+    FROM range(80) r(i)
+"""
+
+
+def policy(target: str, table: str = "people") -> samples.Document:
+    """A policy in which somebody typed all towns."""
+    levels = [[town, town[:4], "*"] for town in (*TOWNS, TOWN)]
+    return {
+        "source": {"table": table},
+        "person_column": "id",
+        "attributes": [
+            samples.attribute("id", "IDENTIFYING"),
+            samples.attribute("age", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}),
+            samples.attribute("town", "QUASI_IDENTIFIER", hierarchy={"inline": {"rows": levels}}),
+            samples.attribute("illness", "SENSITIVE"),
+        ],
+        "privacy_models": [{"k_anonymity": {"k": 4}}, {"t_closeness": {"t": 0.9, "column": "illness"}}],
+        "suppression_limit": "0.1",
+        "search": {"levels": {"age": 0, "town": 0}},
+        "release": {"name": target},
+        "repeat_reason": "a test",
+    }
+
+
+def test_what_an_erasure_reaches_and_names(serve: Serve, tmp_path: Path) -> None:
+    database, document, persons = tmp_path / "clinic.duckdb", tmp_path / "policy.json", tmp_path / "persons"
+    samples.create(database, people=PEOPLE, others=PEOPLE)
+    server = serve(database)
+    with Client(server.address) as client:
+        client.wait(client.submit(samples.message(policy("shown"))).name)
+        document.write_text(json.dumps(policy("tried")))
+        dry = tableveil("submit", "--dry-run", "--wait", str(document), server=server.address)
+        assert dry.exit_code == 0, dry.stderr
+        client.create_hierarchy("towns", [(town, "*") for town in (*TOWNS, TOWN)])
+        client.create_hierarchy("ages", [("20", "*"), ("21", "*")])
+        with_town = samples.message(policy("shown"))
+        for table, typed in (("people", with_town), ("people", policy_pb2.Policy()), ("others", with_town)):
+            made = worksheet_service_pb2.Worksheet(
+                table=policy_pb2.TableReference(schema="main", table=table), policy=typed
+            )
+            client.create_worksheet(made)
+        persons.write_text("7\n")
+        erased = tableveil("erase", "people", "--persons", str(persons), server=server.address)
+        assert erased.exit_code == 0, erased.stderr
+        lines = {" ".join(line.split()) for line in erased.stdout.splitlines()}
+        assert "worksheets deleted 1" in lines
+        assert "values of theirs alone jobs/2: tableveil delete" in lines
+        assert "values of theirs alone worksheets/3: tableveil worksheets delete" in lines
+        kept = "releases/1, hierarchies/people.town@1, hierarchies/towns@1"
+        assert f"values of theirs alone {kept}: kept, no command deletes it" in lines
+        assert TOWN not in erased.stdout
+        assert [sheet.name for sheet in client.list_worksheets()] == ["worksheets/3", "worksheets/2"]
+        assert tableveil("delete", "jobs/2", server=server.address).exit_code == 0
+        assert tableveil("worksheets", "delete", "worksheets/3", server=server.address).exit_code == 0
+    server.terminate()
+    with duckdb.connect(database, read_only=True) as connection:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'").fetchall()
+        holding = {
+            name
+            for (name,) in tables
+            for (row,) in connection.execute(f"SELECT to_json(r)::VARCHAR FROM tableveil.{name} AS r").fetchall()
+            if "lesund" in row or "rare illness" in row
+        }
+        # The policy of the release, of its job, and the stored hierarchies, as the answer said.
+        assert {re.sub(r"_\d+", "", name) for name in holding} == {"releases", "jobs", "hierarchy"}
