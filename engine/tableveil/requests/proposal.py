@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.errors import Fault, shortened
-from tableveil.policy import TableReference
+from tableveil.policy import Policy, TableReference
 
 MOST_SECONDS = Decimal(3600)
 MOST_COLUMNS = 10_000
@@ -64,7 +64,8 @@ class KeptColumn:
 class ProposalRequest:
     """The knowledge of a table's owner; either `table` or `source_query` is the source.
 
-    Without a `person_column`, and unless `rows_are_people`, the rows tell who is a person if they can.
+    Without a `person_column`, and unless `rows_are_people`, the rows tell who is a person if they can. A `policy` to
+    begin with says that, and more, by itself. Readers whom nobody named are `assumed`.
     """
 
     table: TableReference | None
@@ -78,6 +79,20 @@ class ProposalRequest:
     record_column: str = ""
     seconds: Decimal = Decimal(40)
     acknowledge: tuple[str, ...] = ()
+    policy: Policy | None = None
+    assumed: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Each k that is tried, the least first: that of the policy, and those of the readers above it."""
+        own = None if self.policy is None else self.policy.k
+        return self.readers.sizes if own is None else (own, *(k for k in self.readers.sizes if k > own))
+
+    @property
+    def highest_risk(self) -> Decimal:
+        """The greatest chance of finding somebody that is accepted: by the policy, or else for the readers."""
+        stated = None if self.policy is None else self.policy.documentation.risk_threshold
+        return self.readers.highest_risk if stated is None else stated
 
     @property
     def columns(self) -> dict[str, str]:
@@ -102,9 +117,11 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
         yield Fault("rows_are_people", "true beside a person_column", "one of them")
     if request.record_column and not request.recurs:
         yield Fault("record_column", "a column, without recurs", "recurs: true, or no record_column")
-    if request.recurs and request.rows_are_people:
+    rows_are_people = request.rows_are_people or (request.policy is not None and request.policy.person_column is None)
+    if request.recurs and rows_are_people:
         hint = "Name the person_column: later releases find people by it."
         yield Fault("rows_are_people", "true, with recurs", "a person_column", hint)
+    yield from _check_policy(request)
     for i, kept in enumerate(request.keep):
         if kept.maximum_level is not None and kept.maximum_level < 0:
             yield Fault(f"keep[{i}].maximum_level", str(kept.maximum_level), "a level from 0 on")
@@ -119,3 +136,11 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
             yield Fault(field, "nothing", "the name of a column")
         elif (other := seen.setdefault((acknowledged, name.casefold()), field)) != field:
             yield Fault(field, f"{shortened(name)}, which {other} names as well", "another column")
+
+
+def _check_policy(request: ProposalRequest) -> Iterator[Fault]:
+    if request.policy is None:
+        return
+    said = {name: getattr(request, name) for name in ("leave_out", "person_column", "rows_are_people", "record_column")}
+    for name in (name for name, value in said.items() if value):
+        yield Fault(name, "a statement beside a policy", "that of the policy alone")

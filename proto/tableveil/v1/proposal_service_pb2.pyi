@@ -128,10 +128,13 @@ class ProposalRequest(_message.Message):
     RECORD_COLUMN_FIELD_NUMBER: _builtins.int
     TIME_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGE_FIELD_NUMBER: _builtins.int
+    POLICY_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     readers: Global___Readers.ValueType
-    """The people who get the release: they decide which k are tried, and which risk is accepted. Default: `CONTRACT`."""
+    """The people who get the release: they decide which k are tried, and which risk is accepted. Default: k and risk of
+    `CONTRACT`, and the report does not say that a recipient has signed anything.
+    """
     recurs: _builtins.bool
     """Whether later releases of the same people follow. Then all of them can be judged together."""
     person_column: _builtins.str
@@ -160,6 +163,14 @@ class ProposalRequest(_message.Message):
     def acknowledge(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Columns that every policy lists with `acknowledged: true`: the answer to a refusal that asks for it."""
 
+    @_builtins.property
+    def policy(self) -> _policy_pb2.Policy:
+        """The policy to begin with. All alternatives have its people, roles, hierarchies, models and texts; they differ by the
+        method, by a k of the readers above its own, by models of sensitive columns that have none, and by limits of levels
+        under which nothing is released. Its source is that of the request. Default: a draft by the rows. Refused: beside
+        `leave_out`, `person_column`, `rows_are_people` or `record_column`; methods that a proposal does not try.
+        """
+
     def __init__(
         self,
         *,
@@ -174,10 +185,11 @@ class ProposalRequest(_message.Message):
         record_column: _builtins.str = ...,
         time_limit_seconds: _builtins.str = ...,
         acknowledge: _abc.Iterable[_builtins.str] | None = ...,
+        policy: _policy_pb2.Policy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "policy", b"policy", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015

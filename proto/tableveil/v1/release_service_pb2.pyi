@@ -37,7 +37,7 @@ class _ReleaseActionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Release
     RELEASE_ACTION_WITHDRAW: _ReleaseAction.ValueType  # 3
     """WithdrawRelease."""
     RELEASE_ACTION_READ: _ReleaseAction.ValueType  # 4
-    """ReadObject."""
+    """ReadObject, of a public one."""
 
 class ReleaseAction(_ReleaseAction, metaclass=_ReleaseActionEnumTypeWrapper):
     """An action, by the methods that do it."""
@@ -50,7 +50,7 @@ RELEASE_ACTION_PROMOTE: ReleaseAction.ValueType  # 2
 RELEASE_ACTION_WITHDRAW: ReleaseAction.ValueType  # 3
 """WithdrawRelease."""
 RELEASE_ACTION_READ: ReleaseAction.ValueType  # 4
-"""ReadObject."""
+"""ReadObject, of a public one."""
 Global___ReleaseAction: _TypeAlias = ReleaseAction  # noqa: Y015
 
 class _PublicationState:
@@ -812,7 +812,7 @@ class Release(_message.Message):
 
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseAction.ValueType]:
-        """The actions that the rights of a caller who sees the evidence allow as it is: only GetRelease tells."""
+        """The actions that the rights of a caller who sees the evidence allow: those of reviewers are told by GetRelease."""
 
     def __init__(
         self,

@@ -507,6 +507,26 @@ class CsvFormat(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class ThousandsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DELIMITER_FIELD_NUMBER: _builtins.int
     QUOTE_FIELD_NUMBER: _builtins.int
     NO_HEADER_FIELD_NUMBER: _builtins.int
@@ -527,6 +547,8 @@ class CsvFormat(_message.Message):
     SKIP_LINES_FIELD_NUMBER: _builtins.int
     HEADER_LINES_FIELD_NUMBER: _builtins.int
     WHOLE_LAST_LINE_FIELD_NUMBER: _builtins.int
+    TRIMMED_FIELD_NUMBER: _builtins.int
+    THOUSANDS_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -579,6 +601,14 @@ class CsvFormat(_message.Message):
     def renames(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """New names of columns by their old ones, or by their positions from 1 where a name stands twice or is missing."""
 
+    @_builtins.property
+    def trimmed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns whose values have blanks around them that are dropped."""
+
+    @_builtins.property
+    def thousands(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The mark between groups of three digits, by the names of columns of numbers: 1.234,5 with a point."""
+
     def __init__(
         self,
         *,
@@ -602,10 +632,12 @@ class CsvFormat(_message.Message):
         skip_lines: _builtins.int = ...,
         header_lines: _builtins.int = ...,
         whole_last_line: _builtins.bool = ...,
+        trimmed: _abc.Iterable[_builtins.str] | None = ...,
+        thousands: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "century_pivots", b"century_pivots", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "drop_unnamed", b"drop_unnamed", "encoding", b"encoding", "encoding_name", b"encoding_name", "header_lines", b"header_lines", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "renames", b"renames", "skip_lines", b"skip_lines", "timestamp_format", b"timestamp_format", "types", b"types", "whole_last_line", b"whole_last_line"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "century_pivots", b"century_pivots", "date_format", b"date_format", "decimal_comma", b"decimal_comma", "delimiter", b"delimiter", "drop_unnamed", b"drop_unnamed", "encoding", b"encoding", "encoding_name", b"encoding_name", "header_lines", b"header_lines", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "null_texts", b"null_texts", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "renames", b"renames", "skip_lines", b"skip_lines", "thousands", b"thousands", "timestamp_format", b"timestamp_format", "trimmed", b"trimmed", "types", b"types", "whole_last_line", b"whole_last_line"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

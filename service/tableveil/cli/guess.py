@@ -31,6 +31,10 @@ def flags(how: table_service_pb2.CsvFormat) -> str:
     stated += ["--skip-lines", str(how.skip_lines)] if how.skip_lines else []
     stated += ["--header-lines", str(how.header_lines)] if how.header_lines > 1 else []
     stated += ["--drop-unnamed"] if how.drop_unnamed else []
+    for column in how.trimmed:
+        stated += ["--trim", column]
+    for column, mark in how.thousands.items():
+        stated += ["--thousands", f"{column}={mark}"]
     for column, year in how.century_pivots.items():
         stated += ["--century-pivot", f"{column}={year}"]
     # A tab as it is would vanish in a terminal.

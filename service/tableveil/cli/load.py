@@ -117,6 +117,26 @@ class _Csv:
             "--whole-last-line", is_flag=True, help="CSV: refuse a last line without a line end: it may be cut off."
         ),
     ]
+    trimmed: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--trim",
+            "trimmed",
+            multiple=True,
+            metavar="COLUMN",
+            help="CSV: drop blanks around values; may be repeated.",
+        ),
+    ]
+    thousands: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--thousands",
+            "thousands",
+            multiple=True,
+            metavar="COLUMN=MARK",
+            help="CSV: what stands between groups of three digits; may be repeated.",
+        ),
+    ]
     century_pivots: Annotated[
         tuple[str, ...],
         click.option(
@@ -163,6 +183,8 @@ class _Csv:
             "date_format": bool(self.date_format),
             "timestamp_format": bool(self.timestamp_format),
             "skip_lines": self.skip_lines is not None,
+            "trimmed": bool(self.trimmed),
+            "thousands": bool(self.thousands),
         }
         first, *others = self.nulls or ("",)
         how = table_service_pb2.CsvFormat(
@@ -172,6 +194,8 @@ class _Csv:
             skip_lines=self.skip_lines or 0,
             header_lines=self.header_lines,
             whole_last_line=self.whole_last_line,
+            trimmed=self.trimmed,
+            thousands=_by_column(self.thousands, "--thousands", "MARK"),
             century_pivots=_years(self.century_pivots),
             encoding_name=self.encoding or "utf-8",
             no_header=self.header is False,

@@ -10,7 +10,7 @@ from tableveil.errors import ConflictError, Fault, GuardedError, InfeasibleError
 CORRECTABLE = (InvalidError, ConflictError, GuardedError, InfeasibleError)
 """Refusals that somebody can put right in the form that was sent."""
 
-_WRAPPERS = re.compile(r"^(policy|proposal|worksheet|request)\.(?=.)")
+_WRAPPERS = re.compile(r"^((policy|proposal|worksheet|request)\.)+(?=.)")
 
 
 def placed(error: TableveilError | Sequence[Fault] | None, inputs: Mapping[str, str]) -> dict[str, list[Fault]]:

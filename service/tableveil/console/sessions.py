@@ -74,17 +74,17 @@ class VisitorSession:
     files: Path
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     last_seen: float = field(default_factory=time.monotonic)
-    told: float = field(default_factory=time.monotonic)
+    asked_at: float = field(default_factory=time.monotonic)
     uploads: dict[int, Upload] = field(default_factory=dict)
 
     def is_over(self, now: float) -> bool:
         """Whether its token has ended, or nobody has used it for long."""
         return now > self.ends or now > self.last_seen + IDLE_SECONDS
 
-    def look(self) -> None:
+    def refresh_rights(self) -> None:
         """Asks for the rights anew, unless they were told just now."""
-        if (now := time.monotonic()) > self.told + RIGHTS_SECONDS:
-            self.told = now
+        if (now := time.monotonic()) > self.asked_at + RIGHTS_SECONDS:
+            self.asked_at = now
             with suppress(TableveilError):
                 self.rights = Rights.of(self.client.get_server_info())
 

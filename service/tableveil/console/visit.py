@@ -102,7 +102,7 @@ class Visit:
 
     def page(self, template: str, status: int = 200, **shown: Any) -> Response:
         """The page of a template."""
-        self.session.look()
+        self.session.refresh_rights()
         return rendered(template, status, visit=self, **shown)
 
     def go(self, path: str) -> Response:

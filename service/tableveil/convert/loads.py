@@ -93,6 +93,8 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         skip_lines=message.skip_lines,
         header_lines=message.header_lines or 1,
         whole_last_line=message.whole_last_line,
+        trimmed=tuple(message.trimmed),
+        thousands=dict(message.thousands),
     )
 
 
@@ -118,6 +120,8 @@ def csv_format_to_proto(how: CsvFormat) -> v1.CsvFormat:
         skip_lines=how.skip_lines,
         header_lines=how.header_lines,
         whole_last_line=how.whole_last_line,
+        trimmed=how.trimmed,
+        thousands=how.thousands,
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
+from functools import partial
 
 from google.protobuf import json_format
 
@@ -56,22 +57,51 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
         record_column=message.record_column,
         seconds=faults.required_decimal(limit, "time_limit_seconds", Decimal(1)) if limit else Decimal(40),
         acknowledge=tuple(message.acknowledge),
+        policy=_policy(message, faults),
+        assumed=message.readers == v1.READERS_UNSPECIFIED,
     )
     faults.judged(check_proposal_request(request))
     read_faults = faults.all()
     return (None if read_faults else request), canonical_json(message), read_faults
 
 
-def composed(wanted: Wanted, draft: PolicyDraft, variant: Variant) -> tuple[Policy, str]:
-    """The policy of a draft, and its document.
+def _policy(message: v1.ProposalRequest, faults: Faults) -> Policy | None:
+    if not message.HasField("policy"):
+        return None
+    policy, read_faults = policy_from_proto(_from_its_source(message))
+    for fault in read_faults:
+        faults.judged([replace(fault, field=f"policy.{fault.field}")])
+    return policy
+
+
+def _from_its_source(message: v1.ProposalRequest) -> policy_pb2.Policy:
+    """The policy of a request, with the source of that."""
+    policy = policy_pb2.Policy()
+    policy.CopyFrom(message.policy)
+    policy.ClearField("source")
+    policy.source_query = message.source_query
+    if not message.source_query:
+        policy.source.CopyFrom(message.table)
+    return policy
+
+
+def composed(
+    wanted: Wanted, draft: PolicyDraft, variant: Variant, base: policy_pb2.Policy | None = None
+) -> tuple[Policy, str]:
+    """The policy of a draft, or the one to begin with, and its document.
 
     Raises:
         InvalidError: what is declared of the table does not go with the request.
     """
-    drafted = policy_draft_to_proto(draft)
-    if wanted.declared is not None:
-        declare(drafted, table_privacy_to_proto(draft.source, wanted.declared))
-    message = drafted.proposal
+    if base is None:
+        drafted = policy_draft_to_proto(draft)
+        if wanted.declared is not None:
+            declare(drafted, table_privacy_to_proto(draft.source, wanted.declared))
+        message = drafted.proposal
+        del message.privacy_models[:]
+    else:
+        message = policy_pb2.Policy()
+        message.CopyFrom(base)
     _complete(message, wanted, draft, variant)
     policy, faults = policy_from_proto(message)
     if policy is None or faults:
@@ -105,11 +135,12 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
         message.record_column = wanted.record_column
     if request.recurs and not variant.local:
         message.release.left_behind = policy_pb2.LEFT_BEHIND_REQUIRE
-    if not variant.local:
+    if variant.local:
+        getattr(message, draft.method.field).SetInParent()
+    else:
         leave_out(message, draft.method)
-    _document(message.documentation, request.readers)
-    del message.privacy_models[:]
-    message.privacy_models.extend(_models(message, wanted, draft, variant.k))
+    document_readers(message.documentation, request.readers, stated=not request.assumed)
+    _add_models(message, wanted, draft, variant.k)
 
 
 _CONTEXTS = {
@@ -118,28 +149,40 @@ _CONTEXTS = {
 }
 
 
-def _document(documentation: policy_pb2.Documentation, readers: ReleaseReaders) -> None:
-    """The choice of readers, by which the report says whether the risk is accepted; no other text is invented."""
-    documentation.risk_threshold = f"{readers.highest_risk:f}"
-    documentation.threshold_reason = readers.source_of_risk
-    if readers in _CONTEXTS:
+def document_readers(documentation: policy_pb2.Documentation, readers: ReleaseReaders, *, stated: bool = True) -> None:
+    """The choice of readers, by which the report says whether the risk is accepted; no other text is invented.
+
+    A field that has a text keeps it.
+    """
+    if not documentation.risk_threshold:
+        documentation.risk_threshold = f"{readers.highest_risk:f}"
+        documentation.threshold_reason = documentation.threshold_reason or readers.source_of_risk
+    if stated and not documentation.context and readers in _CONTEXTS:
         documentation.context = _CONTEXTS[readers]
 
 
-def _models(
-    message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, k: int
-) -> Iterator[policy_pb2.PrivacyModel]:
-    yield policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k))
-    if draft.repeating:
+def _add_models(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, k: int) -> None:
+    """The k, and models of what no model looks at: people with many records, and sensitive columns."""
+    models = message.privacy_models
+    by_kind = {model.WhichOneof("kind"): model for model in models}
+    if "k_anonymity" in by_kind:
+        by_kind["k_anonymity"].k_anonymity.k = k
+    else:
+        models.append(policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k)))
+    if draft.repeating and "dominance" not in by_kind:
         share = (1 / Decimal(k)).quantize(Decimal("0.0001"), ROUND_FLOOR).normalize()
-        yield policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}"))
+        models.append(policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}")))
     different = {column.facts.name: column.facts.distinct for column in draft.columns}
     lists = {column.facts.name: column.lists for column in draft.columns if column.lists is not None}
+    protected = {getattr(getattr(model, model.WhichOneof("kind") or ""), "column", "") for model in models}
     for attribute in message.attributes:
-        if attribute.HasField("elements") and attribute.column in lists:
-            yield _of_elements(attribute.column, lists[attribute.column].largest)
-        elif attribute.role == policy_pb2.ROLE_SENSITIVE and different.get(attribute.column, 0) > 1:
-            yield _of_sensitive(attribute.column, different[attribute.column], wanted.shares.get(attribute.column, 0))
+        name = attribute.column
+        if name in protected:
+            continue
+        if attribute.HasField("elements") and name in lists:
+            models.append(_of_elements(name, lists[name].largest))
+        elif attribute.role == policy_pb2.ROLE_SENSITIVE and different.get(name, 0) > 1:
+            models.append(_of_sensitive(name, different[name], wanted.shares.get(name, 0)))
 
 
 def _of_elements(name: str, largest: float) -> policy_pb2.PrivacyModel:
@@ -185,7 +228,8 @@ def _alternative(tried_policy: TriedPolicy) -> v1.TriedPolicy:
 
 def _read(request: v1.SubmitProposalRequest) -> Read:
     asked, document, faults = proposal_request_from_proto(request.proposal)
-    return Read(proposal_work(asked, document, composed) if asked else None, faults)
+    base = _from_its_source(request.proposal) if request.proposal.HasField("policy") else None
+    return Read(proposal_work(asked, document, partial(composed, base=base)) if asked else None, faults)
 
 
 SUBMISSION = Submission(

@@ -9,7 +9,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.copied import copied
 from tableveil.convert.decimals import decimal_to_text
-from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
+from tableveil.convert.enums import RELEASE_ACTIONS, RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.submission import Read, Submission
@@ -96,6 +96,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
             release.trial.expires_at if release.state is ReleaseState.TRIAL and release.trial else None
         ),
         promote_time=timestamp(release.trial.promoted_at if release.trial else None),
+        allowed=map(RELEASE_ACTIONS.to_proto, release.actions),
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     if release.audience is Audience.PUBLIC:

@@ -70,19 +70,16 @@ class Releases(Results[Release]):
             return joint_figures(session, numbers)
 
     def allowed(self, release: Release) -> Iterator[ReleaseAction]:
-        """The actions that the caller's rights allow, if it sees the evidence: the others read public objects alone."""
+        """The actions that its owner may do, and those that a caller's rights as an approver allow."""
+        yield from release.actions
         if release.audience is Audience.PUBLIC:
             return
-        if release.audience is Audience.OWNER:
-            if release.state is ReleaseState.TRIAL:
-                yield ReleaseAction.PROMOTE
-            if release.current or release.state in (ReleaseState.TRIAL, ReleaseState.PENDING):
-                yield ReleaseAction.WITHDRAW
         # Auditors see a release, and neither decide about it nor read its rows.
         visibility = present_visibility()()
         unaudited = replace(visibility, reviewed=visibility.judged)
         with self._database.ledger() as ledger:
-            if release.current and seen_among(ledger, [release.number], releases(unaudited)):
+            is_reviewed = release.audience is Audience.REVIEWER
+            if is_reviewed and seen_among(ledger, [release.number], releases(unaudited)):
                 yield ReleaseAction.READ
             # Nobody decides about an own release.
             is_theirs = (

@@ -77,7 +77,7 @@ def tried(job: JobContext, request: ProposalRequest, draft: PolicyDraft, compose
     """
     learned: dict[str, Role] = {}
     # Local recoding takes all the time that it gets, and begins with what it found for a greater k.
-    variants = [Variant(k, local) for local in (False, True) for k in sorted(request.readers.sizes, reverse=local)]
+    variants = [Variant(k, local) for local in (False, True) for k in sorted(request.sizes, reverse=local)]
     trials = _Trials(replace(job, partitions=[]), request, compose)
     unfit = [variant for variant in variants if variant.local and request.recurs]
     variants = [variant for variant in variants if variant not in unfit]
@@ -141,7 +141,8 @@ class _Trials:
             return TriedPolicy(document, variant.method, variant.k, failure=str(error))
         except InvalidError as error:
             self.releases.update(error.releases)
-            if roles := _other_roles(policy, error.faults):
+            # A role that the policy of the request decides stays decided.
+            if self.request.policy is None and (roles := _other_roles(policy, error.faults)):
                 raise _Lesson(roles) from None
             return TriedPolicy(document, variant.method, variant.k, failure=str(error))
         self.releases.update(number for one in (*release.joint, *refusals) for number in one.releases)
@@ -215,10 +216,10 @@ def _decisions(
     request: ProposalRequest, columns: Sequence[ColumnLeft], risk: float, refusals: Sequence[str]
 ) -> Iterator[str]:
     yield from refusals
-    if risk > float(request.readers.highest_risk) + _ROUNDING:
+    if risk > float(request.highest_risk) + _ROUNDING:
         yield (
             f"One of its rows is a given person's with a chance of {risk:.3g}, above the "
-            f"{request.readers.highest_risk} that is accepted for these readers."
+            f"{request.highest_risk} that is accepted for these readers."
         )
     kept = {kept.column.casefold() for kept in request.keep}
     for column in columns:

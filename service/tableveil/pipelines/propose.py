@@ -18,7 +18,7 @@ from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.requests.proposal import ProposalRequest, ReleaseReaders
-from tableveil.source import Source, find_source
+from tableveil.source import Source, find_source, resolve_source
 from tableveil.source.doubtful import Doubts, doubts, largest_shares
 from tableveil.source.missing import invalid, missing_column
 from tableveil.source.query import take_snapshot
@@ -69,7 +69,7 @@ def run_proposal(job: JobContext, request: ProposalRequest, compose: Compose) ->
     ranked, recommendation = _ranked(made.alternatives, decisions, request)
     notes = (
         read.person.told,
-        *_notes(draft, made, read.singled, wanted.declared, read.chosen),
+        *_notes(draft, made, read.singled, wanted, read.chosen),
         *_paid(job, read, ranked[0]),
     )
 
@@ -119,6 +119,9 @@ def _found(session: WarehouseSession, request: ProposalRequest) -> Source:
             for field, name in request.columns.items()
             if name.casefold() not in folded_names
         ]
+    if source is not None and request.policy is not None and not faults:
+        _, _, unfit = resolve_source(session, request.policy)
+        faults = [replace(fault, field=f"policy.{fault.field}") for fault in unfit]
     if source is None or faults:
         raise invalid("PROPOSAL_INVALID", "nothing can be proposed as asked", faults)
     return source
@@ -198,13 +201,18 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
             raise InvalidError.of(
                 "PROPOSAL_INVALID", "table", "no rows", "a source with rows, on which to try policies"
             )
-        declared = None if request.source_query else table_privacy.find(session.ledger, source.reference)
+        _check_method(request, draft)
+        # A policy has taken what is declared of its table.
+        drafted = request.policy is None and not request.source_query
+        declared = table_privacy.find(session.ledger, source.reference) if drafted else None
         person = _person(draft, request)
-        record = request.record_column or _record_column(draft, person.column) if request.recurs else ""
-        singled = _singled_out(draft, request) if declared is None else []
+        named_record = request.record_column if request.policy is None else request.policy.record_column
+        record = named_record or _record_column(draft, person.column) if request.recurs else ""
+        singled = _singled_out(draft, request) if declared is None and request.policy is None else []
         draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record)))
         draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
-        chosen = chosen_columns(session, source, draft, request) if declared is None else Chosen(draft)
+        is_guessed = declared is None and request.policy is None
+        chosen = chosen_columns(session, source, draft, request) if is_guessed else Chosen(draft)
         draft = chosen.draft
         released = {column.facts.name for column in draft.columns if column.role is not Role.IDENTIFYING}
         looked_at = [column for column in source.columns if column.name in released]
@@ -212,6 +220,17 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         shares = largest_shares(session, source, sensitive)
         read_doubts = doubts(session, source, looked_at, [column.facts.name for column in draft.columns])
     return _Read(draft, person, Wanted(request, record, declared, shares), singled, chosen, read_doubts)
+
+
+def _check_method(request: ProposalRequest, draft: PolicyDraft) -> None:
+    """Raises `InvalidError` if the policy to begin with has a method that no proposal tries."""
+    if (policy := request.policy) is None or (
+        not policy.aggregated and policy.method.field in ("", draft.method.field)
+    ):
+        return
+    expected = f"{draft.method.field}, or the full domain, which has no field"
+    field = f"policy.{policy.method.field or 'attributes'}"
+    raise InvalidError.of("PROPOSAL_INVALID", field, "another method", expected, "Look at it by a dry run.")
 
 
 def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
@@ -227,11 +246,14 @@ def _own(composed: tuple[Policy, str]) -> tuple[Policy, str]:
 
 def _person(draft: PolicyDraft, request: ProposalRequest) -> _Person:
     columns = {column.facts.name.casefold(): column for column in draft.columns}
-    if request.rows_are_people:
-        return _Person("", False, "Every row is a different person, as the request says.")
-    if request.person_column:
-        named = columns[request.person_column.casefold()]
-        text = f"{shortened(named.facts.name)} numbers the people, as the request says: it {named.facts.counted}."
+    says, stated = "the request", request.person_column
+    if request.policy is not None:
+        says, stated = "the policy", request.policy.person_column or ""
+    if request.rows_are_people or (request.policy is not None and not stated):
+        return _Person("", False, f"Every row is a different person, as {says} says.")
+    if stated:
+        named = columns[stated.casefold()]
+        text = f"{shortened(named.facts.name)} numbers the people, as {says} says: it {named.facts.counted}."
         return _Person(named.facts.name, not unique(named.facts), text)
     guessed = person_column(draft.columns)
     if guessed is None:
@@ -277,7 +299,13 @@ def _decisions(draft: PolicyDraft, person: _Person, request: ProposalRequest, re
 
 
 def _roles(draft: PolicyDraft, request: ProposalRequest, identifying: Sequence[str]) -> dict[str, Role]:
-    """Other roles than the drafted ones: columns that are left out, and unknown ones that are to be kept."""
+    """Other roles than the drafted ones: of a policy, of columns left out, and of unknown ones that are to be kept."""
+    if request.policy is not None:
+        named = {attribute.column: attribute.role for attribute in request.policy.attributes}
+        others = request.policy.default_role or Role.IDENTIFYING
+        return {one.facts.name: named.get(one.facts.name, others) for one in draft.columns} | {
+            name: Role.IDENTIFYING for name in identifying if name
+        }
     kept = {kept.column.casefold() for kept in request.keep}
     left_out = {name.casefold() for name in (*request.leave_out, *identifying) if name}
     roles: dict[str, Role] = {}
@@ -308,11 +336,12 @@ def _paid(job: JobContext, read: _Read, best: TriedPolicy) -> tuple[str, ...]:
         return tuple(paid_by(session, source, read.draft, best))
 
 
-def _notes(
-    draft: PolicyDraft, made: Tried, singled: Sequence[str], declared: TablePrivacy | None, chosen: Chosen
-) -> Iterator[str]:
+def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Wanted, chosen: Chosen) -> Iterator[str]:
+    declared = wanted.declared
     if declared is not None:
         yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."
+    if wanted.request.policy is not None:
+        yield "Roles and hierarchies are those of the policy that the request has."
     # The policies do not follow the guesses where roles are declared.
     guessed = draft.columns if declared is None else ()
     left_out = [column.facts.name for column in guessed if column.role is Role.IDENTIFYING]
@@ -373,7 +402,7 @@ def _ranked(
     if decisions:
         return tuple(ranked), "None is recommended before it is decided what stands above."
     ranked[0] = replace(best, recommended=True)
-    risk = request.readers.highest_risk
+    risk = request.highest_risk
     if fitting == 1:
         text = (
             f"Recommended is {best.method} with k = {best.k} (score {best.score:.4f}): it alone keeps the risk within "

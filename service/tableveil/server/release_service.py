@@ -36,7 +36,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """One release, with its policy."""
         release = self._releases.get(release_number(request.name))
         message = release_to_proto(release)
-        message.allowed.extend(map(RELEASE_ACTIONS.to_proto, self._releases.allowed(release)))
+        message.allowed[:] = map(RELEASE_ACTIONS.to_proto, self._releases.allowed(release))
         return message
 
     def ListReleases(  # noqa: N802

@@ -16,6 +16,7 @@ from tableveil.backend import Session, alias, column, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, NearestNames, shortened
 from tableveil.loading.columns import MOST_COLUMNS, check_equal_columns, check_types
 from tableveil.loading.csv_centuries import check_leap_days, check_pivots, in_century, leap_years, short_years
+from tableveil.loading.csv_converted import as_stored, check_fit, check_options, is_converted
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns, is_unnamed
 from tableveil.loading.csv_lines import check_longest_line, ends_whole
 from tableveil.loading.csv_rejected import MOST_REJECTED, Rejected, check_rejected, rejected_lines
@@ -65,10 +66,12 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
     unnamed = [name for name in every if is_unnamed(name)]
     scales = _check_stated_types(how.types, names)
     check_pivots(how, names)
+    check_options(how, names)
+    converts = any(is_converted(how, name) for name in names)
     types = dict.fromkeys(every, "VARCHAR")
     untold = [name for name in names if name not in how.types] if not how.all_text else []
     is_broken = False
-    if untold or scales or unnamed:
+    if untold or scales or unnamed or converts:
         rows, rejected = scan(files, how, types)
         if unnamed:
             _readable(lambda: _check_empty(session, rows, unnamed))
@@ -76,6 +79,7 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
             _readable(lambda: check_digits(session, rows, scales, how))
         if untold:
             types |= _readable(lambda: found_types(session, rows, untold, how))
+        _readable(lambda: check_fit(session, rows, how, {**types, **how.types}))
         broken = rejected(session)
         is_broken = len(broken) > how.max_rejected
         if any(line.swallows for line in broken):
@@ -85,7 +89,8 @@ def _rows(session: Session, files: Mapping[Path, str], how: CsvFormat, most_colu
         texts, rejected = scan(files, how, dict.fromkeys(every, "VARCHAR"))
         _readable(lambda: check_leap_days(session, texts, how, leaping))
         rejected(session)
-    rows, rejected = scan(files, how, types)
+    as_read = {name: "VARCHAR" if is_converted(how, name) else type_ for name, type_ in types.items()}
+    rows, rejected = scan(files, how, as_read)
     query = _as_stored(how, types).from_(rows)
     columns = _readable(lambda: check_types(session, query))
 
@@ -131,8 +136,9 @@ def _check_empty(session: Session, rows: exp.Expr, unnamed: Sequence[str]) -> No
 def _as_stored(how: CsvFormat, types: Mapping[str, str]) -> exp.Select:
     """A SELECT of the columns that the database reads, as they are stored."""
     stored: dict[str, exp.Expr] = {name: column(name) for name in types if not is_unnamed(name)}
+    stored |= {name: as_stored(how, name, types[name]) for name in stored if is_converted(how, name)}
     for name, _ in short_years(how, types):
-        stored[name] = in_century(column(name), types[name], how.century_pivots[name])
+        stored[name] = in_century(stored[name], types[name], how.century_pivots[name])
     if len(stored) == len(types) and all(isinstance(value, exp.Column) for value in stored.values()):
         return exp.select("*")
     return exp.select(*(alias(value, name) for name, value in stored.items()))

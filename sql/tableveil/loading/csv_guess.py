@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from tableveil.drafting import Meaning, meaning_of
 from tableveil.errors import InternalError
 from tableveil.loading.columns import MOST_COLUMNS
 from tableveil.loading.csv_centuries import fitting_two, guessed_pivot
+from tableveil.loading.csv_converted import BLANKS
 from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
@@ -30,7 +32,8 @@ _ROWS_SHOWN = 25
 
 _SIGNS = ("-", "--", "---", ".", "..", "?")
 _WORDS = ("n/a", "#n/a", "<na>", "null", "(null)", "\\n", "nil", "nan", "k.a.", "k. a.", "s/d", "s.d.", "n.d.")
-_WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", "0000-00-00", "00.00.0000")
+_NO_DAYS = ("0000-00-00", "00.00.0000", "00/00/0000", "-001-11-30", "-0001-11-30")
+_WORDS_BESIDE_NUMBERS = ("na", "nd", "none", "keine angabe", *_NO_DAYS)
 
 _NOTHING = frozenset(_SIGNS + _WORDS)
 """Spellings of nothing in any column, whatever their case and the spaces around them."""
@@ -39,9 +42,32 @@ _NO_COLUMNS_NUMBERS = frozenset(_WORDS_BESIDE_NUMBERS)
 """Spellings of nothing in a column of numbers or dates only: NA is Namibia, too, and None a name."""
 
 _COMMA = r"[+-]?[0-9]+,[0-9]+"
-_THOUSANDS = r"[+-]?[0-9]{1,3}((,[0-9]{3})+(\.[0-9]+)?|([. \x{a0}\x{202f}][0-9]{3})+,[0-9]+|([. ][0-9]{3}){2,})"
 _POINT = r"[+-]?[0-9]*\.[0-9]+"
 _WHOLE = r"[+-]?[0-9]+"
+
+_MARKS = (",", ".", " ", "\u00a0", "\u202f", "'", "\u2019")
+"""The signs that may stand between groups of three digits."""
+
+_GROUPED = {
+    f"grouped{mark}{decimal}": rf"[+-]?[0-9]{{1,3}}({re.escape(mark)}[0-9]{{3}})+{re.escape(decimal)}[0-9]+"
+    for mark in _MARKS
+    for decimal in ".,"
+    if mark != decimal
+}
+_GROUPS = {
+    f"groups{mark}": rf"[+-]?[0-9]{{1,3}}({re.escape(mark)}[0-9]{{3}}){{{2 if mark in ',.' else 1},}}"
+    for mark in _MARKS
+}
+_NUMBER_KINDS = {
+    **_GROUPED,
+    **_GROUPS,
+    # Nobody can tell of these alone whether they are thousands.
+    "comma3": r"[+-]?[1-9][0-9]{0,2},[0-9]{3}",
+    "point3": r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}",
+    "comma": _COMMA,
+    "point": _POINT,
+    "whole": _WHOLE,
+}
 
 _DATES: dict[str, tuple[str, ...]] = {
     "9.9.Y": ("%d.%m.%Y",),
@@ -98,11 +124,22 @@ class CsvGuess:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """A column's values by kind (the shape of a date, or `comma`, `whole`, …), and its spellings of nothing."""
+    """A column's values by kind (the shape of a date, or `comma`, `whole`, …), and its spellings of nothing.
+
+    It is `led` if all values begin with a blank.
+    """
 
     name: str
     kinds: Counter[str]
     nothing: Counter[str]
+    led: bool = False
+
+    def with_mark(self, decimal: str) -> int:
+        """The values that show this mark before their decimals."""
+        grouped = sum(self.kinds[kind] for kind in _GROUPED if kind.endswith(decimal))
+        if grouped or any(self.kinds[kind] for kind in _GROUPED):
+            return grouped
+        return self.kinds["comma"] if decimal == "," else self.kinds["point"] + self.kinds["point3"]
 
     def mostly(self, kinds: Iterable[str]) -> bool:
         """Whether at least half of the values are of these kinds."""
@@ -220,18 +257,20 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
     """Counts all values by kind, in one pass over the file."""
     every = ", ".join(column(name).sql("duckdb") for name in names)
     nothing = ", ".join(text(spelling).sql("duckdb") for spelling in sorted(_NOTHING | _NO_COLUMNS_NUMBERS))
-    trimmed = "trim(value)"
+    blanks = text(BLANKS).sql("duckdb")
+    trimmed = f"trim(value, {blanks})"
     shape = f"regexp_replace({trimmed}, '(?i)([0-9] )[ap]m$', '\\1P')"
     # Words first: the signs of digits are letters.
     for pattern, sign in (("\\p{L}{3,10}", "A"), ("[0-9]{4}", "Y"), ("[0-9]{1,2}", "9")):
         shape = f"regexp_replace({shape}, '{pattern}', '{sign}', 'g')"
     shapes = ", ".join(text(shape).sql("duckdb") for shape in _SHAPES)
+    numbers = " ".join(
+        f"WHEN regexp_full_match({trimmed}, {text(pattern).sql('duckdb')}) THEN {text(kind).sql('duckdb')}"
+        for kind, pattern in _NUMBER_KINDS.items()
+    )
     kind = (
         f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
-        f"WHEN regexp_full_match({trimmed}, '{_THOUSANDS}') THEN 'thousands' "
-        f"WHEN regexp_full_match({trimmed}, '{_COMMA}') THEN 'comma' "
-        f"WHEN regexp_full_match({trimmed}, '{_POINT}') THEN 'point' "
-        f"WHEN regexp_full_match({trimmed}, '{_WHOLE}') THEN 'whole' "
+        f"{numbers} "
         f"WHEN length(value) > 30 THEN 'text' WHEN {shape} IN ({shapes}) THEN {shape} "
         f"WHEN NOT regexp_matches(value, '[\\p{{L}}\\p{{N}}]') THEN 'sign' ELSE 'text' END"
     )
@@ -240,17 +279,20 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
         path,
         how,
         names,
-        "SELECT position, kind, CASE WHEN kind = 'nothing' THEN value END, count(*) FROM (SELECT position, value, "
+        "SELECT position, kind, CASE WHEN kind = 'nothing' THEN value END, count(*), "
+        f"count_if(value <> '' AND NOT contains({blanks}, value[1])) FROM (SELECT position, value, "
         f"{kind} AS kind FROM (SELECT unnest(generate_series(0, {len(names) - 1})) AS position, "
         f"unnest([{every}]) AS value FROM rows_of_file) WHERE value IS NOT NULL) GROUP BY ALL",
     )
     contents = [_Contents(name, Counter(), Counter()) for name in names]
-    for position, kind, spelling, count in counted:
+    unled = Counter[int]()
+    for position, kind, spelling, count, begins in counted:
+        unled[position] += begins
         if kind == "nothing":
             contents[position].nothing[spelling] += count
         else:
             contents[position].kinds[kind] += count
-    return contents
+    return [replace(one, led=bool(one.kinds) and not unled[i]) for i, one in enumerate(contents)]
 
 
 def _all_text(session: Session, path: Path, how: CsvFormat, names: Sequence[str], query: str) -> list[tuple[Any, ...]]:
@@ -265,8 +307,12 @@ def _with_values(
     session: Session, path: Path, how: CsvFormat, kept: Collection[str], contents: Sequence[_Contents]
 ) -> tuple[CsvFormat, tuple[str, ...]]:
     doubts: list[str] = []
+    if "trimmed" not in kept:
+        how = _with_trimmed(how, contents, doubts)
     if "decimal_comma" not in kept:
         how = _with_decimals(how, contents, doubts)
+    if "thousands" not in kept and not how.all_text:
+        how = _with_thousands(how, contents, doubts)
     if "null_texts" not in kept:
         how = _with_nothing(how, contents, doubts)
     if "date_format" not in kept and "timestamp_format" not in kept and not how.all_text:
@@ -276,31 +322,74 @@ def _with_values(
 
 def _with_decimals(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
     """Numbers have a comma where more columns show it than a point."""
-    numbers = ("comma", "point", "whole", "thousands")
-    numeric = [one for one in contents if one.mostly(numbers)]
-    commas = [one.name for one in numeric if one.kinds["comma"] > one.kinds["point"]]
-    points = [one.name for one in numeric if one.kinds["point"] > one.kinds["comma"]]
+    numeric = [one for one in contents if one.mostly(_NUMBER_KINDS)]
+    commas = [one.name for one in numeric if one.with_mark(",") > one.with_mark(".")]
+    points = [one.name for one in numeric if one.with_mark(".") > one.with_mark(",")]
     comma = len(commas) > len(points)
     if commas and points:
         doubts.append(
             f"Numbers are written with a comma in {_named(commas)}, and with a point in {_named(points)}: "
             f"{_named(points if comma else commas)} would be text."
         )
-    if grouped := [one.name for one in numeric if one.kinds["thousands"]]:
-        number = "replace(replace(x, '.', ''), ',', '.')" if comma else "replace(x, ',', '')"
-        doubts.append(
-            f"Digits stand in groups of three in {_named(grouped)}: such columns may become text, which a proposal "
-            f"leaves out. A query (--query) makes numbers of them: {number}::DECIMAL(18, 2) AS x."
-        )
     return replace(how, decimal_comma=comma)
+
+
+def _with_thousands(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
+    """Digits stand in groups where a value of the column has both marks; of others alone nobody can tell."""
+    decimal, thousands = ("," if how.decimal_comma else "."), dict(how.thousands)
+    for one in contents:
+        if not one.mostly(_NUMBER_KINDS) or one.name in how.types:
+            continue
+        marks = Counter({mark: one.kinds[f"grouped{mark}{decimal}"] for mark in _MARKS if mark != decimal})
+        mark, times = marks.most_common(1)[0]
+        grouped = [mark for mark in _MARKS if one.kinds[f"groups{mark}"]]
+        if times:
+            thousands[one.name] = mark
+        elif grouped:
+            doubts.append(
+                f"Digits stand in groups of three in {_named([one.name])}, which may stay text: --thousands "
+                f"{shlex.quote(f'{one.name}={grouped[0]}')} makes numbers of them."
+            )
+        else:
+            doubts += _factor(one, how)
+    return replace(how, thousands=thousands)
+
+
+def _factor(one: _Contents, how: CsvFormat) -> list[str]:
+    """A sentence on a column of which each decimal may be a thousand times more."""
+    open_ = [mark for mark, kind in ((",", "comma"), (".", "point")) if one.kinds[f"{kind}3"] and not one.kinds[kind]]
+    if len(open_) != 1:
+        return []
+    (mark,) = open_
+    word = "comma" if mark == "," else "point"
+    read = "each is read as a decimal" if (mark == ",") == how.decimal_comma else "it stays text"
+    return [
+        f"Three digits follow each {word} in {_named([one.name])}: its numbers are ambiguous by a factor of 1,000: "
+        f"{read}, unless they are thousands (--thousands {shlex.quote(f'{one.name}={mark}')})."
+    ]
+
+
+def _with_trimmed(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
+    """Columns of which all values begin with a blank have it from the writer of the file."""
+    led = [one.name for one in contents if one.led]
+    if led:
+        doubts.append(f"All values begin with a blank in {_named(led)}: blanks around them are left out (--trim).")
+    return replace(how, trimmed=tuple(led))
 
 
 def _with_nothing(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
     """All spellings that stand for nothing in some column, and for nothing else in another one."""
     spellings: dict[str, None] = {"": None}
     for one in contents:
-        measured = one.mostly(("comma", "point", "whole", "thousands", *_SHAPES))
-        for spelling in one.nothing:
+        measured = one.mostly((*_NUMBER_KINDS, *_SHAPES))
+        zero = sum(times for spelling, times in one.nothing.items() if spelling.strip() in _NO_DAYS)
+        if zero and measured:
+            share = zero / (one.kinds.total() + one.nothing.total())
+            doubts.append(
+                f"A day that is none stands for nothing in {100 * share:.3g} % of the values of {_named([one.name])}."
+            )
+        for written in one.nothing:
+            spelling = written.strip(BLANKS) if one.name in how.trimmed else written
             plain = spelling.strip().lower()
             # Beside other signs, such as + and ++, a sign is a value.
             is_sign = not any(character.isalnum() for character in plain) and one.kinds["sign"]

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, is_finite, number, replaced, text, time_of_format, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.loading.csv_converted import plain
 from tableveil.loading.model import CsvFormat
 
 # The kinds of values: a pattern for the whole value, and the type that it must fit as well.
@@ -64,7 +65,7 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str], how: Csv
     """
     # Values are unpivoted into rows, so that one expression suffices for thousands of columns.
     positions = exp.Explode(this=exp.GenerateSeries(end=number(len(names)), is_end_exclusive=True))
-    values = exp.Explode(this=exp.Array(expressions=[column(name) for name in names]))
+    values = exp.Explode(this=exp.Array(expressions=[plain(how, name) for name in names]))
     listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
     if how.decimal_comma:
         pointed = alias(_with_point(column("value")), "value")
@@ -101,7 +102,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ho
         InvalidError: the database would round some to as many digits behind the point as `scales` says.
     """
     types = how.types
-    values = {name: replaced(column(name), ",", ".") if how.decimal_comma else column(name) for name in scales}
+    values = {name: replaced(plain(how, name), ",", ".") if how.decimal_comma else plain(how, name) for name in scales}
     counts = [exp.CountIf(this=_is_rounded(values[name], types[name], scale)) for name, scale in scales.items()]
     row = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
     faults = [

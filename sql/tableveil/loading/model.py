@@ -35,7 +35,8 @@ class CsvFormat:
 
     The names stand behind `skip_lines`, in the first of `header_lines`. `renames` have old names, or positions from 1.
     Columns that have neither a name nor a value are left out if `drop_unnamed`. A last line without a line end is
-    refused if `whole_last_line`.
+    refused if `whole_last_line`. The values of `trimmed` columns have blanks around them, and digits of `thousands`
+    stand in groups of three with the column's mark between.
     """
 
     delimiter: str = ""
@@ -56,6 +57,8 @@ class CsvFormat:
     skip_lines: int = 0
     header_lines: int = 1
     whole_last_line: bool = False
+    trimmed: tuple[str, ...] = ()
+    thousands: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

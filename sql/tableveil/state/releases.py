@@ -110,6 +110,15 @@ class MethodFigures:
     alternatives: tuple[Alternative, ...] = ()
 
 
+class ReleaseAction(StrEnum):
+    """The things that somebody may do with a release."""
+
+    DECIDE = "DECIDE"
+    PROMOTE = "PROMOTE"
+    WITHDRAW = "WITHDRAW"
+    READ = "READ"
+
+
 class ReleaseState(StrEnum):
     """How far a release has come: from PENDING to APPROVED or REJECTED; from PENDING or APPROVED to WITHDRAWN.
 
@@ -200,6 +209,15 @@ class Release(MethodFigures, _Placed):
     def waits(self) -> bool:
         """Whether its objects are there, and in private."""
         return self.state in _WAITING
+
+    @property
+    def actions(self) -> tuple[ReleaseAction, ...]:
+        """The things that its owner may do with it; those of others depend on their rights."""
+        if self.audience is not Audience.OWNER:
+            return ()
+        promoted = (ReleaseAction.PROMOTE,) if self.state is ReleaseState.TRIAL else ()
+        dropped = (ReleaseAction.WITHDRAW,) if self.current or self.waits else ()
+        return (*promoted, *dropped, ReleaseAction.READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,15 +484,6 @@ def _unread(ledger: Ledger, releases: Sequence[Release]) -> set[int]:
 def _without_labels(release: Release) -> Release:
     """The release without the labels of its rows: at level 0 they are values."""
     return replace(release, suppressed_labels=(), costs=tuple(part for part in release.costs if part.label is None))
-
-
-class ReleaseAction(StrEnum):
-    """The things that somebody may do with a release."""
-
-    DECIDE = "DECIDE"
-    PROMOTE = "PROMOTE"
-    WITHDRAW = "WITHDRAW"
-    READ = "READ"
 
 
 def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 CODES = {
     "ALTERNATIVE_INVALID": ("The worksheet has no such policy.", "Choose one of the policies that were tried."),
+    "K_INVALID": ("The k of a worksheet is no number of people.", "Write a whole number, from 1 on."),
+    "PERSON_MISSING": (
+        "Nobody has said who is a person, and k counts people.",
+        "Say that every row is a different person, or name the column that numbers people.",
+    ),
     "CLASSES_DO_NOT_FIT": ("The classes of the earlier release do not fit the table now.", "Release without them."),
     "CLASSIFICATION_INVALID": ("Classifiers cannot be assessed as asked.", "Correct what the faults name."),
     "COLLECTS_TOO_MUCH": (

@@ -151,7 +151,7 @@ class TableVerbs(Connection):
 
         Fields of `stated` that `kept` names are not guessed: delimiter and quote where they are not empty, and
         `encoding`, `header`, `null_texts`, `decimal_comma`, `date_format`, `timestamp_format`, `century_pivots`,
-        `skip_lines`.
+        `skip_lines`, `trimmed`, `thousands`.
 
         Raises:
             InvalidError: The file cannot be read.

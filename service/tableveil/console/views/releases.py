@@ -21,7 +21,7 @@ _FRAMED = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'
 
 def start(visit: Visit) -> Response:
     """Leads to the releases; or to the server, if the visitor may see none: an administrator without other roles."""
-    visit.session.look()
+    visit.session.refresh_rights()
     pages = [path for path, *_ in visit.session.rights.menu]
     return visit.go("/releases" if "/releases" in pages else "/server")
 

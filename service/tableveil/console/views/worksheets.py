@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from tableveil.console import terms
 from tableveil.console.faults import CORRECTABLE, placed
 from tableveil.console.render import fragment
+from tableveil.console.terms import READERS, ROLES
 from tableveil.console.visit import Visit, status_of
+from tableveil.convert.enums import READERS as DOMAIN_READERS
+from tableveil.convert.proposals import document_readers
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
-from tableveil.errors import Checked, InvalidError, TableveilError
+from tableveil.errors import Checked, InvalidError, Rank, TableveilError, shortened
 from tableveil.pages import Line, lines
-from tableveil.report.words import columns_of_lists, promise
+from tableveil.report.words import column_of, columns_of_lists, promise
 from tableveil.statements.render import create_statement
 from tableveil.v1 import (
     dry_run_service_pb2,
@@ -25,19 +30,6 @@ from tableveil.v1 import (
 )
 
 Worksheet = worksheet_service_pb2.Worksheet
-
-ROLES = {
-    policy_pb2.ROLE_IDENTIFYING: "identifies people: not released",
-    policy_pb2.ROLE_QUASI_IDENTIFIER: "recognizes people: generalized",
-    policy_pb2.ROLE_SENSITIVE: "sensitive: protected by a model",
-    policy_pb2.ROLE_INSENSITIVE: "harmless: released as it is",
-}
-
-READERS = {
-    proposal_service_pb2.READERS_PUBLIC: "everybody",
-    proposal_service_pb2.READERS_CONTRACT: "known recipients, under contract",
-    proposal_service_pb2.READERS_INSIDE: "people of our own organization",
-}
 
 _GROUPS = 8
 
@@ -56,7 +48,16 @@ def begin(visit: Visit) -> Response:
     """Keeps a new worksheet of a table, with what a draft says of its columns."""
     table = policy_pb2.TableReference(schema=visit.text("schema"), table=visit.text("table"))
     draft = visit.client.draft_policy(table)
-    made = visit.client.create_worksheet(Worksheet(table=table, policy=draft.proposal))
+    policy = draft.proposal
+    # A declared statement on people is an answer, a drafted one is a guess.
+    policy.ClearField("person")
+    if (person := draft.policy.WhichOneof("person")) is not None:
+        setattr(policy, person, getattr(draft.policy, person))
+    for guessed, decided in zip(policy.attributes, draft.policy.attributes, strict=True):
+        if guessed.acknowledged and not decided.acknowledged:
+            # Nearly every row could be found by it, and nobody has said that this is no matter.
+            _take_role(guessed, policy_pb2.ROLE_IDENTIFYING)
+    made = visit.client.create_worksheet(Worksheet(table=table, policy=policy))
     return visit.go(f"/{made.name}")
 
 
@@ -75,6 +76,10 @@ def decided(visit: Visit) -> Response:
         for role in ROLES:
             if str(role) == chosen:
                 _take_role(attribute, role)
+    try:
+        _take_policy(visit, kept.policy)
+    except InvalidError as error:
+        return _decide(visit, kept, error)
     _take_request(visit, kept)
     kept = visit.client.update_worksheet(kept)
     if visit.text("action") != "propose":
@@ -95,7 +100,12 @@ def _propose(visit: Visit, kept: Worksheet) -> Response:
     request.CopyFrom(kept.request)
     if not request.source_query:
         request.table.CopyFrom(kept.table)
+    # The policy says it.
+    for field in ("leave_out", "person_column", "rows_are_people", "record_column"):
+        request.ClearField(field)
+    request.policy.CopyFrom(kept.policy)
     try:
+        _require(_is_answered(kept))
         job = visit.client.submit_analysis(proposal_service_pb2.SubmitProposalRequest(proposal=request))
     except CORRECTABLE as error:
         return _decide(visit, kept, error)
@@ -135,6 +145,7 @@ def written(visit: Visit) -> Response:
     if faults:
         return _policy(visit, kept, text, Checked(tuple(faults)), status=400)
     kept.policy.CopyFrom(made)
+    _answer(kept)
     kept = visit.client.update_worksheet(kept)
     if visit.text("action") != "check":
         return visit.go(f"/{kept.name}/policy")
@@ -147,7 +158,12 @@ def compare(visit: Visit) -> Response:
     kept = _kept(visit)
     if not (name := _tried(visit, kept)):
         return visit.page("compare.html", kept=kept, proposal=None, made=[], names=[], chart=None)
-    result = visit.client.get_result(proposal_service_pb2.Proposal, name)
+    return _compare(visit, kept, visit.client.get_result(proposal_service_pb2.Proposal, name))
+
+
+def _compare(
+    visit: Visit, kept: Worksheet, result: proposal_service_pb2.Proposal, error: TableveilError | None = None
+) -> Response:
     made = [(number, one) for number, one in enumerate(result.alternatives) if one.HasField("score")]
     names = list(dict.fromkeys(column.column for _, one in made for column in one.columns))
     drawn = tuple(
@@ -155,8 +171,21 @@ def compare(visit: Visit) -> Response:
         for number, one in made
         if one.HasField("highest_risk")
     )
-    chart = _chart(drawn) if drawn else None
-    return visit.page("compare.html", kept=kept, proposal=result, made=made, names=names, chart=chart)
+    return visit.page(
+        "compare.html",
+        200 if error is None else status_of(error),
+        kept=kept,
+        proposal=result,
+        made=made,
+        names=names,
+        chart=_chart(drawn) if drawn else None,
+        answered=_is_answered(kept) or terms.answers(result.request),
+        since=terms.since(result, kept.request, kept.policy),
+        changes={n: terms.changes(kept.policy, terms.chosen(kept.policy, one.policy)) for n, one in made},
+        tried_with={n: terms.terms(one.policy) for n, one in made},
+        readers=READERS.get(result.request.readers, terms.NOT_STATED),
+        faults=placed(error, {}),
+    )
 
 
 def _tried(visit: Visit, kept: Worksheet) -> str:
@@ -186,10 +215,12 @@ def choose(visit: Visit) -> Response:
         raise InvalidError.of(
             "ALTERNATIVE_INVALID", "alternative", "none of them", "one of the policies that were tried"
         )
-    kept.policy.CopyFrom(result.alternatives[int(number)].policy)
-    if kept.policy.source_query:
-        # A query has no name that a release could be called after.
-        kept.policy.release.schema, kept.policy.release.name = kept.table.schema, f"{kept.table.table}_released"
+    try:
+        _require(_is_answered(kept) or terms.answers(result.request))
+    except InvalidError as error:
+        return _compare(visit, kept, result, error)
+    kept.policy.CopyFrom(terms.chosen(kept.policy, result.alternatives[int(number)].policy))
+    _answer(kept)
     kept = visit.client.update_worksheet(kept)
     return visit.go(f"/{kept.name}/release")
 
@@ -203,6 +234,7 @@ def rehearse(visit: Visit) -> Response:
     """Queues a dry run of the policy."""
     kept = _kept(visit)
     try:
+        _require(_is_answered(kept))
         job = visit.client.submit_analysis(dry_run_service_pb2.SubmitDryRunRequest(policy=kept.policy))
     except CORRECTABLE as error:
         return _release(visit, kept, error)
@@ -220,6 +252,7 @@ def submit(visit: Visit) -> Response:
         kept.policy.repeat_reason = reason
     kept = visit.client.update_worksheet(kept)
     try:
+        _require(_is_answered(kept))
         job = visit.client.submit(kept.policy, trial=visit.text("action") == "trial")
     except CORRECTABLE as error:
         return _release(visit, kept, error)
@@ -252,17 +285,66 @@ def _take_role(attribute: policy_pb2.Attribute, role: policy_pb2.Role.ValueType)
     attribute.CopyFrom(changed)
 
 
+def _is_answered(kept: Worksheet) -> bool:
+    """Whether somebody has said who is a person."""
+    return terms.person_of(kept.policy) != terms.UNANSWERED
+
+
+def _require(answered: bool) -> None:
+    if not answered:
+        expected = "that every row is a different person, or the column that numbers people"
+        raise InvalidError.of("PERSON_MISSING", "person", "nothing", expected, "k counts people: decide who is one.")
+
+
+def _answer(kept: Worksheet) -> None:
+    """Lets the request of trials say who is a person as the policy does."""
+    kept.request.rows_are_people = kept.policy.rows_are_people
+    kept.request.person_column = kept.policy.person_column
+
+
+def _take_policy(visit: Visit, policy: policy_pb2.Policy) -> None:
+    """Takes who is a person, the k, and the texts of the report: what the form does not have stays."""
+    person, column = visit.text("person"), visit.text("person_column")
+    if person == "rows":
+        policy.rows_are_people = True
+        policy.ClearField("record_column")
+    elif person == "column":
+        named = next((one for one in policy.attributes if one.column == column), None)
+        if named is None:
+            raise InvalidError.of("PERSON_MISSING", "person_column", "none", "the column that numbers people")
+        policy.person_column = column
+        _take_role(named, policy_pb2.ROLE_IDENTIFYING)
+    if k := visit.text("k"):
+        if not (k.isascii() and k.isdecimal() and 0 < int(k) < _MOST_K):
+            raise InvalidError.of("K_INVALID", "k", shortened(k), "the least number of people in a class, from 1 on")
+        terms.set_k(policy, int(k))
+    for field in terms.REPORTED:
+        if field in visit.form:
+            setattr(policy.documentation, field, visit.text(field))
+    # No model of a column holds once that is not sensitive.
+    sensitive = {one.column for one in policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
+    models = [one for one in policy.privacy_models if not column_of(one) or column_of(one) in sensitive]
+    del policy.privacy_models[:]
+    policy.privacy_models.extend(models)
+
+
 def _take_request(visit: Visit, kept: Worksheet) -> None:
     request = kept.request
     for readers in READERS:
-        if str(readers) == visit.text("readers"):
+        if str(readers) == visit.text("readers") and readers != request.readers:
             request.readers = readers
+            documentation = kept.policy.documentation
+            for field in ("risk_threshold", "threshold_reason", "context"):
+                documentation.ClearField(field)
+            if (domain := DOMAIN_READERS.from_proto(readers)) is not None:
+                document_readers(documentation, domain)
     request.recurs = visit.text("recurs") == "yes"
-    if visit.text("repaired") != "yes":
+    if visit.text("repaired") != "yes" and request.source_query:
+        if kept.policy.source_query == request.source_query:
+            kept.policy.ClearField("source_query")
+            kept.policy.source.CopyFrom(kept.table)
         request.ClearField("source_query")
-    person = visit.text("person")
-    request.rows_are_people = person == "rows"
-    request.person_column = visit.text("person_column") if person == "column" else ""
+    _answer(kept)
     columns = {one.column: one.role for one in kept.policy.attributes}
     del request.leave_out[:]
     request.leave_out.extend(
@@ -280,12 +362,13 @@ def _take_request(visit: Visit, kept: Worksheet) -> None:
 def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
     keep = [one.column for one in kept.request.keep]
     inputs = {
-        "person_column": "person_column|rows_are_people",
+        "person": "(policy\\.)?(person|person_column|rows_are_people)",
+        "k": r"(policy\.)?(k|privacy_models\[\d+\]\.k_anonymity.*)",
         "recurs": "recurs|record_column",
         "readers": "readers",
     }
     for position, one in enumerate(kept.policy.attributes):
-        inputs[f"role-{position}"] = rf"(attributes|columns)\[{position}\].*"
+        inputs[f"role-{position}"] = rf"(policy\.)?(attributes|columns)\[{position}\].*"
         if one.column in keep:
             inputs[f"keep-{position}"] = rf"keep\[{keep.index(one.column)}\].*"
     return visit.page(
@@ -294,6 +377,8 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         kept=kept,
         roles=ROLES,
         readers=READERS,
+        reported=terms.REPORTED,
+        k=terms.k_of(kept.policy),
         chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
         promises=[promise(model, columns_of_lists(kept.policy)) for model in kept.policy.privacy_models],
         must_stay={one.column for one in kept.request.keep},
@@ -317,16 +402,32 @@ def _policy(visit: Visit, kept: Worksheet, text: str, checked: Checked | None = 
     )
 
 
+_MOST_K = 1_000_000_000
+
 _RELEASED = {"target": r"release(\.(schema|name|if_exists))?", "repeat_reason": "repeat_reason"}
 
 
 def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
     target = kept.policy.release
     name = target.name or f"{kept.table.table}_released"
+    checked = visit.client.checked(kept.policy) if _is_answered(kept) else Checked()
+    tried = visit.client.get_result(proposal_service_pb2.Proposal, kept.proposal).alternatives if kept.proposal else []
+    must = [one for one in checked.warnings if one.rank is Rank.MUST_BE_DECIDED]
     return visit.page(
         "release_worksheet.html",
         200 if error is None else status_of(error),
         kept=kept,
         target=f"{target.schema or kept.table.schema}.{name}",
+        answered=_is_answered(kept),
+        prevented=[fault for fault in checked.faults if not re.fullmatch("|".join(_RELEASED.values()), fault.field)],
+        terms=terms.terms(kept.policy),
+        k=terms.k_of(kept.policy),
+        readers=READERS.get(kept.request.readers, terms.NOT_STATED),
+        unchanged=terms.as_they_are(kept.policy),
+        reported={
+            name.lower(): getattr(kept.policy.documentation, field) or terms.NOT_STATED
+            for field, name in terms.REPORTED.items()
+        },
+        open=list(dict.fromkeys((*must, *terms.open_to_decide(kept.policy, kept.request.readers, tried)))),
         faults=placed(error, _RELEASED),
     )

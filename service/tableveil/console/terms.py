@@ -1,0 +1,215 @@
+"""The terms of a policy in words, and how those of another one differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from tableveil import wording
+from tableveil.report.words import column_of, promise
+from tableveil.v1 import policy_pb2, proposal_service_pb2
+from tableveil.wording.methods import method_words
+
+Proposal = proposal_service_pb2.Proposal
+Tried = proposal_service_pb2.TriedPolicy
+
+ROLES = {
+    policy_pb2.ROLE_IDENTIFYING: "identifies people: not released",
+    policy_pb2.ROLE_QUASI_IDENTIFIER: "recognizes people: generalized",
+    policy_pb2.ROLE_SENSITIVE: "sensitive: protected by a model",
+    policy_pb2.ROLE_INSENSITIVE: "harmless: released as it is",
+}
+
+READERS = {
+    proposal_service_pb2.READERS_PUBLIC: "everybody",
+    proposal_service_pb2.READERS_CONTRACT: "known recipients, who have signed what they may do with the rows",
+    proposal_service_pb2.READERS_INSIDE: "people of our own organization",
+}
+
+UNANSWERED = "nobody has said who is a person"
+NOT_STATED = "not stated"
+
+REPORTED = {"purpose": "Purpose", "recipient": "Recipient", "legal_basis": "Legal basis"}
+"""Texts of the report that the console asks for."""
+
+_OWN = ("release", "documentation", "repeat_reason")
+"""The fields of a worksheet's policy that no trial is about."""
+
+_WORDED = {"source", "source_query", "attributes", "privacy_models", "person_column", "rows_are_people", *_OWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of a policy in words; parts of equal words may differ in `exact`."""
+
+    name: str
+    words: str
+    exact: str
+
+
+def terms(policy: policy_pb2.Policy) -> list[Term]:
+    """Everything that a policy decides about the rows, but for where they go."""
+    return [*_terms(policy)]
+
+
+def changes(before: policy_pb2.Policy, after: policy_pb2.Policy) -> list[str]:
+    """How one policy differs from another, in a sentence for each term."""
+    old, new = ({term.name: term for term in _terms(policy)} for policy in (before, after))
+    return [
+        _change(name, old.get(name), new.get(name))
+        for name in dict.fromkeys((*new, *old))
+        if old.get(name) != new.get(name)
+    ]
+
+
+def chosen(current: policy_pb2.Policy, tried: policy_pb2.Policy) -> policy_pb2.Policy:
+    """The policy that was tried, with what only that of the worksheet says: the target, texts, and the reason."""
+    policy = policy_pb2.Policy()
+    policy.CopyFrom(tried)
+    policy.documentation.MergeFrom(current.documentation)
+    policy.repeat_reason = current.repeat_reason
+    if current.release.name:
+        left_behind = tried.release.left_behind
+        policy.release.CopyFrom(current.release)
+        policy.release.left_behind = left_behind
+    return policy
+
+
+def since(proposal: Proposal, request: proposal_service_pb2.ProposalRequest, policy: policy_pb2.Policy) -> list[str]:
+    """The changes since policies were tried, but for the choice of one of them."""
+    asked = proposal.request
+    made = []
+    if request.readers != asked.readers:
+        made.append(_change("readers", _readers(asked.readers), _readers(request.readers)))
+    if request.recurs != asked.recurs:
+        made.append("Whether releases of the same people will follow")
+    if request.source_query != asked.source_query:
+        made.append("The rows that are read")
+    if [*request.keep] != [*asked.keep]:
+        made.append("The columns that must stay")
+    if not asked.HasField("policy"):
+        return [*made, "They were tried with roles and models that the rows suggest, not with those of this worksheet."]
+    tried = [asked.policy, *(one.policy for one in proposal.alternatives)]
+    return [*made, *min((changes(_sourced(one, policy), policy) for one in tried), key=len)]
+
+
+def equal(tried: Tried, policy: policy_pb2.Policy) -> bool:
+    """Whether a policy does the same to the rows as one that was tried."""
+    return not changes(tried.policy, policy)
+
+
+def as_they_are(policy: policy_pb2.Policy) -> list[str]:
+    """The columns that are released with the values that they have."""
+    roles = (policy_pb2.ROLE_SENSITIVE, policy_pb2.ROLE_INSENSITIVE)
+    listed = [one.column for one in policy.attributes if one.role in roles]
+    return [*listed, "all others"] if policy.default_role in roles else listed
+
+
+def k_of(policy: policy_pb2.Policy) -> int | None:
+    """The least people of a class, if the policy says it."""
+    return max((one.k_anonymity.k for one in policy.privacy_models if one.HasField("k_anonymity")), default=None)
+
+
+def set_k(policy: policy_pb2.Policy, k: int) -> None:
+    """Lets k-anonymity, which may be new, ask for k people."""
+    asked = [one for one in policy.privacy_models if one.HasField("k_anonymity")]
+    for model in asked or [policy.privacy_models.add()]:
+        model.k_anonymity.k = k
+
+
+def answers(request: proposal_service_pb2.ProposalRequest) -> bool:
+    """Whether who asked for a proposal has said who is a person."""
+    return request.rows_are_people or bool(request.person_column) or person_of(request.policy) != UNANSWERED
+
+
+def person_of(policy: policy_pb2.Policy) -> str:
+    """The policy's statement on people, in words."""
+    match policy.WhichOneof("person"):
+        case "person_column":
+            return f"{wording.short(policy.person_column)} numbers them"
+        case "rows_are_people" if policy.rows_are_people:
+            return "every row is a different one"
+        case _:
+            return UNANSWERED
+
+
+def open_to_decide(policy: policy_pb2.Policy, readers: int, tried: Sequence[Tried]) -> Iterator[str]:
+    """The things that nobody has decided about a release of this policy, by the worksheet alone."""
+    if readers not in READERS:
+        yield "Nobody has said who gets the release."
+    missing = [name.lower() for field, name in REPORTED.items() if not getattr(policy.documentation, field)]
+    if missing:
+        yield f"The report will say “{NOT_STATED}” of: {', '.join(missing)}."
+    for one in tried:
+        if equal(one, policy):
+            yield from one.decisions
+
+
+def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:
+    yield _term("method", method_words(policy).name)
+    yield _term("people", person_of(policy))
+    yield _term(
+        "rows",
+        f"of the query {wording.short(policy.source_query)}" if policy.source_query else "of the table",
+        policy.source_query,
+    )
+    for one in policy.attributes:
+        yield _term(f"column {wording.short(one.column)}", _column(one), one)
+    for model in policy.privacy_models:
+        kind = (model.WhichOneof("kind") or "").replace("_", " ")
+        of = f" of {wording.short(column_of(model))}" if column_of(model) else ""
+        yield _term(f"{kind}{of}", promise(model), model)
+    for field, value in policy.ListFields():
+        # A method's options may be none.
+        if field.name not in _WORDED and not (isinstance(value, Message) and not value.ListFields()):
+            yield _term(field.name.replace("_", " "), wording.short(_text(value)), value)
+    if policy.release.left_behind:
+        yield _term(
+            "people left behind", policy_pb2.LeftBehind.Name(policy.release.left_behind).rpartition("_")[2].lower()
+        )
+
+
+def _column(one: policy_pb2.Attribute) -> str:
+    words = [ROLES.get(one.role, "no role yet")]
+    if one.HasField("hierarchy"):
+        words.append(f"labels by {(one.hierarchy.WhichOneof('kind') or 'a hierarchy').replace('_', ' ')}")
+    if one.HasField("maximum_level"):
+        words.append(f"up to level {one.maximum_level}")
+    elif one.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
+        words.append("may be erased")
+    if one.acknowledged:
+        words.append("acknowledged")
+    return ", ".join(words)
+
+
+def _term(name: str, words: str, value: object = "") -> Term:
+    return Term(name, words, _text(value))
+
+
+def _text(value: object) -> str:
+    return json_format.MessageToJson(value, indent=None) if isinstance(value, Message) else str(value)
+
+
+def _change(name: str, old: Term | None, new: Term | None) -> str:
+    if new is None:
+        return f"{name}: no longer {old.words if old else ''}"
+    if old is None:
+        return f"{name}: {new.words} (new)"
+    if old.words == new.words:
+        return f"{name}: other settings of: {new.words}"
+    return f"{name}: {new.words}, in place of: {old.words}"
+
+
+def _readers(readers: int) -> Term:
+    return _term("readers", READERS.get(proposal_service_pb2.Readers.ValueType(readers), NOT_STATED))
+
+
+def _sourced(tried: policy_pb2.Policy, current: policy_pb2.Policy) -> policy_pb2.Policy:
+    """A policy that was tried, as if of the rows of another one: which rows were read is told apart."""
+    policy = policy_pb2.Policy()
+    policy.CopyFrom(tried)
+    policy.source_query = current.source_query
+    return policy
