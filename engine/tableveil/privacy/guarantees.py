@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
 from tableveil.game import InformationLoss, sizes_of
 from tableveil.policy import (
@@ -106,20 +109,31 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
             yield from _of_elements(values, column, some=some)
             yield from _of_people(facts, column.column, classes)
             continue
-        for model, parameter, decisive, reached in MEASURES:
-            yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None
-        yield from _of_people(facts, column.column, classes)
         others = {
             model.l for model in asked if isinstance(model, RecursiveCLDiversity) and model.column == column.column
         }
-        for number in sorted({2, *others}):
-            worst = float(recursive_c(values, column, number).max()) if some else None
-            yield f"{PRIVACY_FIELDS[RecursiveCLDiversity]} (l = {number})", column.column, "c", worst
-        for distance in Distance:
-            if distance is not Distance.HIERARCHICAL or column.levels is not None:
-                mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
-                farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
-                yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
+        yield from reached_by_values(values, column, counts, {2, *others})
+        yield from _of_people(facts, column.column, classes)
+
+
+def reached_by_values(
+    values: ClassValues, column: SensitiveColumn, counts: NDArray[np.int64], numbers: Iterable[int]
+) -> Iterator[Reached]:
+    """The parameters of the models of one sensitive column; recursive diversity for each l of the `numbers`.
+
+    `counts` are the records of each class.
+    """
+    some = bool(len(counts))
+    for model, parameter, decisive, reached in MEASURES:
+        yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None
+    for number in sorted(numbers):
+        worst = float(recursive_c(values, column, number).max()) if some else None
+        yield f"{PRIVACY_FIELDS[RecursiveCLDiversity]} (l = {number})", column.column, "c", worst
+    for distance in Distance:
+        if distance is not Distance.HIERARCHICAL or column.levels is not None:
+            mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
+            farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
+            yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
 
 
 def _of_elements(values: ClassValues, column: SensitiveColumn, *, some: bool) -> Iterator[Reached]:

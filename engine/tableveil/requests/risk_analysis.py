@@ -24,7 +24,8 @@ class RiskRequest:
     Without quasi-identifiers, they are computed by those in `compare`, which are sets to be put side by side; without
     these, too, by those of the release, or those that a policy draft would guess. If `largest_subset` is None, the
     largest size of the counted subsets is chosen automatically. `records` keeps the risks of each combination of
-    values. With a `person_column`, records with one value there are one person's.
+    values. With a `person_column`, records with one value there are one person's. The models of privacy that the rows
+    meet are measured by each of the `sensitive` columns.
     """
 
     table: TableReference | None
@@ -38,6 +39,7 @@ class RiskRequest:
     compare: tuple[tuple[str, ...], ...] = ()
     source_query: str = ""
     person_column: str = ""
+    sensitive: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -100,6 +102,13 @@ def _check_other_columns(request: RiskRequest) -> Iterator[Fault]:
     if request.person_column and request.person_column.casefold() in seen:
         hint = "It says whose a record is: leave it out of the columns by which people could be recognized."
         yield Fault("person_column", f"{shortened(request.person_column)}, a quasi-identifier", "another column", hint)
+    yield from _check_names(request.sensitive, "sensitive")
+    for i, name in enumerate(request.sensitive):
+        if name.casefold() in seen:
+            yield Fault(f"sensitive[{i}]", f"{shortened(name)}, a quasi-identifier", "another column")
+    if request.sensitive and (request.population is not None or request.person_column):
+        hint = "A dry run of a policy measures them: tableveil submit --dry-run, then show --privacy."
+        yield Fault("sensitive", "columns beside a population or a person column", "only one of them", hint)
     if request.person_column and request.release is not None:
         hint = "Its guarantees say it: tableveil show RELEASE --privacy."
         yield Fault("person_column", "a person column, for a release", "none: its rows do not say whose they are", hint)

@@ -31,7 +31,7 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftableveil/v1/risk_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"\xf1\x02\n\x0bRiskRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12)\n\x07release\x18\x02 \x01(\tB\x16\xfa\x41\x13\n\x11tableveil/ReleaseH\x00\x12\x16\n\x0csource_query\x18\n \x01(\tH\x00\x12\x19\n\x11quasi_identifiers\x18\x03 \x03(\t\x12,\n\npopulation\x18\x04 \x01(\x0b\x32\x18.tableveil.v1.Population\x12\x12\n\nthresholds\x18\x05 \x03(\t\x12\x15\n\rweight_column\x18\x06 \x01(\t\x12\x16\n\x0elargest_subset\x18\x07 \x01(\x05\x12\x0f\n\x07records\x18\x08 \x01(\x08\x12\x31\n\x07\x63ompare\x18\t \x03(\x0b\x32 .tableveil.v1.QuasiIdentifierSet\x12\x15\n\rperson_column\x18\x0b \x01(\tB\t\n\x07subject\"%\n\x12QuasiIdentifierSet\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\"^\n\x19SubmitRiskAnalysisRequest\x12-\n\x04risk\x18\x01 \x01(\x0b\x32\x19.tableveil.v1.RiskRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"G\n\x16GetRiskAnalysisRequest\x12-\n\x04name\x18\x01 \x01(\tB\x1f\xe2\x41\x01\x02\xfa\x41\x18\n\x16tableveil/RiskAnalysis\"G\n\x16ReadRecordRisksRequest\x12-\n\x04name\x18\x01 \x01(\tB\x1f\xe2\x41\x01\x02\xfa\x41\x18\n\x16tableveil/RiskAnalysis\",\n\x17ReadRecordRisksResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"@\n\x17ListRiskAnalysesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"f\n\x18ListRiskAnalysesResponse\x12\x31\n\rrisk_analyses\x18\x01 \x03(\x0b\x32\x1a.tableveil.v1.RiskAnalysis\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xed\x05\n\x0cRiskAnalysis\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x1a\n\x12source_fingerprint\x18\x05 \x01(\t\x12\x19\n\x11quasi_identifiers\x18\x06 \x03(\t\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x08 \x01(\x03\x12\x1c\n\x0fpopulation_size\x18\t \x01(\x03H\x00\x88\x01\x01\x12+\n\x08measures\x18\n \x03(\x0b\x32\x19.tableveil.v1.RiskMeasure\x12\x34\n\x0f\x61ttribute_risks\x18\x0b \x03(\x0b\x32\x1b.tableveil.v1.AttributeRisk\x12\x16\n\x0elargest_subset\x18\x0c \x01(\x05\x12\x39\n\tproposals\x18\r \x03(\x0b\x32&.tableveil.v1.ProposedQuasiIdentifiers\x12\x18\n\x10has_record_risks\x18\x0e \x01(\x08\x12\x10\n\x08warnings\x18\x0f \x03(\t\x12*\n\x07request\x18\x10 \x01(\x0b\x32\x19.tableveil.v1.RiskRequest\x12+\n\x08\x64uration\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\x08\x63ompared\x18\x12 \x03(\x0b\x32\x1a.tableveil.v1.ComparedRisk:U\xea\x41R\n\x16tableveil/RiskAnalysis\x12\x1criskAnalyses/{risk_analysis}*\x0criskAnalyses2\x0criskAnalysisB\x12\n\x10_population_size\"]\n\x0c\x43omparedRisk\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12+\n\x08measures\x18\x03 \x03(\x0b\x32\x19.tableveil.v1.RiskMeasure\"^\n\x0bRiskMeasure\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0f\n\x07measure\x18\x02 \x01(\t\x12\x11\n\tthreshold\x18\x03 \x01(\t\x12\x12\n\x05value\x18\x04 \x01(\x01H\x00\x88\x01\x01\x42\x08\n\x06_value\"\x81\x01\n\rAttributeRisk\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x13\n\x0b\x64istinction\x18\x02 \x01(\x01\x12\x12\n\nseparation\x18\x03 \x01(\x01\x12\x16\n\x0eunique_records\x18\x04 \x01(\x03\x12\x1e\n\x16minimal_unique_records\x18\x05 \x01(\x03\"T\n\x18ProposedQuasiIdentifiers\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x13\n\x0b\x64istinction\x18\x02 \x01(\x01\x12\x12\n\nseparation\x18\x03 \x01(\x01\x32\xea\x03\n\x0bRiskService\x12\x97\x01\n\x12SubmitRiskAnalysis\x12\'.tableveil.v1.SubmitRiskAnalysisRequest\x1a\x11.tableveil.v1.Job\"E\xda\xdd\x18\x41\n\x01\x03\x12\nrisk.table\x12\x0crisk.release\x12\x11risk.source_query\x12\x0frisk.population\x12\x63\n\x0fGetRiskAnalysis\x12$.tableveil.v1.GetRiskAnalysisRequest\x1a\x1a.tableveil.v1.RiskAnalysis\"\x0e\xda\xdd\x18\n\n\x02\x03\x04\x12\x04name\x12k\n\x10ListRiskAnalyses\x12%.tableveil.v1.ListRiskAnalysesRequest\x1a&.tableveil.v1.ListRiskAnalysesResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x04\x12o\n\x0fReadRecordRisks\x12$.tableveil.v1.ReadRecordRisksRequest\x1a%.tableveil.v1.ReadRecordRisksResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name0\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftableveil/v1/risk_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"\x84\x03\n\x0bRiskRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12)\n\x07release\x18\x02 \x01(\tB\x16\xfa\x41\x13\n\x11tableveil/ReleaseH\x00\x12\x16\n\x0csource_query\x18\n \x01(\tH\x00\x12\x19\n\x11quasi_identifiers\x18\x03 \x03(\t\x12,\n\npopulation\x18\x04 \x01(\x0b\x32\x18.tableveil.v1.Population\x12\x12\n\nthresholds\x18\x05 \x03(\t\x12\x15\n\rweight_column\x18\x06 \x01(\t\x12\x16\n\x0elargest_subset\x18\x07 \x01(\x05\x12\x0f\n\x07records\x18\x08 \x01(\x08\x12\x31\n\x07\x63ompare\x18\t \x03(\x0b\x32 .tableveil.v1.QuasiIdentifierSet\x12\x15\n\rperson_column\x18\x0b \x01(\t\x12\x11\n\tsensitive\x18\x0c \x03(\tB\t\n\x07subject\"%\n\x12QuasiIdentifierSet\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\"^\n\x19SubmitRiskAnalysisRequest\x12-\n\x04risk\x18\x01 \x01(\x0b\x32\x19.tableveil.v1.RiskRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"G\n\x16GetRiskAnalysisRequest\x12-\n\x04name\x18\x01 \x01(\tB\x1f\xe2\x41\x01\x02\xfa\x41\x18\n\x16tableveil/RiskAnalysis\"G\n\x16ReadRecordRisksRequest\x12-\n\x04name\x18\x01 \x01(\tB\x1f\xe2\x41\x01\x02\xfa\x41\x18\n\x16tableveil/RiskAnalysis\",\n\x17ReadRecordRisksResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"@\n\x17ListRiskAnalysesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"f\n\x18ListRiskAnalysesResponse\x12\x31\n\rrisk_analyses\x18\x01 \x03(\x0b\x32\x1a.tableveil.v1.RiskAnalysis\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xed\x05\n\x0cRiskAnalysis\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x1a\n\x12source_fingerprint\x18\x05 \x01(\t\x12\x19\n\x11quasi_identifiers\x18\x06 \x03(\t\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x08 \x01(\x03\x12\x1c\n\x0fpopulation_size\x18\t \x01(\x03H\x00\x88\x01\x01\x12+\n\x08measures\x18\n \x03(\x0b\x32\x19.tableveil.v1.RiskMeasure\x12\x34\n\x0f\x61ttribute_risks\x18\x0b \x03(\x0b\x32\x1b.tableveil.v1.AttributeRisk\x12\x16\n\x0elargest_subset\x18\x0c \x01(\x05\x12\x39\n\tproposals\x18\r \x03(\x0b\x32&.tableveil.v1.ProposedQuasiIdentifiers\x12\x18\n\x10has_record_risks\x18\x0e \x01(\x08\x12\x10\n\x08warnings\x18\x0f \x03(\t\x12*\n\x07request\x18\x10 \x01(\x0b\x32\x19.tableveil.v1.RiskRequest\x12+\n\x08\x64uration\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\x08\x63ompared\x18\x12 \x03(\x0b\x32\x1a.tableveil.v1.ComparedRisk:U\xea\x41R\n\x16tableveil/RiskAnalysis\x12\x1criskAnalyses/{risk_analysis}*\x0criskAnalyses2\x0criskAnalysisB\x12\n\x10_population_size\"]\n\x0c\x43omparedRisk\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12+\n\x08measures\x18\x03 \x03(\x0b\x32\x19.tableveil.v1.RiskMeasure\"^\n\x0bRiskMeasure\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0f\n\x07measure\x18\x02 \x01(\t\x12\x11\n\tthreshold\x18\x03 \x01(\t\x12\x12\n\x05value\x18\x04 \x01(\x01H\x00\x88\x01\x01\x42\x08\n\x06_value\"\x81\x01\n\rAttributeRisk\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x13\n\x0b\x64istinction\x18\x02 \x01(\x01\x12\x12\n\nseparation\x18\x03 \x01(\x01\x12\x16\n\x0eunique_records\x18\x04 \x01(\x03\x12\x1e\n\x16minimal_unique_records\x18\x05 \x01(\x03\"T\n\x18ProposedQuasiIdentifiers\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x13\n\x0b\x64istinction\x18\x02 \x01(\x01\x12\x12\n\nseparation\x18\x03 \x01(\x01\x32\xea\x03\n\x0bRiskService\x12\x97\x01\n\x12SubmitRiskAnalysis\x12\'.tableveil.v1.SubmitRiskAnalysisRequest\x1a\x11.tableveil.v1.Job\"E\xda\xdd\x18\x41\n\x01\x03\x12\nrisk.table\x12\x0crisk.release\x12\x11risk.source_query\x12\x0frisk.population\x12\x63\n\x0fGetRiskAnalysis\x12$.tableveil.v1.GetRiskAnalysisRequest\x1a\x1a.tableveil.v1.RiskAnalysis\"\x0e\xda\xdd\x18\n\n\x02\x03\x04\x12\x04name\x12k\n\x10ListRiskAnalyses\x12%.tableveil.v1.ListRiskAnalysesRequest\x1a&.tableveil.v1.ListRiskAnalysesResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x04\x12o\n\x0fReadRecordRisks\x12$.tableveil.v1.ReadRecordRisksRequest\x1a%.tableveil.v1.ReadRecordRisksResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name0\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -62,31 +62,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RISKSERVICE'].methods_by_name['ReadRecordRisks']._loaded_options = None
   _globals['_RISKSERVICE'].methods_by_name['ReadRecordRisks']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_RISKREQUEST']._serialized_start=261
-  _globals['_RISKREQUEST']._serialized_end=630
-  _globals['_QUASIIDENTIFIERSET']._serialized_start=632
-  _globals['_QUASIIDENTIFIERSET']._serialized_end=669
-  _globals['_SUBMITRISKANALYSISREQUEST']._serialized_start=671
-  _globals['_SUBMITRISKANALYSISREQUEST']._serialized_end=765
-  _globals['_GETRISKANALYSISREQUEST']._serialized_start=767
-  _globals['_GETRISKANALYSISREQUEST']._serialized_end=838
-  _globals['_READRECORDRISKSREQUEST']._serialized_start=840
-  _globals['_READRECORDRISKSREQUEST']._serialized_end=911
-  _globals['_READRECORDRISKSRESPONSE']._serialized_start=913
-  _globals['_READRECORDRISKSRESPONSE']._serialized_end=957
-  _globals['_LISTRISKANALYSESREQUEST']._serialized_start=959
-  _globals['_LISTRISKANALYSESREQUEST']._serialized_end=1023
-  _globals['_LISTRISKANALYSESRESPONSE']._serialized_start=1025
-  _globals['_LISTRISKANALYSESRESPONSE']._serialized_end=1127
-  _globals['_RISKANALYSIS']._serialized_start=1130
-  _globals['_RISKANALYSIS']._serialized_end=1879
-  _globals['_COMPAREDRISK']._serialized_start=1881
-  _globals['_COMPAREDRISK']._serialized_end=1974
-  _globals['_RISKMEASURE']._serialized_start=1976
-  _globals['_RISKMEASURE']._serialized_end=2070
-  _globals['_ATTRIBUTERISK']._serialized_start=2073
-  _globals['_ATTRIBUTERISK']._serialized_end=2202
-  _globals['_PROPOSEDQUASIIDENTIFIERS']._serialized_start=2204
-  _globals['_PROPOSEDQUASIIDENTIFIERS']._serialized_end=2288
-  _globals['_RISKSERVICE']._serialized_start=2291
-  _globals['_RISKSERVICE']._serialized_end=2781
+  _globals['_RISKREQUEST']._serialized_end=649
+  _globals['_QUASIIDENTIFIERSET']._serialized_start=651
+  _globals['_QUASIIDENTIFIERSET']._serialized_end=688
+  _globals['_SUBMITRISKANALYSISREQUEST']._serialized_start=690
+  _globals['_SUBMITRISKANALYSISREQUEST']._serialized_end=784
+  _globals['_GETRISKANALYSISREQUEST']._serialized_start=786
+  _globals['_GETRISKANALYSISREQUEST']._serialized_end=857
+  _globals['_READRECORDRISKSREQUEST']._serialized_start=859
+  _globals['_READRECORDRISKSREQUEST']._serialized_end=930
+  _globals['_READRECORDRISKSRESPONSE']._serialized_start=932
+  _globals['_READRECORDRISKSRESPONSE']._serialized_end=976
+  _globals['_LISTRISKANALYSESREQUEST']._serialized_start=978
+  _globals['_LISTRISKANALYSESREQUEST']._serialized_end=1042
+  _globals['_LISTRISKANALYSESRESPONSE']._serialized_start=1044
+  _globals['_LISTRISKANALYSESRESPONSE']._serialized_end=1146
+  _globals['_RISKANALYSIS']._serialized_start=1149
+  _globals['_RISKANALYSIS']._serialized_end=1898
+  _globals['_COMPAREDRISK']._serialized_start=1900
+  _globals['_COMPAREDRISK']._serialized_end=1993
+  _globals['_RISKMEASURE']._serialized_start=1995
+  _globals['_RISKMEASURE']._serialized_end=2089
+  _globals['_ATTRIBUTERISK']._serialized_start=2092
+  _globals['_ATTRIBUTERISK']._serialized_end=2221
+  _globals['_PROPOSEDQUASIIDENTIFIERS']._serialized_start=2223
+  _globals['_PROPOSEDQUASIIDENTIFIERS']._serialized_end=2307
+  _globals['_RISKSERVICE']._serialized_start=2310
+  _globals['_RISKSERVICE']._serialized_end=2800
 # @@protoc_insertion_point(module_scope)

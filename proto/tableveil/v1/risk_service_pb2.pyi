@@ -38,6 +38,7 @@ class RiskRequest(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     COMPARE_FIELD_NUMBER: _builtins.int
     PERSON_COLUMN_FIELD_NUMBER: _builtins.int
+    SENSITIVE_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: the rows of a release that were not suppressed."""
     source_query: _builtins.str
@@ -78,6 +79,13 @@ class RiskRequest(_message.Message):
     def compare(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuasiIdentifierSet]:
         """Sets of the quasi-identifiers whose risks are put side by side, as if an adversary knew only these."""
 
+    @_builtins.property
+    def sensitive(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Sensitive columns. Measured is which parameters of l-diversity, t-closeness, β-likeness and δ-disclosure hold by
+        each: those of a table against its own distribution, those of a release against its source's. Refused beside a
+        population or a person column.
+        """
+
     def __init__(
         self,
         *,
@@ -92,10 +100,11 @@ class RiskRequest(_message.Message):
         records: _builtins.bool = ...,
         compare: _abc.Iterable[Global___QuasiIdentifierSet] | None = ...,
         person_column: _builtins.str = ...,
+        sensitive: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "person_column", b"person_column", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "person_column", b"person_column", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "sensitive", b"sensitive", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release", "source_query"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
@@ -397,7 +406,9 @@ class RiskMeasure(_message.Message):
     THRESHOLD_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """Such as prosecutor, journalist, marketer, sample, population (pitman), individual, special uniques."""
+    """Such as prosecutor, journalist, marketer, sample, population (pitman), individual, special uniques, or `privacy of`
+    a sensitive column.
+    """
     measure: _builtins.str
     threshold: _builtins.str
     """Set for counts of records above a threshold."""

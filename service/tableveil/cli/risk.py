@@ -29,6 +29,9 @@ RESULT = risk_service_pb2.RiskAnalysis
 _FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
 
+_PRIVACY = "privacy of "
+"""The beginning of the models of measures of a sensitive column."""
+
 _ADVERSARIES = {"people": "1 / people"}
 """Names for people of models whose own do not say it."""
 
@@ -107,6 +110,15 @@ class _Asked:
         str | None,
         click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for."),
     ]
+    sensitive: Annotated[
+        list[str],
+        click.option(
+            "--sensitive",
+            callback=_names,
+            metavar="COLUMNS",
+            help="Also measure which l-diversity, t-closeness, β-likeness and δ-disclosure hold by these columns.",
+        ),
+    ]
     threshold: Annotated[
         list[str],
         click.option(
@@ -136,6 +148,7 @@ class _Asked:
             person_column=self.person or "",
             largest_subset=self.largest_subset or 0,
             records=records,
+            sensitive=self.sensitive,
             compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in self.compare],
         )
         if self.subject is None:
@@ -235,6 +248,8 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
         ]
     for heading, content in sections:
         parts += [Text(""), Text(heading, style="bold"), content]
+    if analysis.request.sensitive:
+        parts += [Text(""), Text("Privacy that holds", style="bold"), _reached(analysis)]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
 
@@ -278,6 +293,18 @@ def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
         )
     columns = ("adversary", "highest", "found on average", *(f"records > {threshold}" for threshold in thresholds))
     return listing(columns, rows, "", numbers=columns[1:])
+
+
+def _reached(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+    """The smallest class, and the models of sensitive columns."""
+    highest = _values(analysis, "prosecutor").get("highest_risk")
+    rows = [("k anonymity", "", "k", f"{1 / highest:,.0f}" if highest else "none")]
+    for one in analysis.measures:
+        if one.model.startswith(_PRIVACY):
+            model, _, parameter = one.measure.rpartition(": ")
+            value = f"{one.value:,.5g}" if one.HasField("value") else "none"
+            rows.append((model.replace("_", " "), wording.printable(one.model[len(_PRIVACY) :]), parameter, value))
+    return listing(("model", "of", "parameter", "value"), rows, "", numbers=("value",))
 
 
 def _uniqueness(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:

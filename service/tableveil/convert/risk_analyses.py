@@ -18,6 +18,7 @@ from tableveil.convert.submission import Read, Submission
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import Fault
 from tableveil.lookups import RiskAnalyses
+from tableveil.pipelines.reached import AGAINST_SOURCE
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
@@ -49,6 +50,7 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
         compare=tuple(tuple(compared.columns) for compared in message.compare),
         source_query=message.source_query,
         person_column=message.person_column,
+        sensitive=tuple(message.sensitive),
     )
     faults.judged(check_risk_request(request))
     read_faults = faults.all()
@@ -64,7 +66,7 @@ def _thresholds(message: risk_service_pb2.RiskRequest, faults: Faults) -> tuple[
 
 
 def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnalysis:
-    """The message for a risk analysis; reviewers are not told a source query, which may have values in it."""
+    """The message for a risk analysis; reviewers are told no source query, and no distance from the source's values."""
     message = result_to_proto(
         JobKind.RISK_ANALYSIS,
         analysis,
@@ -75,6 +77,10 @@ def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnaly
     )
     if analysis.audience is not Audience.OWNER:
         message.request.ClearField("source_query")
+        # Distances from the source's distribution tell of it.
+        told = [one for one in message.measures if not one.measure.endswith(AGAINST_SOURCE)]
+        del message.measures[:]
+        message.measures.extend(told)
     return message
 
 

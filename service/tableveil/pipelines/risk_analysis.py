@@ -15,7 +15,8 @@ from tableveil.counting import CountedFrequencies, count_frequencies, weight_fac
 from tableveil.errors import Fault, shortened
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_size, people_in
-from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.reached import reached, reached_by_release, saying_something
+from tableveil.pipelines.released_rows import PolicyOf, current_release
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.risk_measures import (
     compared_measures,
@@ -97,6 +98,9 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     with session.transaction():
         request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request, policy_of)
+        request, starred = saying_something(session, request, analyzed)
+        if starred:
+            analyzed = resolve_subject(session, request, policy_of)[1]
         mark = fingerprint(session, analyzed.source, fingerprint_key(session.ledger))
         faults = check_membership(session, analyzed.source, request.person_column)
         faults += check_weights("weight_column", weight_facts(session, analyzed))
@@ -105,10 +109,13 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             raise unfit(faults)
         check_collectible(session, analyzed.source, [column.name for column in analyzed.quasi_identifiers])
         report.phase(JobPhase.COUNTING)
+        of_values = () if request.release is not None else tuple(reached(session, analyzed, request.sensitive))
         counted = _of_people(session, request, analyzed) if owners else count_frequencies(session, analyzed)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
     read_result = counted if isinstance(counted, _Result) else _of_records(job, request, shown.table, counted, columns)
-    warnings = (*filter(None, (guess,)), *read_result.warnings)
+    if request.release is not None and request.sensitive:
+        of_values = tuple(reached_by_release(current_release(session, request.release), request.sensitive))
+    warnings = (*filter(None, (guess, _starred(starred))), *read_result.warnings)
 
     def result(number: int) -> risk_analyses.RiskAnalysis:
         if read_result.write is not None:
@@ -128,12 +135,19 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             seconds=report.elapsed(),
             warnings=warnings,
             request=job.document,
-            measures=read_result.measures,
+            measures=(*read_result.measures, *of_values),
             subsets=read_result.subsets,
             compared=read_result.compared,
         )
 
     return store_result(job, RISK_ANALYSES, result, warnings)
+
+
+def _starred(rows: int) -> str:
+    if not rows:
+        return ""
+    are = "row is * in all of the columns: it" if rows == 1 else "rows are * in all of the columns: they"
+    return f"{rows:,} {are} say{'s' * (rows == 1)} nothing, as suppressed records do, and no figure here counts them."
 
 
 def _of_people(session: WarehouseSession, request: RiskRequest, analyzed: Analyzed) -> _Result:

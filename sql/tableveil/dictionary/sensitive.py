@@ -81,13 +81,13 @@ def build_sensitive(
         null_code=len(arrays["n"]) - 1 if arrays["is_null"].any() else None,
         null_first=attribute.order.nulls is NullPosition.FIRST,
         levels=levels,
-        spellings=_spellings(embedded, table_name, source_column) if listed is None else None,
+        spellings=spellings_of(embedded, table_name, source_column) if listed is None else None,
         elements=listed_elements(embedded, table_name, source_column, listed, counts) if listed is not None else None,
     )
     return SensitiveDictionary(attribute, source_column, table_name, values, of.reference), []
 
 
-def _spellings(session: Session, table_name: str, source_column: Column) -> NDArray[np.int64] | None:
+def spellings_of(session: Session, table_name: str, source_column: Column) -> NDArray[np.int64] | None:
     """Per code, the first code whose value has the same spelling, if any two have."""
     if not has_spellings(session, exp.select("value").from_(table(table_name)), source_column):
         return None

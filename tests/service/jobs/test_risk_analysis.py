@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -332,3 +333,66 @@ def test_the_same_request_again_is_the_same_job(jobs: JobManager) -> None:
     assert jobs.submit(work, "r-1").number == first.number
     with pytest.raises(ConflictError):
         jobs.submit(replace(work, document='{"records":true}'), "r-1")
+
+
+GRADES = {("a", "f"): "1123", ("a", "m"): "4455", ("b", "f"): "2222"}
+"""The grades of each class."""
+
+
+def test_the_models_that_rows_meet_are_measured(jobs: JobManager, database: Database, session: Session) -> None:
+    rows = ", ".join(f"('{place}', '{sex}', {grade})" for (place, sex), grades in GRADES.items() for grade in grades)
+    session.execute(f"CREATE TABLE graded AS SELECT * FROM (VALUES {rows}) r(place, sex, grade)")
+    request = RiskRequest(TableReference("", "main", "graded"), None, ("place", "sex"), sensitive=("grade",))
+    found = measures(analyzed(jobs, database, request))
+    values = {key[1]: value for key, value in found.items() if key[0] == "privacy of grade"}
+    shares = {grade: sum(grades.count(grade) for grades in GRADES.values()) / 12 for grade in "12345"}
+    assert values["distinct_l_diversity: l"] == 1
+    assert values["probabilistic_l_diversity: l"] == 1
+    assert values["entropy_l_diversity: l"] == pytest.approx(1)
+    farthest = max(
+        sum(abs(grades.count(grade) / 4 - share) for grade, share in shares.items()) / 2 for grades in GRADES.values()
+    )
+    assert values["t_closeness (equal): t"] == pytest.approx(farthest)
+    ordered = max(
+        sum(abs(sum(grades.count(g) / 4 - shares[g] for g in "12345"[:end])) for end in range(1, 5)) / 4
+        for grades in GRADES.values()
+    )
+    assert values["t_closeness (ordered): t"] == pytest.approx(ordered)
+    most = max(grades.count(g) / 4 / shares[g] - 1 for grades in GRADES.values() for g in set(grades))
+    assert values["beta_likeness: beta"] == pytest.approx(most)
+    # A class of one value meets no recursive diversity.
+    assert values["recursive_cl_diversity (l = 2): c"] is None
+    missing = replace(request, sensitive=("grad",))
+    job = ended(jobs, missing)
+    assert job.failure is not None
+    assert "Did you mean 'grade'?" in job.failure.message
+
+
+def test_rows_that_are_hidden_throughout_are_told_apart(jobs: JobManager, database: Database, session: Session) -> None:
+    session.execute(
+        "CREATE TABLE hidden AS SELECT * FROM (VALUES ('<50', 'f'), ('<50', 'f'), ('*', 'm'), ('*', 'm'), ('*', '*'), "
+        "(NULL, 'x'), (NULL, 'x')) r(age, sex)"
+    )
+    request = RiskRequest(TableReference("", "main", "hidden"), None, ("age", "sex"))
+    found = analyzed(jobs, database, request)
+    assert found.records == 6
+    assert measures(found)["prosecutor", "highest_risk"] == 0.5
+    assert found.warnings[0].startswith("1 row is * in all of the columns: it says nothing")
+    session.execute("DELETE FROM hidden WHERE sex = '*'")
+    assert not any("* in all" in warning for warning in analyzed(jobs, database, request).warnings)
+
+
+def test_a_release_is_measured_against_its_source(
+    jobs: JobManager, database: Database, session: Session, run: Callable[..., Release]
+) -> None:
+    sensitive = replace(POLICY.attributes[3], role=Role.SENSITIVE)
+    policy = replace(POLICY, attributes=(*POLICY.attributes[:3], sensitive, POLICY.attributes[4]))
+    release = run(database, policy, document=canonical_json(policy_to_proto(policy)))
+    request = RiskRequest(None, release.number, (), sensitive=("weight",))
+    found = measures(analyzed(jobs, database, request))
+    known = {
+        f"{one.model}: {one.parameter}": None if one.after == math.inf else one.after
+        for one in release.guarantees
+        if one.column == "weight"
+    }
+    assert {key[1]: value for key, value in found.items() if key[0] == "privacy of weight"} == known
