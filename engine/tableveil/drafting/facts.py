@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tableveil.hierarchy import ValueKind
 from tableveil.risk.recurring import PairsAlike
 
+PARTIAL_DATES = "2014-03"
+"""In place of a format: dates of ISO 8601 of which some lack the day, or the month as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
@@ -27,7 +30,8 @@ class ColumnFacts:
         low: The value that about a hundredth of them does not exceed, as text, if it was looked for.
         high: The value that about a hundredth of them exceeds.
         digits: Whether all values are text of the digits 0 to 9.
-        date_format: The format of all values if they are dates written as text, for `strptime`; else empty.
+        date_format: The format of all values if they are dates written as text, for `strptime`, or `PARTIAL_DATES`;
+            else empty.
         agreeing: The columns in which rows with equal values agree as rows of one person do, and how far: then the
             column numbers people of whom some have several rows. Else empty.
     """

@@ -16,7 +16,7 @@ from tableveil.drafting.bounds import (
     within,
     years_around,
 )
-from tableveil.drafting.facts import ColumnFacts
+from tableveil.drafting.facts import PARTIAL_DATES, ColumnFacts
 from tableveil.drafting.meanings import Meaning, meaning_of
 from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
 from tableveil.hierarchy.rules import (
@@ -41,6 +41,9 @@ OLDEST_ALONE = Decimal(90)
 
 _AGE_WIDTHS = ("5", "10", "20", "40")
 _TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
+_PARTIAL_DATES = Redaction(length=10, alphabet_size=3, step=3, padding="-")
+"""2014-03-12 becomes 2014-03***, as 2014-03 does, and 2014******. Three signs give a month 27 days, a year 729."""
+
 _LONG_AGO = 30
 """Years that a range of dates must span for decades to be useful."""
 
@@ -171,6 +174,8 @@ def _few(facts: ColumnFacts, meaning: Meaning | None) -> bool:
 
 def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposal:
     longest = facts.longest or 0
+    if facts.date_format == PARTIAL_DATES:
+        return HierarchyProposal(_PARTIAL_DATES, "Dates of which some lack a day or month, by month and year.")
     if facts.date_format:
         made = f"strptime({facts.name}, '{facts.date_format}')::DATE"
         return _stopgap(f"Text that looks like dates: a source_query makes dates of it by {made}.")

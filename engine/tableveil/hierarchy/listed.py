@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +78,15 @@ def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], f
         return []
     actual = f"{_counted(len(labels), 'label')} at the top"
     path = f"{field}.rows[{numbers[levels[-1].index(labels[1])]}].labels[{len(levels) - 1}]"
-    return [Fault(path, actual, "one label that all rows share", "End every row with '*', for example.")]
+    hint = _blanks(labels) or "End every row with '*', for example."
+    return [Fault(path, actual, "one label that all rows share", hint)]
+
+
+def _blanks(labels: Iterable[str | None]) -> str:
+    """A hint if some labels are told apart by blanks around them alone, which a separator with blanks leaves."""
+    written = {label for label in labels if label is not None}
+    alike = len(written) - len({label.strip() for label in written})
+    return f"Blanks around alone tell {_counted(alike, 'label')} from another one: leave them out." if alike else ""
 
 
 def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
@@ -101,7 +109,8 @@ def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int],
             one, other, *_ = above[split[0]]
             first, second = (numbers[steps.index((split[0], parent))] for parent in (one, other))
             text = f"a label of level {level} that is under another one in rows[{first}]"
-            example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", text, "the same label above equal labels")
+            path = f"{field}.rows[{second}].labels[{level + 1}]"
+            example = Fault(path, text, "the same label above equal labels", _blanks(above[split[0]]))
     if example is None:
         return []
     read_example = f"{example.found}; {_counted(count, 'label')} under more than one"

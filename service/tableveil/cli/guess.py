@@ -28,6 +28,8 @@ def flags(how: table_service_pb2.CsvFormat) -> str:
     stated += ["--decimal-comma"] if how.decimal_comma else []
     stated += ["--date-format", how.date_format] if how.date_format else []
     stated += ["--timestamp-format", how.timestamp_format] if how.timestamp_format else []
+    for column, type_ in how.types.items():
+        stated += ["--type", f"{column}={type_}"]
     stated += ["--skip-lines", str(how.skip_lines)] if how.skip_lines else []
     stated += ["--header-lines", str(how.header_lines)] if how.header_lines > 1 else []
     stated += ["--drop-unnamed"] if how.drop_unnamed else []

@@ -270,7 +270,7 @@ def _contents(session: Session, path: Path, how: CsvFormat, names: Sequence[str]
     )
     kind = (
         f"CASE WHEN {trimmed} = '' OR lower({trimmed}) IN ({nothing}) THEN 'nothing' "
-        f"{numbers} "
+        f"{numbers} WHEN regexp_full_match({trimmed}, '[0-9]{{4}}-[0-9]{{2}}') THEN 'month' "
         f"WHEN length(value) > 30 THEN 'text' WHEN {shape} IN ({shapes}) THEN {shape} "
         f"WHEN NOT regexp_matches(value, '[\\p{{L}}\\p{{N}}]') THEN 'sign' ELSE 'text' END"
     )
@@ -311,6 +311,8 @@ def _with_values(
         how = _with_trimmed(how, contents, doubts)
     if "decimal_comma" not in kept:
         how = _with_decimals(how, contents, doubts)
+    if not how.all_text:
+        how = _with_partial_dates(how, contents, doubts)
     if "thousands" not in kept and not how.all_text:
         how = _with_thousands(how, contents, doubts)
     if "null_texts" not in kept:
@@ -367,6 +369,24 @@ def _factor(one: _Contents, how: CsvFormat) -> list[str]:
         f"Three digits follow each {word} in {_named([one.name])}: its numbers are ambiguous by a factor of 1,000: "
         f"{read}, unless they are thousands (--thousands {shlex.quote(f'{one.name}={mark}')})."
     ]
+
+
+def _with_partial_dates(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:
+    """Dates of which some lack the day, or the month as well, stay text."""
+    partial = [
+        one.name
+        for one in contents
+        if one.name not in how.types
+        and one.kinds["Y-9-9"]
+        and (one.kinds["month"] or one.kinds["whole"])
+        and one.kinds["Y-9-9"] + one.kinds["month"] + one.kinds["whole"] == one.kinds.total()
+    ]
+    if partial:
+        doubts.append(
+            f"Dates without a day or month stand in {_named(partial)}: it stays text (--type), and a proposal groups "
+            "it by month and year."
+        )
+    return replace(how, types={**how.types, **dict.fromkeys(partial, "VARCHAR")})
 
 
 def _with_trimmed(how: CsvFormat, contents: Sequence[_Contents], doubts: list[str]) -> CsvFormat:

@@ -28,7 +28,7 @@ from tableveil.backend import (
     table,
     text,
 )
-from tableveil.drafting import ColumnFacts, identifies_by_name, may_be_code
+from tableveil.drafting import PARTIAL_DATES, ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.description import MOST_ROWS_COUNTED_EXACTLY
@@ -50,7 +50,8 @@ _MOST_DATES = 100_000
 """The days of 270 years: a column of more different values has no dates."""
 
 # From 1.2.2024 to 01.02.2024; the database would take 1.2.24 for the year 24.
-_SHORTEST_DATE, _LONGEST_DATE = 8, 10
+_SHORTEST_DATE, _LONGEST_DATE = 7, 10
+_PARTIAL_DATE = "[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?"
 
 
 def role_facts(session: WarehouseSession, reference: TableReference) -> list[ColumnFacts]:
@@ -203,10 +204,17 @@ def _date_format(session: WarehouseSession, reference: TableReference, facts: Co
     value = column(facts.name)
     values = exp.select(alias(cast(value, "VARCHAR"), "value")).distinct().from_(_named(reference))
     values = values.where(value.copy().is_(exp.null()).not_())
+    rows = exp.Count(this=exp.Star())
+    partial = exp.RegexpFullMatch(this=column("value"), expression=text(_PARTIAL_DATE))
+    without_day = exp.and_(
+        exp.Contains(this=column("value"), expression=text("-")), exp.Length(this=column("value")) < 10
+    )
+    has_part = exp.CountIf(this=without_day) > 0
     case = exp.Case(default=text(""))
+    case = case.when(exp.and_(exp.CountIf(this=partial).eq(rows), has_part), text(PARTIAL_DATES))
     for written in _DATE_FORMATS:
         dates = exp.Count(this=exp.StrToTime(this=column("value"), format=text(written), safe=True))
-        case = case.when(exp.EQ(this=dates, expression=exp.Count(this=exp.Star())), text(written))
+        case = case.when(exp.EQ(this=dates, expression=rows.copy()), text(written))
     date_format: str = session.embedded.value(exp.select(case).from_(collected(session, "draft_dates", values)))
     return date_format
 

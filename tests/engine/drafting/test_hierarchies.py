@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.drafting import ColumnFacts, Meaning, propose_hierarchy
+from tableveil.drafting import PARTIAL_DATES, ColumnFacts, Meaning, propose_hierarchy
 from tableveil.hierarchy import HierarchyDefinition, ValueKind, check_rule, label_values
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange, Redaction, SuppressionOnly
 
@@ -148,6 +148,14 @@ def test_what_is_proposed(facts: ColumnFacts, meaning: Meaning | None, expected:
 def test_a_stopgap_asks_for_a_hierarchy() -> None:
     found = propose_hierarchy(column(TEXT, [f"AB{i:02}" for i in range(50)]), None)
     assert "write a hierarchy" in found.reason
+
+
+def test_partial_dates_are_grouped_by_month_and_year() -> None:
+    values = ["2014-03-12", "2014-03", "2014", "2015-01-31"]
+    proposal = propose_hierarchy(replace(column(TEXT, values, "onset"), date_format=PARTIAL_DATES), None)
+    labels = label_values(proposal.hierarchy, TEXT, values, values).labels
+    assert [*labels[0]] == ["2014-03***", "2014-03***", "2014---***", "2015-01***"]
+    assert [*labels[1]] == ["2014******"] * 3 + ["2015******"]
 
 
 def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:

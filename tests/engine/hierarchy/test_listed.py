@@ -166,3 +166,12 @@ def test_values_are_looked_up_by_their_text() -> None:
     labelled = label_values(definition, ValueKind.OTHER, [True, object(), ""], ["true", "1.5", ""])
     assert labelled.labels == (("low", None, "none"), ("*", None, "*"))
     assert labelled.leaves[0].tolist()[::2] == [2, 1]
+
+
+def test_labels_that_blanks_alone_tell_apart_are_said_to() -> None:
+    [top] = check_levels([("a", "x", " *"), ("b", "x", "  *"), ("c", "y", " *")], FIELD)[:1]
+    assert top.hint == "Blanks around alone tell 1 label from another one: leave them out."
+    [top] = check_levels([("a", "x"), ("b", "y")], FIELD)
+    assert "End every row" in top.hint
+    [nesting] = check_levels([("a", "x", "1", "*"), ("b", "x", "1 ", "*")], FIELD)
+    assert "Blanks around alone" in nesting.hint
