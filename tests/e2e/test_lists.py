@@ -1,7 +1,8 @@
-"""Cells that are lists, on a running server: noticed, decided in YAML or SQL, judged by their elements."""
+"""Cells that are lists, and people of few households, on a running server: noticed, decided in YAML or SQL, judged."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import yaml
@@ -79,3 +80,59 @@ def test_lists_are_decided_and_judged_by_element(serve: Serve, tmp_path: Path) -
         assert not [name for name in columns if "codes" in name]
         about = connection.execute("SELECT value FROM released_about WHERE fact = 'lists'").fetchone()
     assert about == ("models judge each element of codes",)
+
+
+# Twelve people of two households are alike in region; the others live by one or two.
+FAMILIES = """
+    SELECT 'm' || i AS member,
+        CASE WHEN i < 12 THEN 'H' || (i % 2) WHEN i % 9 > 0 THEN 'H' || (i // 2) END AS household,
+        CASE WHEN i < 12 THEN 'N' ELSE ['S', 'W'][1 + i // 4 % 2] END AS region, ['f', 'm'][1 + (i + i // 5) % 2] AS sex
+    FROM range(120) AS numbers(i)
+"""
+
+
+def test_households_count_beside_people(serve: Serve, tmp_path: Path) -> None:
+    database = tmp_path / "register.duckdb"
+    samples.create(database, families=FAMILIES)
+    server = serve(database)
+    identifying = [samples.attribute(name, "IDENTIFYING") for name in ("member", "household")]
+    hierarchy: samples.Document = {"suppression_only": {}}
+    labels = [samples.attribute(name, "QUASI_IDENTIFIER", hierarchy=hierarchy) for name in ("region", "sex")]
+
+    def released(name: str, **fields: object) -> tuple[int, str]:
+        document = samples.policy(
+            source="families",
+            target=name,
+            person_column="member",
+            attributes=[*identifying, *labels],
+            privacy_models=[{"k_anonymity": {"k": 5}}],
+            repeat_reason="by households, too",
+            **fields,
+        )
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(document))
+        outcome = tableveil("submit", str(file), "--wait", server=server.address)
+        return outcome.exit_code, outcome.stdout + outcome.stderr
+
+    code, told = released("alone")
+    assert code == 0, told
+    code, told = released("together", also_count=["household"])
+    assert code == 0, told
+    sql = tableveil("document", "convert", str(tmp_path / "together.json"), "--to", "sql").stdout
+    assert "also_count = [" in sql
+    shown = tableveil("show", "2", "--privacy", server=server.address).stdout
+    assert "k anonymity (also count)" in shown
+    for field, fields in {
+        "also_count[0]": {"also_count": ["hosehold"]},
+        "release.left_behind": {"also_count": ["household"], "release": {"name": "left", "left_behind": "REQUIRE"}},
+        "also_count": {"also_count": ["household"], "microaggregation": {}},
+    }.items():
+        code, told = released("left", **fields)
+        assert code != 0
+        assert field in told
+    assert "# also_count:" in tableveil("draft-policy", "families", server=server.address).stdout
+    assert server.terminate() == 0
+    found = "SELECT list(DISTINCT region ORDER BY region) FROM"
+    with durable(database) as connection:
+        regions = [connection.execute(f"{found} {name}").fetchone() for name in ("alone", "together")]
+    assert regions == [(["N", "S", "W"],), (["*"],)]

@@ -40,6 +40,8 @@ class SensitiveColumn:
         elements: The elements of the codes, if cells are lists; then no code shares its spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
         people: Whether its values are the people of the records, each by a number that says nothing.
+        unit: The column whose values are its codes, if they are other units that count beside people. NULL stands for
+            records each of which is a unit of its own.
         owned: The pairs of a person and a value of the column, if its codes are such pairs, each once.
         protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
             columns, combinations of features with a class, and people, which have no name of their own.
@@ -55,6 +57,7 @@ class SensitiveColumn:
     people: bool = False
     owned: PersonValues | None = None
     elements: ListedElements | None = None
+    unit: str = ""
 
     @property
     def respelled(self) -> int:

@@ -9,7 +9,7 @@ from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import HierarchyProposal, propose_hierarchy
 from tableveil.drafting.lists import SeenLists
 from tableveil.drafting.meanings import Meaning, words_of
-from tableveil.drafting.roles import FEWEST_ROWS, guess_role, tells_all_apart
+from tableveil.drafting.roles import FEWEST_ROWS, guess_role, numbers_groups, tells_all_apart
 from tableveil.drafting.telling import telling_level
 from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
@@ -144,6 +144,31 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
 
     named = [draft for draft in candidates if any(fitness(draft))]
     return max(named, key=fitness, default=None)
+
+
+def unit_columns(drafts: Sequence[ColumnDraft]) -> list[ColumnDraft]:
+    """The columns by which people seem to belong together in households: k may have to hold of these as well."""
+    person = person_column(drafts)
+    identifying = [draft for draft in drafts if draft.role is Role.IDENTIFYING and draft is not person]
+    named = [draft for draft in identifying if _is_of_homes(draft)]
+    if person is not None and not person.facts.nulls and not unique(person.facts):
+        return [draft for draft in named if 1 < draft.facts.distinct < person.facts.distinct]
+    return [draft for draft in named if numbers_groups(draft.facts) and draft.facts.distinct < draft.facts.present]
+
+
+def _is_of_homes(draft: ColumnDraft) -> bool:
+    words = words_of(draft.facts.name)
+    return draft.meaning is Meaning.FAMILY or not _OF_HOMES.isdisjoint(words)
+
+
+_OF_HOMES = frozenset(
+    {
+        *("household", "family", "home", "address", "dwelling", "apartment", "haushalt", "familie", "anschrift"),
+        *("adresse", "wohnung", "foyer", "menage", "famille", "logement", "hogar", "familia", "direccion", "vivienda"),
+        *("famiglia", "nucleo", "indirizzo", "abitazione", "endereco", "huishouden", "gezin", "adres"),
+    }
+)
+"""Words in the names of columns that number households, or the homes that they live in."""
 
 
 def combined_marks(drafts: Sequence[ColumnDraft]) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tableveil.drafting.draft import ColumnDraft, person_column, unique
+from tableveil.drafting.draft import ColumnDraft, person_column, unique, unit_columns
 from tableveil.drafting.figures import Figures
 from tableveil.drafting.meanings import Meaning
 from tableveil.drafting.roles import agreement
@@ -63,6 +63,11 @@ class PolicyDraft:
     warehouse: str = ""
     method: MethodTraits[Any] = LOCAL_RECODING
 
+    @property
+    def also_count(self) -> tuple[str, ...]:
+        """The columns whose values may have to count beside people."""
+        return tuple(draft.facts.name for draft in unit_columns(self.columns))
+
 
 def draft_policy(
     source: TableReference,
@@ -82,6 +87,7 @@ def draft_policy(
         _on_person(person),
         Remark("privacy_models", RemarkKind.DECIDE, f"How large must a class be? {proposed.reason}"),
         *_on_dominance(proposed.k, repeating),
+        *_on_units(columns),
         *_on_models(columns, figures, proposed.k),
         Remark(
             "suppression_limit",
@@ -173,6 +179,16 @@ def _on_dominance(k: int, repeating: bool) -> Iterator[Remark]:
             f"1/{k} keeps the chance that a row is a given person's at 1/{k}."
         )
         yield Remark("privacy_models", RemarkKind.DECIDE, text)
+
+
+def _on_units(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
+    units = [f"{shortened(draft.facts.name)}, which {draft.facts.counted}" for draft in unit_columns(columns)]
+    if units:
+        text = (
+            f"People seem to belong together by {_listed(units)}: all people of a class may be of one household. "
+            "With this field k and dominance hold of these as well."
+        )
+        yield Remark("also_count", RemarkKind.DECIDE, text)
 
 
 def _on_method() -> Remark:

@@ -21,6 +21,9 @@ FEWEST_ROWS = 20
 LONG_TEXT = 60
 """Longer text, most of it distinct, is taken for free text."""
 
+MOST_OF_GROUP = 10
+"""Households and the like have up to so many rows each, on average."""
+
 MOST_NAMED = 4
 """The most columns that a reason names."""
 
@@ -68,6 +71,11 @@ def tells_all_apart(facts: ColumnFacts) -> bool:
     return facts.rows >= FEWEST_ROWS and facts.telling >= NEARLY_ALL
 
 
+def numbers_groups(facts: ColumnFacts) -> bool:
+    """Whether values seem to number small groups of rows, such as households: many values, few rows of each."""
+    return facts.distinct >= FEWEST_ROWS and facts.telling >= 1 / MOST_OF_GROUP
+
+
 def guess_role(facts: ColumnFacts) -> RoleGuess:
     """Guesses the role from the column's type, name and number of distinct values, trusted in this order."""
     meaning = meaning_of(facts.name)
@@ -81,6 +89,8 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
         return RoleGuess(Role.IDENTIFYING, None, f"It seems to number people: {agreement(facts.agreeing)}.")
     if facts.constant:
         return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
+    if meaning is Meaning.FAMILY and numbers_groups(facts):
+        return RoleGuess(Role.IDENTIFYING, meaning, f"Its name says family or household, and it {facts.counted}.")
     if meaning is not None:
         role: Role | None = _OF_MEANING[meaning]
         if role is Role.INSENSITIVE and tells_all_apart(facts):

@@ -296,7 +296,8 @@ class Policy:
 
     The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. With `source_load`, the
     table must have the rows of the load of that number. If `person_column` is
-    None, each row is one person; `record_column` identifies a record where people have several. `methods` has the
+    None, each row is one person; `also_count` names columns whose values count as people do, such as households.
+    `record_column` identifies a record where people have several. `methods` has the
     options of each method that it asks for: a valid policy asks for at most one.
     """
 
@@ -321,6 +322,7 @@ class Policy:
     record_column: str = ""
     documentation: Documentation = field(default_factory=Documentation)
     source_load: int | None = None
+    also_count: tuple[str, ...] = ()
 
     @property
     def k(self) -> int | None:

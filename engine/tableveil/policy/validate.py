@@ -10,6 +10,7 @@ from tableveil.policy.documentation import LONGEST_STATEMENT
 from tableveil.policy.guards import check_guards
 from tableveil.policy.methods import methods_of
 from tableveil.policy.model import NO_LIMIT, Policy, Role, SuppressedRecords
+from tableveil.policy.privacy import Dominance, KAnonymity
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.reason import says_something
 from tableveil.policy.validate_aggregations import check_aggregations
@@ -32,6 +33,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *_check_reason(policy),
         *check_attributes(policy),
         *_check_person(policy),
+        *_check_units(policy),
         *check_privacy(policy),
         *check_population(policy),
         *check_game(policy),
@@ -131,6 +133,27 @@ def _check_identifying(policy: Policy, field: str, column: str, called: str) -> 
     if not listed and policy.default_role not in (None, Role.IDENTIFYING):
         hint = "List the column with the role IDENTIFYING."
         yield Fault(field, f"the default role {policy.default_role}", "the role IDENTIFYING", hint)
+
+
+def _check_units(policy: Policy) -> Iterator[Fault]:
+    """Faults of the columns whose values count beside people."""
+    taken = {policy.person_column: "the person_column", policy.record_column: "the record_column"}
+    for i, name in enumerate(policy.also_count):
+        field = f"also_count[{i}]"
+        if not name:
+            yield Fault(field, "nothing", "the name of a column, such as that of households")
+        elif name in taken:
+            yield Fault(field, f"{shortened(name)}, {taken[name]}", "a column of several people", "Remove it.")
+        elif name in policy.also_count[:i]:
+            yield Fault(field, f"{shortened(name)} once more", "each column once")
+    if not policy.also_count:
+        return
+    if not any(isinstance(model, KAnonymity | Dominance) for model in policy.privacy_models):
+        expected = "k_anonymity or dominance, which hold of these units then"
+        yield Fault("also_count", "columns without a model that counts people", expected)
+    if policy.release.left_behind is not None:
+        hint = "Nobody counts the units that are left behind. Name the column as person_column to follow these instead."
+        yield Fault("release.left_behind", f"{policy.release.left_behind} beside also_count", "one of them", hint)
 
 
 def _check_suppressed_records(policy: Policy) -> Iterator[Fault]:

@@ -11,6 +11,8 @@ from tableveil.policy.model import Policy, SearchOptions, SuppressedRecords
 from tableveil.policy.privacy import PRIVACY_FIELDS
 from tableveil.policy.quality import FIELDS, LossModel
 
+_UNITS_HINT = "Name the column as person_column, if its values are to count in place of people."
+
 
 def check_methods(policy: Policy) -> Iterator[Fault]:
     """Faults of several methods in one policy, and of all that any of them does not work with."""
@@ -27,6 +29,8 @@ def check_methods(policy: Policy) -> Iterator[Fault]:
         if policy.suppressed_records is SuppressedRecords.KEEP and not method.shows_suppressed:
             expected = f"DROP or BLANK, because of {method.called}"
             yield Fault("suppressed_records.handling", "KEEP", expected, method.shows_suppressed_hint)
+        if policy.also_count and not method.units:
+            yield Fault("also_count", f"columns with {method.called}", "nothing", _UNITS_HINT)
         yield from _check_search(policy.search, method)
         yield from method.check(policy, method.options(policy))
 

@@ -68,6 +68,11 @@ class Facts:
         positions = ((position, column) for position, column in enumerate(self.counter.sensitive) if column.people)
         return next(positions, None)
 
+    @property
+    def units(self) -> tuple[tuple[int, SensitiveColumn], ...]:
+        """The other units that count beside people, each with its position."""
+        return tuple((position, column) for position, column in enumerate(self.counter.sensitive) if column.unit)
+
     def people_of(self, classes: EquivalenceClasses, mask: NDArray[np.bool_]) -> ClassValues:
         """The people in the classes of a mask, with their records there."""
         assert self.people is not None, "every record is another person"

@@ -32,6 +32,7 @@ from tableveil.privacy.presence import presence_range
 from tableveil.privacy.registry import MEASURES, OF_PEOPLE
 from tableveil.privacy.repeating import most_exposed
 from tableveil.privacy.risks import average_risk, sample_uniqueness
+from tableveil.privacy.units import most_of_unit, units_in
 from tableveil.risk import ClassSizes, population_uniqueness
 
 
@@ -58,6 +59,9 @@ class Guarantee:
 
 SEVERAL_RECORDS = "several_records"
 """The figure of people with several records, which no model bounds: the chance to tell a value that one of them has."""
+
+ALSO = "also_count"
+"""Beside a model that holds of other units than people, which the column names."""
 
 Reached = tuple[str, str, str, float | None]
 """Model, column, parameter, and its value."""
@@ -99,6 +103,11 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
     yield "k_anonymity", "", "k", float(people.min()) if some else None
     if repeating or any(isinstance(model, Dominance) for model in asked):
         yield "dominance", "", "share", float(largest_shares(classes, facts).max()) if some else None
+    for unit in facts.units:
+        name = unit[1].unit
+        yield f"k_anonymity ({ALSO})", name, "k", float(units_in(classes, unit).min()) if some else None
+        share = float((most_of_unit(classes, unit) / counts).max()) if some else None
+        yield f"dominance ({ALSO})", name, "share", share
     if not repeating:
         yield from _of_records(facts, classes)
     for position, column in enumerate(facts.counter.sensitive):

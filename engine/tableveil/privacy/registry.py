@@ -48,22 +48,21 @@ from tableveil.privacy.diversity_of_people import (
 )
 from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule
 from tableveil.privacy.facts import Facts
-from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
 from tableveil.privacy.likeness import BetaLikenessRule, beta
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
 from tableveil.privacy.no_attack import no_attack_rule
-from tableveil.privacy.people import KPeopleRule, dominance_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule
 from tableveil.privacy.profitability import profitability_rule
 from tableveil.privacy.risks import AverageRiskRule, PopulationUniquenessRule, SampleUniquenessRule
 from tableveil.privacy.safe_harbor import SafeHarborRule
 from tableveil.privacy.steps import UNIT, UnitSteps, down, fewer, up
+from tableveil.privacy.units import k_rule, share_rule
 
 RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
-    KAnonymity: lambda model, facts: KAnonymityRule(model) if facts.people is None else KPeopleRule(facts, model),
-    Dominance: dominance_rule,
+    KAnonymity: k_rule,
+    Dominance: share_rule,
     KMap: lambda model, facts: KMapRule(model),
     EstimatedKMap: EstimatedKMapRule,
     DeltaPresence: lambda model, facts: DeltaPresenceRule(model),

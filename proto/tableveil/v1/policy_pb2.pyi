@@ -935,6 +935,7 @@ class Policy(_message.Message):
     DIFFERENTIAL_PRIVACY_FIELD_NUMBER: _builtins.int
     NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
     RECORD_COLUMN_FIELD_NUMBER: _builtins.int
+    ALSO_COUNT_FIELD_NUMBER: _builtins.int
     DOCUMENTATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
@@ -1062,6 +1063,15 @@ class Policy(_message.Message):
         """
 
     @_builtins.property
+    def also_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns whose values count beside people, such as households, wards or doctors: `k_anonymity` and `dominance` hold
+        of them as well (docs/explanations/people.md). A record with NULL is a unit of its own; where people have several
+        records, those of one person are. Default: people alone. Refused: without `k_anonymity` and `dominance`; the
+        `person_column`, the `record_column` and a column twice; `left_behind`; methods other than full domain and
+        `local_recoding`.
+        """
+
+    @_builtins.property
     def documentation(self) -> Global___Documentation:
         """Statements about the release for the people who decide upon it: docs/reference/report.md. They change nothing of the rows.
         Default: the report prints "not stated".
@@ -1092,11 +1102,12 @@ class Policy(_message.Message):
         differential_privacy: Global___DifferentialPrivacy | None = ...,
         no_person_digests: _builtins.bool = ...,
         record_column: _builtins.str = ...,
+        also_count: _abc.Iterable[_builtins.str] | None = ...,
         documentation: Global___Documentation | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["also_count", b"also_count", "attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015

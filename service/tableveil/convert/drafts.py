@@ -48,6 +48,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         ),
     )
     getattr(proposal, draft.method.field).SetInParent()
+    proposal.also_count.extend(() if draft.warehouse else draft.also_count)
     if draft.person_column is None:
         proposal.rows_are_people = True
     else:
@@ -63,6 +64,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
             attribute.ClearField("hierarchy")
     policy.ClearField("person")
     policy.ClearField("privacy_models")
+    policy.ClearField("also_count")
     return v1.DraftPolicyResponse(policy=policy, proposal=proposal, remarks=map(_remark, draft.remarks))
 
 

@@ -170,6 +170,7 @@ class _Reader:
             source_query=message.source_query,
             no_person_digests=message.no_person_digests,
             record_column=message.record_column,
+            also_count=tuple(message.also_count),
             attributes=tuple(
                 attribute_from_proto(
                     attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload

@@ -140,6 +140,8 @@ def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, va
     else:
         leave_out(message, draft.method)
     document_readers(message.documentation, request.readers, stated=not request.assumed)
+    # Its owner decides upon other units: they cost detail.
+    message.ClearField("also_count")
     _add_models(message, wanted, draft, variant.k)
 
 

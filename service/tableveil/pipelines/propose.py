@@ -355,6 +355,12 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Want
     unknown = [column.facts.name for column in guessed if not column.decided and column.facts.kind is not None]
     if unknown:
         yield f"Generalized, since neither names nor types say what is there: {_listed(unknown)}."
+    if declared is None and draft.also_count:
+        names = ", ".join(draft.also_count)
+        yield (
+            f"People seem to belong together by {_listed(draft.also_count)}, which these policies do not count: with "
+            f"also_count: [{names}] every class has records of k such groups, too."
+        )
     for column in guessed:
         if column.lists is not None and column.role is Role.SENSITIVE:
             yield (

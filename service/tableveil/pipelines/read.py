@@ -21,6 +21,7 @@ from tableveil.dictionary import (
     build_pairs,
     build_people,
     build_sensitive,
+    build_units,
     listed_levels,
     new_hierarchy,
     read_together,
@@ -277,11 +278,13 @@ def dictionaries_of(
         by_people = columns_of_people(policy)
         of_people = [dictionary for dictionary in sensitive if dictionary.attribute.column in by_people]
         pairs = [build_pairs(session, source, people, dictionary, i) for i, dictionary in enumerate(of_people)]
+    person = people.column.name if people is not None else ""
+    units = tuple(build_units(session, source, name, person, i) for i, name in enumerate(policy.also_count))
     return Dictionaries(
         policy,
         source,
         tuple(dictionaries),
-        CountedColumns(tuple(sensitive), tuple(aggregated), tuple(joint), people, tuple(pairs)),
+        CountedColumns(tuple(sensitive), tuple(aggregated), tuple(joint), people, tuple(pairs), units),
         lattice,
         records,
         set_aside,

@@ -31,6 +31,8 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield f"The column {policy.person_column} says whose a row is, and k counts people. It is not released."
     else:
         yield "Each row is a different person: the policy states it, and nothing can check it."
+    if policy.also_count:
+        yield f"k and dominance hold of {', '.join(policy.also_count)} as well, as if each value were a person."
     yield "A class is all released records that share their quasi-identifiers."
     yield f"Suppressed records are {HANDLINGS[policy.suppressed_records.handling]}."
     yield f"Among all releases that meet this, the best one loses least, by {_quality(policy)}."

@@ -30,13 +30,15 @@ from tableveil.dictionary import (
     PairsDictionary,
     PeopleDictionary,
     SensitiveDictionary,
+    UnitsDictionary,
 )
 from tableveil.hierarchy import AttributeLevels
 from tableveil.source import Source
 
 BASE = "base"
 
-Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary | PeopleDictionary | PairsDictionary
+Jointly = JointDictionary | PairsDictionary | UnitsDictionary
+Counted = SensitiveDictionary | AggregatedDictionary | PeopleDictionary | Jointly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +75,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class CountedColumns:
-    """The columns whose values are counted beside the combinations: those that models look at, and those of people.
+    """The columns whose values are counted beside the combinations: those that models look at, of people and of units.
 
     With `earlier` releases, the combinations include records' classes in them.
     """
@@ -83,13 +85,14 @@ class CountedColumns:
     joint: tuple[JointDictionary, ...] = ()
     people: PeopleDictionary | None = None
     pairs: tuple[PairsDictionary, ...] = ()
+    units: tuple[UnitsDictionary, ...] = ()
     earlier: Earlier | None = None
 
     @property
     def by_value(self) -> list[Counted]:
         """All of them, in the order of their histograms."""
         people = () if self.people is None else (self.people,)
-        return [*self.sensitive, *self.aggregated, *self.joint, *people, *self.pairs]
+        return [*self.sensitive, *self.aggregated, *self.joint, *people, *self.pairs, *self.units]
 
     @property
     def counted(self) -> tuple[SensitiveColumn, ...]:
@@ -218,7 +221,7 @@ def _counted(
         codes.append(code)
     if values is not None:
         counted_values = _counted_values(values)
-        if isinstance(values, JointDictionary | PairsDictionary):
+        if isinstance(values, Jointly):
             packed, code = _joined_jointly(packed, values, "source", "v")
         else:
             packed, code = joined_value(packed, values, "source", "v")
@@ -347,9 +350,7 @@ def _joined(
     return joined, group
 
 
-def _joined_jointly(
-    query: exp.Select, dictionary: JointDictionary | PairsDictionary, of: str, as_: str
-) -> tuple[exp.Select, exp.Expr]:
+def _joined_jointly(query: exp.Select, dictionary: Jointly, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
     same = conjunction(
         exp.NullSafeEQ(this=column(source_column.name, of), expression=column(f"v{j}", as_))
         for j, source_column in enumerate(dictionary.columns)

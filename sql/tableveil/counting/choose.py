@@ -39,7 +39,7 @@ def open_counter(session: Session, base: BaseHistogram, bottom: Transformation |
 def _open(session: Session, base: BaseHistogram, bottom: Transformation | None) -> ClassCounter:
     combinations = base.combinations + (0 if base.population is None else base.population.rows)
     values = sum(histogram.rows for histogram in base.by_value)
-    if base.columns.people is not None:
+    if base.columns.people is not None or base.columns.units:
         fits = BYTES_PER_PAIR * (combinations + values) <= SHARE * memory_limit(session)
         return in_memory(session, base) if fits else DuckDBCounter(session, base, bottom=bottom)
     if combinations > FEW or values > FEW_VALUES:

@@ -7,7 +7,7 @@ from tableveil.dictionary.build import Dictionary, build_dictionary, read_togeth
 from tableveil.dictionary.joint import JointDictionary, build_joint
 from tableveil.dictionary.listed import listed_levels, new_hierarchy
 from tableveil.dictionary.pairs import PairsDictionary, build_pairs, pair_codes
-from tableveil.dictionary.people import PeopleDictionary, build_people
+from tableveil.dictionary.people import PeopleDictionary, UnitsDictionary, build_people, build_units
 from tableveil.dictionary.preview import Coverage, Preview, PreviewRequest, preview_hierarchy
 from tableveil.dictionary.sensitive import SensitiveDictionary, build_sensitive
 
@@ -21,12 +21,14 @@ __all__ = [
     "Preview",
     "PreviewRequest",
     "SensitiveDictionary",
+    "UnitsDictionary",
     "build_aggregated",
     "build_dictionary",
     "build_joint",
     "build_pairs",
     "build_people",
     "build_sensitive",
+    "build_units",
     "listed_levels",
     "new_hierarchy",
     "pair_codes",

@@ -30,7 +30,8 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     if source is None:
         return None, policy, faults
     names = [source_column.name if isinstance(source_column, Column) else source_column[0] for source_column in columns]
-    compared = {policy.person_column: "person_column", policy.record_column: "record_column"}
+    compared: dict[str | None, str] = {name: f"also_count[{i}]" for i, name in enumerate(policy.also_count)}
+    compared |= {policy.person_column: "person_column", policy.record_column: "record_column"}
     for source_column in columns:
         if not isinstance(source_column, Column):
             name, type_ = source_column
@@ -103,6 +104,9 @@ def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     if policy.record_column and policy.record_column not in names:
         nearest_name = nearest(policy.record_column, names)
         faults.append(Fault("record_column", shortened(policy.record_column), expected, nearest_name))
+    for i, name in enumerate(policy.also_count):
+        if name not in names:
+            faults.append(Fault(f"also_count[{i}]", shortened(name), expected, nearest(name, names)))
     # The database does not distinguish names that differ only in case.
     if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
         actual = f"{shortened(policy.marker_column)}, a column of the source"

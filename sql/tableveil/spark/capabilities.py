@@ -33,6 +33,8 @@ def _faults(policy: Policy) -> Iterator[Fault]:
         if attribute.listed_elements is not None:
             hint = "Judge whole cells, with elements: NONE, or copy the table into the server's own database."
             yield Fault(f"attributes[{i}].elements", "lists", "nothing or NONE over tables in Spark", hint)
+    if policy.also_count:
+        yield Fault("also_count", "columns", "nothing over tables in Spark", "Name one of them as person_column.")
     release = policy.release
     if release.kind is not ReleaseKind.TABLE:
         yield Fault("release.kind", str(release.kind), "TABLE", "Spark's views keep no snapshot.")

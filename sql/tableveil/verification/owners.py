@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tableveil.backend import Session
-from tableveil.policy import DistinctLDiversity, Policy, ProbabilisticLDiversity
+from tableveil.policy import DistinctLDiversity, Dominance, KAnonymity, Policy, ProbabilisticLDiversity
 from tableveil.verification.clustered import clustered_records
 from tableveil.verification.digests import digest_of, secret_of
 from tableveil.verification.own_levels import chosen_labels, coded
-from tableveil.verification.text import at_least, by_element, folded, quoted, spelled
+from tableveil.verification.text import at_least, at_most, by_element, folded, quoted, spelled
 from tableveil.verification.written import Written
 
 
@@ -70,6 +70,44 @@ def check_shares(session: Session, policy: Policy, written: Written, *, own_leve
         )
         session.execute("DROP TABLE temp.main.owned_values")
         problems += [f"the people of {failing} classes are not of {model}"] if failing else []
+    return problems
+
+
+def check_units(session: Session, policy: Policy, written: Written, *, own_levels: bool) -> list[str]:
+    """The classes of too few of the units that count beside people, or in which one of these has too many records.
+
+    A record without a unit is one of its own; where people have several records, those of one person are.
+    """
+    problems = []
+    types = dict(written.source_types)
+    for name in policy.also_count:
+        columns = {"unit": spelled(f"p.{quoted(name)}", types[name])}
+        key = "unit IS NULL, unit"
+        if written.person:
+            columns["person"] = f"p.{quoted(written.person)}"
+            key += ", CASE WHEN unit IS NULL THEN person END"
+        stage_records(session, policy, "units", columns, written, own_levels=own_levels)
+        # Each record without a unit counts, where nobody has several.
+        alone = "FALSE" if written.person else "unit IS NULL"
+        session.stage(
+            "counted_units",
+            "SELECT class, size, coalesce(units, 0) AS units, coalesce(most, 0) AS most FROM judged_classes LEFT JOIN ("
+            f"SELECT class, sum(CASE WHEN {alone} THEN records ELSE 1 END)::BIGINT AS units, "
+            f"max(CASE WHEN {alone} THEN 1 ELSE records END) AS most FROM ("
+            f"SELECT class, unit, sum(records)::BIGINT AS records FROM units GROUP BY class, {key}"
+            ") GROUP BY class) USING (class)",
+        )
+        for model in policy.privacy_models:
+            wrong = ""
+            if isinstance(model, KAnonymity):
+                wrong = f"units < {model.k}"
+            elif isinstance(model, Dominance):
+                numerator, denominator = at_most(model.share)
+                wrong = f"most::HUGEINT * {denominator} > size::HUGEINT * {numerator}"
+            failing = session.value(f"SELECT count(*) FROM counted_units WHERE {wrong}") if wrong else 0
+            problems += [f"{failing} classes are not of {model} by a column that also counts"] if failing else []
+        session.execute("DROP TABLE temp.main.units")
+        session.execute("DROP TABLE temp.main.counted_units")
     return problems
 
 

@@ -27,7 +27,7 @@ from tableveil.policy import (
 )
 from tableveil.risk import ClassSizes, population_uniqueness
 from tableveil.verification.game import check_game, needs_people
-from tableveil.verification.owners import check_largest_share, check_shares, count_owners
+from tableveil.verification.owners import check_largest_share, check_shares, check_units, count_owners
 from tableveil.verification.text import Name, at_least, at_most, quoted
 from tableveil.verification.written import Written
 
@@ -55,6 +55,7 @@ def check_people(
     if JobPart.PEOPLE in policy.parts:
         problems += count_owners(session.embedded, policy, written, own_levels=own_levels)
         problems += check_shares(session.embedded, policy, written, own_levels=own_levels)
+    problems += check_units(session.embedded, policy, written, own_levels=own_levels) if policy.also_count else []
     problems += check_largest_share(session.embedded, written)
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)

@@ -95,7 +95,8 @@ def _check_column(
             else:
                 failing = embedded.value(f"SELECT count(*) FROM ({_failing_by_element(model, column)})")
             problems += [f"{failing} classes are not of {model}"] if failing else []
-    for made in ("distribution", "source_values", "spread", "spellings", "value_groups", "listed", "held"):
+    counted = ("spellings",) if elements is None else ("listed", "held")
+    for made in ("distribution", "source_values", "spread", "value_groups", *counted):
         embedded.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return problems
 

@@ -62,6 +62,7 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         source_query=policy.source_query,
         no_person_digests=policy.no_person_digests,
         record_column=policy.record_column,
+        also_count=policy.also_count,
         attributes=map(_attribute, policy.attributes),
         default_role=ROLES.to_proto(policy.default_role),
         privacy_models=map(_privacy, policy.privacy_models),

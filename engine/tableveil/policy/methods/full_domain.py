@@ -9,6 +9,7 @@ FULL_DOMAIN = MethodTraits(
     kind=NoneType,
     check=lambda policy, options: iter(()),
     shows_suppressed=True,
+    units=True,
     together=True,
     warehouses=True,
     analyses=frozenset(Analysis),

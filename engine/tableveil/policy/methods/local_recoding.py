@@ -60,6 +60,7 @@ LOCAL_RECODING = MethodTraits(
     search_hint="Every class has levels of its own. most_levels holds a column at few levels.",
     refuses=(("game", "local_recoding"),),
     shows_suppressed=True,
+    units=True,
     warehouses=True,
     hands_on=HandedOn.CLASSES,
     classes_of=lambda options: options.classes_of,

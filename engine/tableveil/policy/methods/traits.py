@@ -64,6 +64,7 @@ class MethodTraits(Generic[Options]):
         refuses: Other fields of the policy that it does not work with, each with the field of its refusal.
         shows_suppressed: Whether suppressed records may be shown without labels.
         people: Whether people may have several records.
+        units: Whether k and dominance can hold of other units beside people, such as households.
         together: Whether a release may be judged together with earlier ones.
         warehouses: Whether it works where rows have to be collected.
         interim: Whether it has a valid release before its end.
@@ -91,6 +92,7 @@ class MethodTraits(Generic[Options]):
     shows_suppressed: bool = False
     shows_suppressed_hint: str = ""
     people: bool = True
+    units: bool = False
     together: bool = False
     warehouses: bool = False
     interim: bool = True
