@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.errors import Fault, shortened
-from tableveil.policy import Policy, TableReference
+from tableveil.policy import Policy, Role, TableReference
 
 MOST_SECONDS = Decimal(3600)
 MOST_COLUMNS = 10_000
@@ -61,6 +61,15 @@ class KeptColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectedColumn:
+    """A column with another role, None for no valid one, or another hierarchy, than the draft gives it."""
+
+    column: str
+    role: Role | None
+    has_hierarchy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ProposalRequest:
     """The knowledge of a table's owner; either `table` or `source_query` is the source.
 
@@ -81,6 +90,12 @@ class ProposalRequest:
     acknowledge: tuple[str, ...] = ()
     policy: Policy | None = None
     assumed: bool = False
+    correct: tuple[CorrectedColumn, ...] = ()
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The corrected roles, by folded names."""
+        return {one.column.casefold(): one.role for one in self.correct if one.role is not None}
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -100,6 +115,7 @@ class ProposalRequest:
         named = {f"keep[{i}].column": kept.column for i, kept in enumerate(self.keep)}
         named |= {f"leave_out[{i}]": name for i, name in enumerate(self.leave_out)}
         named |= {f"acknowledge[{i}]": name for i, name in enumerate(self.acknowledge)}
+        named |= {f"correct[{i}].column": one.column for i, one in enumerate(self.correct)}
         named |= {"person_column": self.person_column, "record_column": self.record_column}
         return {field: name for field, name in named.items() if name or "[" in field}
 
@@ -128,10 +144,12 @@ def check_proposal_request(request: ProposalRequest) -> Iterator[Fault]:
     if len(request.columns) > MOST_COLUMNS:
         yield Fault("keep", f"{len(request.columns):,} columns in all fields", f"at most {MOST_COLUMNS:,}")
         return
-    seen: dict[tuple[bool, str], str] = {}
+    yield from _check_corrections(request)
+    seen: dict[tuple[str, str], str] = {}
     for field, name in request.columns.items():
-        # A column may be kept, or left out, and be acknowledged as well.
-        acknowledged = field.startswith("acknowledge")
+        # A column may be kept, or left out, and be acknowledged as well; one that is kept may have another role.
+        own = field.partition("[")[0]
+        acknowledged = own if own in ("acknowledge", "correct") else ""
         if not name:
             yield Fault(field, "nothing", "the name of a column")
         elif (other := seen.setdefault((acknowledged, name.casefold()), field)) != field:
@@ -144,3 +162,18 @@ def _check_policy(request: ProposalRequest) -> Iterator[Fault]:
     said = {name: getattr(request, name) for name in ("leave_out", "person_column", "rows_are_people", "record_column")}
     for name in (name for name, value in said.items() if value):
         yield Fault(name, "a statement beside a policy", "that of the policy alone")
+
+
+def _check_corrections(request: ProposalRequest) -> Iterator[Fault]:
+    if request.correct and request.policy is not None:
+        yield Fault("correct", "columns beside a policy to begin with", "roles and hierarchies in the policy")
+    others = (*request.leave_out, request.person_column, request.record_column)
+    identifying = {name.casefold() for name in others if name}
+    for i, one in enumerate(request.correct):
+        if one.role is None:
+            yield Fault(f"correct[{i}].role", "nothing", f"a role: {', '.join(Role)}")
+        elif one.has_hierarchy and one.role is not Role.QUASI_IDENTIFIER:
+            yield Fault(f"correct[{i}].role", f"{one.role} with a hierarchy", "QUASI_IDENTIFIER, or no hierarchy")
+        elif one.role is not Role.IDENTIFYING and one.column.casefold() in identifying:
+            hint = "Columns that are left out, or number people or records, are not released."
+            yield Fault(f"correct[{i}].role", str(one.role), "IDENTIFYING", hint)

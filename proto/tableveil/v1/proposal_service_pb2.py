@@ -31,7 +31,7 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#tableveil/v1/proposal_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"b\n\x15SubmitProposalRequest\x12\x35\n\x08proposal\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xf3\x02\n\x0fProposalRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12\x16\n\x0csource_query\x18\x02 \x01(\tH\x00\x12&\n\x07readers\x18\x03 \x01(\x0e\x32\x15.tableveil.v1.Readers\x12\x0e\n\x06recurs\x18\x04 \x01(\x08\x12&\n\x04keep\x18\x05 \x03(\x0b\x32\x18.tableveil.v1.KeptColumn\x12\x11\n\tleave_out\x18\x06 \x03(\t\x12\x15\n\rperson_column\x18\x07 \x01(\t\x12\x17\n\x0frows_are_people\x18\x08 \x01(\x08\x12\x15\n\rrecord_column\x18\t \x01(\t\x12\x1a\n\x12time_limit_seconds\x18\n \x01(\t\x12\x13\n\x0b\x61\x63knowledge\x18\x0b \x03(\t\x12$\n\x06policy\x18\x0c \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x08\n\x06source\"J\n\nKeptColumn\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x1a\n\rmaximum_level\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x10\n\x0e_maximum_level\"?\n\x12GetProposalRequest\x12)\n\x04name\x18\x01 \x01(\tB\x1b\xe2\x41\x01\x02\xfa\x41\x14\n\x12tableveil/Proposal\"=\n\x14ListProposalsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListProposalsResponse\x12)\n\tproposals\x18\x01 \x03(\x0b\x32\x16.tableveil.v1.Proposal\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x81\x04\n\x08Proposal\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\r\n\x05notes\x18\x06 \x03(\t\x12\x11\n\tdecisions\x18\x07 \x03(\t\x12.\n\x08\x66indings\x18\x08 \x03(\x0b\x32\x1c.tableveil.v1.DoubtfulValues\x12\x14\n\x0crepair_query\x18\t \x01(\t\x12/\n\x0c\x61lternatives\x18\n \x03(\x0b\x32\x19.tableveil.v1.TriedPolicy\x12\x16\n\x0erecommendation\x18\x0b \x01(\t\x12.\n\x07request\x18\x0c \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequest\x12+\n\x08\x64uration\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration:B\xea\x41?\n\x12tableveil/Proposal\x12\x14proposals/{proposal}*\tproposals2\x08proposal\"h\n\x0e\x44oubtfulValues\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.tableveil.v1.DoubtKind\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x0e\n\x06repair\x18\x04 \x01(\t\"\x98\x02\n\x0bTriedPolicy\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\t\n\x01k\x18\x03 \x01(\x05\x12\x12\n\x05score\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x19\n\x0chighest_risk\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12)\n\x07\x63olumns\x18\x07 \x03(\x0b\x32\x18.tableveil.v1.ColumnLeft\x12\x11\n\tdecisions\x18\x08 \x03(\t\x12\x0f\n\x07\x66\x61ilure\x18\t \x01(\t\x12\x13\n\x0brecommended\x18\n \x01(\x08\x42\x08\n\x06_scoreB\x0f\n\r_highest_risk\"Z\n\nColumnLeft\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x01(\x03\x12\x0e\n\x06hidden\x18\x03 \x01(\x01\x12\x0e\n\x06\x65rased\x18\x04 \x01(\x08\x12\x0c\n\x04loss\x18\x05 \x01(\x01*`\n\x07Readers\x12\x17\n\x13READERS_UNSPECIFIED\x10\x00\x12\x12\n\x0eREADERS_PUBLIC\x10\x01\x12\x14\n\x10READERS_CONTRACT\x10\x02\x12\x12\n\x0eREADERS_INSIDE\x10\x03*\xa7\x01\n\tDoubtKind\x12\x1a\n\x16\x44OUBT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44OUBT_KIND_SHORT_CODE\x10\x01\x12\x17\n\x13\x44OUBT_KIND_SPELLING\x10\x02\x12\x17\n\x13\x44OUBT_KIND_SENTINEL\x10\x03\x12\x1a\n\x16\x44OUBT_KIND_FAR_OUTSIDE\x10\x04\x12\x15\n\x11\x44OUBT_KIND_FUTURE\x10\x05\x32\xd8\x02\n\x0fProposalService\x12\x89\x01\n\x0eSubmitProposal\x12#.tableveil.v1.SubmitProposalRequest\x1a\x11.tableveil.v1.Job\"?\xda\xdd\x18;\n\x01\x03\x12\x0eproposal.table\x12\x15proposal.source_query\x12\x0fproposal.policy\x12V\n\x0bGetProposal\x12 .tableveil.v1.GetProposalRequest\x1a\x16.tableveil.v1.Proposal\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12\x61\n\rListProposals\x12\".tableveil.v1.ListProposalsRequest\x1a#.tableveil.v1.ListProposalsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#tableveil/v1/proposal_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"b\n\x15SubmitProposalRequest\x12\x35\n\x08proposal\x18\x01 \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xa3\x03\n\x0fProposalRequest\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceH\x00\x12\x16\n\x0csource_query\x18\x02 \x01(\tH\x00\x12&\n\x07readers\x18\x03 \x01(\x0e\x32\x15.tableveil.v1.Readers\x12\x0e\n\x06recurs\x18\x04 \x01(\x08\x12&\n\x04keep\x18\x05 \x03(\x0b\x32\x18.tableveil.v1.KeptColumn\x12\x11\n\tleave_out\x18\x06 \x03(\t\x12\x15\n\rperson_column\x18\x07 \x01(\t\x12\x17\n\x0frows_are_people\x18\x08 \x01(\x08\x12\x15\n\rrecord_column\x18\t \x01(\t\x12\x1a\n\x12time_limit_seconds\x18\n \x01(\t\x12\x13\n\x0b\x61\x63knowledge\x18\x0b \x03(\t\x12$\n\x06policy\x18\x0c \x01(\x0b\x32\x14.tableveil.v1.Policy\x12.\n\x07\x63orrect\x18\r \x03(\x0b\x32\x1d.tableveil.v1.CorrectedColumnB\x08\n\x06source\"o\n\x0f\x43orrectedColumn\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12 \n\x04role\x18\x02 \x01(\x0e\x32\x12.tableveil.v1.Role\x12*\n\thierarchy\x18\x03 \x01(\x0b\x32\x17.tableveil.v1.Hierarchy\"J\n\nKeptColumn\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x1a\n\rmaximum_level\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x10\n\x0e_maximum_level\"?\n\x12GetProposalRequest\x12)\n\x04name\x18\x01 \x01(\tB\x1b\xe2\x41\x01\x02\xfa\x41\x14\n\x12tableveil/Proposal\"=\n\x14ListProposalsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListProposalsResponse\x12)\n\tproposals\x18\x01 \x03(\x0b\x32\x16.tableveil.v1.Proposal\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x81\x04\n\x08Proposal\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\r\n\x05notes\x18\x06 \x03(\t\x12\x11\n\tdecisions\x18\x07 \x03(\t\x12.\n\x08\x66indings\x18\x08 \x03(\x0b\x32\x1c.tableveil.v1.DoubtfulValues\x12\x14\n\x0crepair_query\x18\t \x01(\t\x12/\n\x0c\x61lternatives\x18\n \x03(\x0b\x32\x19.tableveil.v1.TriedPolicy\x12\x16\n\x0erecommendation\x18\x0b \x01(\t\x12.\n\x07request\x18\x0c \x01(\x0b\x32\x1d.tableveil.v1.ProposalRequest\x12+\n\x08\x64uration\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration:B\xea\x41?\n\x12tableveil/Proposal\x12\x14proposals/{proposal}*\tproposals2\x08proposal\"h\n\x0e\x44oubtfulValues\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.tableveil.v1.DoubtKind\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x0e\n\x06repair\x18\x04 \x01(\t\"\x98\x02\n\x0bTriedPolicy\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\t\n\x01k\x18\x03 \x01(\x05\x12\x12\n\x05score\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x19\n\x0chighest_risk\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12)\n\x07\x63olumns\x18\x07 \x03(\x0b\x32\x18.tableveil.v1.ColumnLeft\x12\x11\n\tdecisions\x18\x08 \x03(\t\x12\x0f\n\x07\x66\x61ilure\x18\t \x01(\t\x12\x13\n\x0brecommended\x18\n \x01(\x08\x42\x08\n\x06_scoreB\x0f\n\r_highest_risk\"Z\n\nColumnLeft\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0e\n\x06labels\x18\x02 \x01(\x03\x12\x0e\n\x06hidden\x18\x03 \x01(\x01\x12\x0e\n\x06\x65rased\x18\x04 \x01(\x08\x12\x0c\n\x04loss\x18\x05 \x01(\x01*`\n\x07Readers\x12\x17\n\x13READERS_UNSPECIFIED\x10\x00\x12\x12\n\x0eREADERS_PUBLIC\x10\x01\x12\x14\n\x10READERS_CONTRACT\x10\x02\x12\x12\n\x0eREADERS_INSIDE\x10\x03*\xa7\x01\n\tDoubtKind\x12\x1a\n\x16\x44OUBT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44OUBT_KIND_SHORT_CODE\x10\x01\x12\x17\n\x13\x44OUBT_KIND_SPELLING\x10\x02\x12\x17\n\x13\x44OUBT_KIND_SENTINEL\x10\x03\x12\x1a\n\x16\x44OUBT_KIND_FAR_OUTSIDE\x10\x04\x12\x15\n\x11\x44OUBT_KIND_FUTURE\x10\x05\x32\xd8\x02\n\x0fProposalService\x12\x89\x01\n\x0eSubmitProposal\x12#.tableveil.v1.SubmitProposalRequest\x1a\x11.tableveil.v1.Job\"?\xda\xdd\x18;\n\x01\x03\x12\x0eproposal.table\x12\x15proposal.source_query\x12\x0fproposal.policy\x12V\n\x0bGetProposal\x12 .tableveil.v1.GetProposalRequest\x1a\x16.tableveil.v1.Proposal\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12\x61\n\rListProposals\x12\".tableveil.v1.ListProposalsRequest\x1a#.tableveil.v1.ListProposalsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -55,30 +55,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROPOSALSERVICE'].methods_by_name['GetProposal']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_PROPOSALSERVICE'].methods_by_name['ListProposals']._loaded_options = None
   _globals['_PROPOSALSERVICE'].methods_by_name['ListProposals']._serialized_options = b'\332\335\030\003\n\001\003'
-  _globals['_READERS']._serialized_start=2032
-  _globals['_READERS']._serialized_end=2128
-  _globals['_DOUBTKIND']._serialized_start=2131
-  _globals['_DOUBTKIND']._serialized_end=2298
+  _globals['_READERS']._serialized_start=2193
+  _globals['_READERS']._serialized_end=2289
+  _globals['_DOUBTKIND']._serialized_start=2292
+  _globals['_DOUBTKIND']._serialized_end=2459
   _globals['_SUBMITPROPOSALREQUEST']._serialized_start=264
   _globals['_SUBMITPROPOSALREQUEST']._serialized_end=362
   _globals['_PROPOSALREQUEST']._serialized_start=365
-  _globals['_PROPOSALREQUEST']._serialized_end=736
-  _globals['_KEPTCOLUMN']._serialized_start=738
-  _globals['_KEPTCOLUMN']._serialized_end=812
-  _globals['_GETPROPOSALREQUEST']._serialized_start=814
-  _globals['_GETPROPOSALREQUEST']._serialized_end=877
-  _globals['_LISTPROPOSALSREQUEST']._serialized_start=879
-  _globals['_LISTPROPOSALSREQUEST']._serialized_end=940
-  _globals['_LISTPROPOSALSRESPONSE']._serialized_start=942
-  _globals['_LISTPROPOSALSRESPONSE']._serialized_end=1033
-  _globals['_PROPOSAL']._serialized_start=1036
-  _globals['_PROPOSAL']._serialized_end=1549
-  _globals['_DOUBTFULVALUES']._serialized_start=1551
-  _globals['_DOUBTFULVALUES']._serialized_end=1655
-  _globals['_TRIEDPOLICY']._serialized_start=1658
-  _globals['_TRIEDPOLICY']._serialized_end=1938
-  _globals['_COLUMNLEFT']._serialized_start=1940
-  _globals['_COLUMNLEFT']._serialized_end=2030
-  _globals['_PROPOSALSERVICE']._serialized_start=2301
-  _globals['_PROPOSALSERVICE']._serialized_end=2645
+  _globals['_PROPOSALREQUEST']._serialized_end=784
+  _globals['_CORRECTEDCOLUMN']._serialized_start=786
+  _globals['_CORRECTEDCOLUMN']._serialized_end=897
+  _globals['_KEPTCOLUMN']._serialized_start=899
+  _globals['_KEPTCOLUMN']._serialized_end=973
+  _globals['_GETPROPOSALREQUEST']._serialized_start=975
+  _globals['_GETPROPOSALREQUEST']._serialized_end=1038
+  _globals['_LISTPROPOSALSREQUEST']._serialized_start=1040
+  _globals['_LISTPROPOSALSREQUEST']._serialized_end=1101
+  _globals['_LISTPROPOSALSRESPONSE']._serialized_start=1103
+  _globals['_LISTPROPOSALSRESPONSE']._serialized_end=1194
+  _globals['_PROPOSAL']._serialized_start=1197
+  _globals['_PROPOSAL']._serialized_end=1710
+  _globals['_DOUBTFULVALUES']._serialized_start=1712
+  _globals['_DOUBTFULVALUES']._serialized_end=1816
+  _globals['_TRIEDPOLICY']._serialized_start=1819
+  _globals['_TRIEDPOLICY']._serialized_end=2099
+  _globals['_COLUMNLEFT']._serialized_start=2101
+  _globals['_COLUMNLEFT']._serialized_end=2191
+  _globals['_PROPOSALSERVICE']._serialized_start=2462
+  _globals['_PROPOSALSERVICE']._serialized_end=2806
 # @@protoc_insertion_point(module_scope)

@@ -129,6 +129,7 @@ class ProposalRequest(_message.Message):
     TIME_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGE_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
+    CORRECT_FIELD_NUMBER: _builtins.int
     source_query: _builtins.str
     """One SELECT over tables of it, as a policy's `source_query`."""
     readers: Global___Readers.ValueType
@@ -171,6 +172,12 @@ class ProposalRequest(_message.Message):
         `leave_out`, `person_column`, `rows_are_people` or `record_column`; methods that a proposal does not try.
         """
 
+    @_builtins.property
+    def correct(self) -> _containers.RepeatedCompositeFieldContainer[Global___CorrectedColumn]:
+        """Columns that get another role, or another hierarchy, than the draft gives them. Refused: beside `policy`, which has
+        them; a column twice.
+        """
+
     def __init__(
         self,
         *,
@@ -186,16 +193,49 @@ class ProposalRequest(_message.Message):
         time_limit_seconds: _builtins.str = ...,
         acknowledge: _abc.Iterable[_builtins.str] | None = ...,
         policy: _policy_pb2.Policy | None = ...,
+        correct: _abc.Iterable[Global___CorrectedColumn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "policy", b"policy", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "correct", b"correct", "keep", b"keep", "leave_out", b"leave_out", "person_column", b"person_column", "policy", b"policy", "readers", b"readers", "record_column", b"record_column", "recurs", b"recurs", "rows_are_people", b"rows_are_people", "source", b"source", "source_query", b"source_query", "table", b"table", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_source) -> _WhichOneofReturnType_source | None: ...
 
 Global___ProposalRequest: _TypeAlias = ProposalRequest  # noqa: Y015
+
+@_typing.final
+class CorrectedColumn(_message.Message):
+    """A correction of the draft."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    HIERARCHY_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    """Required."""
+    role: _policy_pb2.Role.ValueType
+    """Default: `QUASI_IDENTIFIER` with a `hierarchy`. Required without."""
+    @_builtins.property
+    def hierarchy(self) -> _policy_pb2.Hierarchy:
+        """Default: the drafted one. Refused: with another role than `QUASI_IDENTIFIER`; a hierarchy in a table."""
+
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        role: _policy_pb2.Role.ValueType = ...,
+        hierarchy: _policy_pb2.Hierarchy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "hierarchy", b"hierarchy", "role", b"role"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CorrectedColumn: _TypeAlias = CorrectedColumn  # noqa: Y015
 
 @_typing.final
 class KeptColumn(_message.Message):

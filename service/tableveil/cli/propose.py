@@ -21,9 +21,10 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import DATABASE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import to_yaml
+from tableveil.document.read import read_message
 from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import proposal_service_pb2 as v1
-from tableveil.v1.policy_pb2 import Documentation
+from tableveil.v1.policy_pb2 import Documentation, Hierarchy, Role
 from tableveil.wording.doubts import doubt, of_records
 
 RESULT = v1.Proposal
@@ -72,6 +73,21 @@ class _Wanted:
         str,
         click.option(
             "--record", metavar="COLUMN", default="", help="With --recurs: the column that identifies each record."
+        ),
+    ]
+    role: Annotated[
+        Sequence[str],
+        click.option(
+            "--role", multiple=True, metavar="COLUMN=ROLE", help="Give this column another role; may be repeated."
+        ),
+    ]
+    hierarchy: Annotated[
+        Sequence[str],
+        click.option(
+            "--hierarchy",
+            multiple=True,
+            metavar="COLUMN=YAML",
+            help="Give this column a hierarchy as in a policy, such as age={stored: {name: ages}}; may be repeated.",
         ),
     ]
     acknowledge: Annotated[
@@ -205,8 +221,35 @@ def _request(wanted: _Wanted) -> v1.ProposalRequest:
         rows_are_people=wanted.rows_are_people,
         record_column=wanted.record,
         acknowledge=wanted.acknowledge,
+        correct=_corrected(wanted),
         time_limit_seconds=wanted.seconds,
     )
+
+
+def _corrected(wanted: _Wanted) -> list[v1.CorrectedColumn]:
+    """The corrections by columns; a name may have an equals sign, a role has none.
+
+    Raises:
+        InvalidError: an option is not COLUMN=ROLE, or not COLUMN=YAML.
+    """
+    corrected: dict[str, v1.CorrectedColumn] = {}
+    for text in wanted.role:
+        name, _, said = text.rpartition("=")
+        role = f"ROLE_{said.strip().upper()}"
+        if not name or role not in Role.keys()[1:]:
+            roles = ", ".join(role.removeprefix("ROLE_") for role in Role.keys()[1:])
+            expected = f"COLUMN=ROLE, and one of {roles} as ROLE"
+            raise InvalidError.of("PROPOSAL_INVALID", "role", shortened(text), expected)
+        corrected.setdefault(name, v1.CorrectedColumn(column=name)).role = Role.Value(role)
+    for text in wanted.hierarchy:
+        name, _, said = text.partition("=")
+        hierarchy = Hierarchy()
+        faults = read_message(hierarchy, said, "yaml", "a hierarchy's")
+        if faults or not hierarchy.WhichOneof("kind"):
+            found = "; ".join(map(str, faults)) or shortened(text)
+            raise InvalidError.of("PROPOSAL_INVALID", "hierarchy", found, "COLUMN={…}, a hierarchy as in a policy")
+        corrected.setdefault(name, v1.CorrectedColumn(column=name)).hierarchy.CopyFrom(hierarchy)
+    return list(corrected.values())
 
 
 def _kept(text: str) -> v1.KeptColumn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import partial
@@ -12,7 +13,8 @@ from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.drafts import declare, policy_draft_to_proto
-from tableveil.convert.enums import READERS
+from tableveil.convert.enums import READERS, ROLES
+from tableveil.convert.hierarchy_rules import rule_to_proto
 from tableveil.convert.methods import leave_out
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.privacies import table_privacy_to_proto
@@ -22,8 +24,14 @@ from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault, InvalidError
 from tableveil.pipelines.alternatives import Variant
 from tableveil.pipelines.propose import Wanted, proposal_work
-from tableveil.policy import Policy
-from tableveil.requests.proposal import KeptColumn, ProposalRequest, ReleaseReaders, check_proposal_request
+from tableveil.policy import Policy, Role
+from tableveil.requests.proposal import (
+    CorrectedColumn,
+    KeptColumn,
+    ProposalRequest,
+    ReleaseReaders,
+    check_proposal_request,
+)
 from tableveil.state.kinds import JobKind
 from tableveil.state.proposals import Proposal, TriedPolicy
 from tableveil.v1 import policy_pb2
@@ -59,10 +67,20 @@ def proposal_request_from_proto(message: v1.ProposalRequest) -> tuple[ProposalRe
         acknowledge=tuple(message.acknowledge),
         policy=_policy(message, faults),
         assumed=message.readers == v1.READERS_UNSPECIFIED,
+        correct=tuple(_corrected(one, f"correct[{i}]", faults) for i, one in enumerate(message.correct)),
     )
     faults.judged(check_proposal_request(request))
     read_faults = faults.all()
     return (None if read_faults else request), canonical_json(message), read_faults
+
+
+def _corrected(message: v1.CorrectedColumn, path: str, faults: Faults) -> CorrectedColumn:
+    role = Role.QUASI_IDENTIFIER if message.HasField("hierarchy") else None
+    if message.role != policy_pb2.ROLE_UNSPECIFIED:
+        role = faults.enum(message.role, ROLES, f"{path}.role", Role.QUASI_IDENTIFIER)
+    if message.HasField("hierarchy") and message.hierarchy.WhichOneof("kind") in ("table", "safe_harbor_zip"):
+        faults.add(f"{path}.hierarchy", "a hierarchy in a table", "a rule, listed rows or a stored hierarchy")
+    return CorrectedColumn(message.column, role, message.HasField("hierarchy"))
 
 
 def _policy(message: v1.ProposalRequest, faults: Faults) -> Policy | None:
@@ -86,9 +104,13 @@ def _from_its_source(message: v1.ProposalRequest) -> policy_pb2.Policy:
 
 
 def composed(
-    wanted: Wanted, draft: PolicyDraft, variant: Variant, base: policy_pb2.Policy | None = None
+    wanted: Wanted,
+    draft: PolicyDraft,
+    variant: Variant,
+    base: policy_pb2.Policy | None = None,
+    corrections: Sequence[v1.CorrectedColumn] = (),
 ) -> tuple[Policy, str]:
-    """The policy of a draft, or the one to begin with, and its document.
+    """The policy of a draft, or the one to begin with, and its document; `corrections` have hierarchies for it.
 
     Raises:
         InvalidError: what is declared of the table does not go with the request.
@@ -102,11 +124,32 @@ def composed(
     else:
         message = policy_pb2.Policy()
         message.CopyFrom(base)
+    _correct(message, wanted, draft, corrections)
     _complete(message, wanted, draft, variant)
     policy, faults = policy_from_proto(message)
     if policy is None or faults:
         raise InvalidError.about("PROPOSAL_INVALID", "no policy can be made as asked", faults)
     return policy, canonical_json(message)
+
+
+def _correct(
+    message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, corrections: Sequence[v1.CorrectedColumn]
+) -> None:
+    """Puts corrected roles in place of declared ones, which the draft does not know, and hierarchies in both."""
+    drafted = {column.facts.name.casefold(): column for column in draft.columns}
+    hierarchies = {one.column.casefold(): one.hierarchy for one in corrections if one.HasField("hierarchy")}
+    for attribute in message.attributes:
+        folded = attribute.column.casefold()
+        role = ROLES.to_proto(wanted.request.roles.get(folded))
+        if wanted.declared is not None and role and role != attribute.role:
+            proposal = drafted[folded].proposal
+            attribute.CopyFrom(policy_pb2.Attribute(column=attribute.column, role=role))
+            if proposal is not None:
+                attribute.hierarchy.CopyFrom(rule_to_proto(proposal.hierarchy))
+        if folded in hierarchies and attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
+            # The drafted limit is one of the drafted levels.
+            attribute.ClearField("maximum_level")
+            attribute.hierarchy.CopyFrom(hierarchies[folded])
 
 
 def _complete(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, variant: Variant) -> None:
@@ -231,7 +274,8 @@ def _alternative(tried_policy: TriedPolicy) -> v1.TriedPolicy:
 def _read(request: v1.SubmitProposalRequest) -> Read:
     asked, document, faults = proposal_request_from_proto(request.proposal)
     base = _from_its_source(request.proposal) if request.proposal.HasField("policy") else None
-    return Read(proposal_work(asked, document, partial(composed, base=base)) if asked else None, faults)
+    compose = partial(composed, base=base, corrections=request.proposal.correct)
+    return Read(proposal_work(asked, document, compose) if asked else None, faults)
 
 
 SUBMISSION = Submission(

@@ -142,7 +142,8 @@ class _Trials:
         except InvalidError as error:
             self.releases.update(error.releases)
             # A role that the policy of the request decides stays decided.
-            if self.request.policy is None and (roles := _other_roles(policy, error.faults)):
+            roles = {} if self.request.policy is not None else _other_roles(policy, error.faults)
+            if roles and not any(name.casefold() in self.request.roles for name in roles):
                 raise _Lesson(roles) from None
             return TriedPolicy(document, variant.method, variant.k, failure=str(error))
         self.releases.update(number for one in (*release.joint, *refusals) for number in one.releases)

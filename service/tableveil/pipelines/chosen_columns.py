@@ -35,7 +35,7 @@ class Chosen:
 
 def chosen_columns(session: Session, source: Source, draft: PolicyDraft, request: ProposalRequest) -> Chosen:
     """The draft itself if it has few columns. Call it in the transaction that reads the source."""
-    kept = {column.column.casefold() for column in request.keep}
+    kept = {*(column.column.casefold() for column in request.keep), *request.roles}
     candidates = [one for one in draft.columns if one.role is Role.QUASI_IDENTIFIER]
     sensitive = _too_many_sensitive(draft.columns, kept)
     if len(candidates) <= MOST_CHOSEN and not sensitive:

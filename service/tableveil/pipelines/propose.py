@@ -306,13 +306,15 @@ def _roles(draft: PolicyDraft, request: ProposalRequest, identifying: Sequence[s
         return {one.facts.name: named.get(one.facts.name, others) for one in draft.columns} | {
             name: Role.IDENTIFYING for name in identifying if name
         }
-    kept = {kept.column.casefold() for kept in request.keep}
+    kept, corrected = {kept.column.casefold() for kept in request.keep}, request.roles
     left_out = {name.casefold() for name in (*request.leave_out, *identifying) if name}
     roles: dict[str, Role] = {}
     for column in draft.columns:
         folded = column.facts.name.casefold()
         if folded in left_out:
             roles[column.facts.name] = Role.IDENTIFYING
+        elif folded in corrected:
+            roles[column.facts.name] = corrected[folded]
         elif folded in kept and column.role is Role.QUASI_IDENTIFIER:
             roles[column.facts.name] = Role.QUASI_IDENTIFIER
     return roles
@@ -320,7 +322,7 @@ def _roles(draft: PolicyDraft, request: ProposalRequest, identifying: Sequence[s
 
 def _singled_out(draft: PolicyDraft, request: ProposalRequest) -> list[str]:
     """The sensitive columns that tell nearly every row apart, unless they are to be kept."""
-    kept = {kept.column.casefold() for kept in request.keep}
+    kept = {*(kept.column.casefold() for kept in request.keep), *request.roles}
     names = [column.facts.name for column in draft.columns if column.singles_out]
     return [name for name in names if name.casefold() not in kept]
 

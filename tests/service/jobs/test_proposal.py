@@ -14,8 +14,9 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, stored_policy
-from tableveil.convert.proposals import composed, proposal_to_proto
+from tableveil.convert.proposals import SUBMISSION, composed, proposal_to_proto
 from tableveil.errors import InvalidError, NotFoundError, TableveilError
+from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.job import FoundPartition
 from tableveil.pipelines.propose import proposal_work
@@ -421,3 +422,60 @@ def test_a_wide_table_gets_a_choice_of_its_columns(propose: Propose, session: Se
     assert f"{len(chosen)} of 44 possible quasi-identifiers are released" in notes
     assert "The next best sets have one column more: --keep 'answer" in notes
     assert "Not released: 'row_nr'." in notes
+
+
+def corrected(jobs: JobManager, database: Database, *corrections: v1.CorrectedColumn) -> Proposal:
+    """A proposal for the visits with corrections, as a client asks for it."""
+    table = policy_pb2.TableReference(schema="main", table="visits")
+    asked = v1.ProposalRequest(table=table, time_limit_seconds=str(UNTRIED), correct=corrections)
+    read = SUBMISSION.read(v1.SubmitProposalRequest(proposal=asked))
+    assert read.work is not None, read.faults
+    job = ended(jobs, jobs.submit(read.work).number)
+    assert job.result is not None, job.failure
+    with database.ledger() as ledger:
+        found = PROPOSALS.find(ledger, job.result)
+    assert found is not None
+    return found
+
+
+def test_corrections_take_the_place_of_what_was_drafted(jobs: JobManager, database: Database, session: Session) -> None:
+    session.execute(VISITS)
+    rows = policy_pb2.InlineHierarchy(rows=[policy_pb2.HierarchyRow(labels=[each, "all"]) for each in ("f", "m")])
+    found = corrected(
+        jobs,
+        database,
+        v1.CorrectedColumn(column="DIAGNOSIS", role=policy_pb2.ROLE_QUASI_IDENTIFIER),
+        v1.CorrectedColumn(column="days", role=policy_pb2.ROLE_SENSITIVE),
+        v1.CorrectedColumn(column="sex", hierarchy=policy_pb2.Hierarchy(inline=rows)),
+    )
+    for one in found.alternatives:
+        policy = stored_policy(one.policy)
+        of = {attribute.column: attribute for attribute in policy.attributes}
+        assert of["diagnosis"].role is Role.QUASI_IDENTIFIER
+        assert of["diagnosis"].hierarchy is not None
+        assert of["days"].role is Role.SENSITIVE
+        assert of["sex"].hierarchy == InlineLevels((("f", "all"), ("m", "all")))
+        assert DistinctLDiversity("days", 3) in policy.privacy_models
+
+
+def test_corrections_that_cannot_be_are_refused_with_their_fields() -> None:
+    rule = policy_pb2.Hierarchy(suppression_only=policy_pb2.SuppressionOnly())
+    table = policy_pb2.Hierarchy(table=policy_pb2.TableHierarchy())
+    corrections = [
+        v1.CorrectedColumn(column="a"),
+        v1.CorrectedColumn(column="b", role=policy_pb2.ROLE_SENSITIVE, hierarchy=rule),
+        v1.CorrectedColumn(column="c", role=policy_pb2.ROLE_SENSITIVE),
+        v1.CorrectedColumn(column="B", hierarchy=rule),
+        v1.CorrectedColumn(column="d", hierarchy=table),
+        v1.CorrectedColumn(role=policy_pb2.ROLE_SENSITIVE),
+    ]
+    asked = v1.ProposalRequest(source_query="SELECT 1", leave_out=["c"], correct=corrections)
+    fields = {fault.field for fault in SUBMISSION.read(v1.SubmitProposalRequest(proposal=asked)).faults}
+    assert fields == {
+        "correct[0].role",
+        "correct[1].role",
+        "correct[2].role",
+        "correct[3].column",
+        "correct[4].hierarchy",
+        "correct[5].column",
+    }
