@@ -91,6 +91,10 @@ class _Walk:
         self._press("main button.main")
         self._press("summary")
         self.page.wait_for_selector("text=level 1", timeout=1000 * _SECONDS)
+        # Of two radio buttons, the key down chooses the second: a column numbers people; known recipients.
+        self._choose("input[name=person]", "ArrowDown")
+        self._choose("select[name=person_column]", "p", "a", "t")
+        self._choose("input[name=readers]", "ArrowDown")
         self._look("decide", "text=level 1")
         self._press("button[value=propose]")
         self._look("job", "text=jobs/")
@@ -134,6 +138,12 @@ class _Walk:
     def _type(self, selector: str, text: str) -> None:
         self._to(selector)
         self.page.keyboard.type(text)
+        self.steps += 1
+
+    def _choose(self, selector: str, *keys: str) -> None:
+        self._to(selector)
+        for key in keys:
+            self.page.keyboard.press(key)
         self.steps += 1
 
     def _press(self, selector: str, matched: str = "") -> None:

@@ -812,7 +812,7 @@ class Release(_message.Message):
 
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseAction.ValueType]:
-        """The actions that the rights of a caller who sees the evidence allow: those of reviewers are told by GetRelease."""
+        """The actions that the rights of a caller who sees the evidence allow: GetRelease alone tells those of reviewers."""
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from tableveil import wording
-from tableveil.report.words import column_of, promise
+from tableveil.report.words import column_of, columns_of_lists, promise
 from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tableveil.wording.methods import method_words
 
@@ -113,13 +114,6 @@ def k_of(policy: policy_pb2.Policy) -> int | None:
     return max((one.k_anonymity.k for one in policy.privacy_models if one.HasField("k_anonymity")), default=None)
 
 
-def set_k(policy: policy_pb2.Policy, k: int) -> None:
-    """Lets k-anonymity, which may be new, ask for k people."""
-    asked = [one for one in policy.privacy_models if one.HasField("k_anonymity")]
-    for model in asked or [policy.privacy_models.add()]:
-        model.k_anonymity.k = k
-
-
 def answers(request: proposal_service_pb2.ProposalRequest) -> bool:
     """Whether who asked for a proposal has said who is a person."""
     return request.rows_are_people or bool(request.person_column) or person_of(request.policy) != UNANSWERED
@@ -157,11 +151,10 @@ def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:
         policy.source_query,
     )
     for one in policy.attributes:
-        yield _term(f"column {wording.short(one.column)}", _column(one), one)
+        yield from _of_column(one)
     for model in policy.privacy_models:
-        kind = (model.WhichOneof("kind") or "").replace("_", " ")
         of = f" of {wording.short(column_of(model))}" if column_of(model) else ""
-        yield _term(f"{kind}{of}", promise(model), model)
+        yield _term(f"{_kind(model)}{of}", promise(model, columns_of_lists(policy)), model)
     for field, value in policy.ListFields():
         # A method's options may be none.
         if field.name not in _WORDED and not (isinstance(value, Message) and not value.ListFields()):
@@ -172,17 +165,25 @@ def _terms(policy: policy_pb2.Policy) -> Iterator[Term]:
         )
 
 
-def _column(one: policy_pb2.Attribute) -> str:
-    words = [ROLES.get(one.role, "no role yet")]
+def _of_column(one: policy_pb2.Attribute) -> Iterator[Term]:
+    name = wording.short(one.column)
+    yield _term(f"role of {name}", ROLES.get(one.role, "to be decided"))
     if one.HasField("hierarchy"):
-        words.append(f"labels by {(one.hierarchy.WhichOneof('kind') or 'a hierarchy').replace('_', ' ')}")
-    if one.HasField("maximum_level"):
-        words.append(f"up to level {one.maximum_level}")
-    elif one.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
-        words.append("may be erased")
-    if one.acknowledged:
-        words.append("acknowledged")
-    return ", ".join(words)
+        yield _term(f"labels of {name}", (one.hierarchy.WhichOneof("kind") or "none").replace("_", " "), one.hierarchy)
+    if one.role == policy_pb2.ROLE_QUASI_IDENTIFIER:
+        limited = one.HasField("maximum_level")
+        yield _term(f"levels of {name}", f"up to {one.maximum_level}" if limited else "all: it may be erased")
+    rest = policy_pb2.Attribute()
+    rest.CopyFrom(one)
+    for field in ("column", "role", "hierarchy", "maximum_level"):
+        rest.ClearField(field)
+    for other, value in rest.ListFields():
+        yield _term(f"{other.name.replace('_', ' ')} of {name}", wording.short(_text(value)), value)
+
+
+def _kind(model: policy_pb2.PrivacyModel) -> str:
+    """The name of a model, such as distinct l-diversity."""
+    return re.sub(r"\b(k|l|cl|t|beta|delta) ", r"\1-", (model.WhichOneof("kind") or "a model").replace("_", " "))
 
 
 def _term(name: str, words: str, value: object = "") -> Term:
@@ -199,8 +200,8 @@ def _change(name: str, old: Term | None, new: Term | None) -> str:
     if old is None:
         return f"{name}: {new.words} (new)"
     if old.words == new.words:
-        return f"{name}: other settings of: {new.words}"
-    return f"{name}: {new.words}, in place of: {old.words}"
+        return f"{name}: other settings of {new.words}"
+    return f"{name}: {new.words} (was: {old.words})"
 
 
 def _readers(readers: int) -> Term:

@@ -206,17 +206,27 @@ def document_readers(documentation: policy_pb2.Documentation, readers: ReleaseRe
         documentation.context = _CONTEXTS[readers]
 
 
+def set_k(policy: policy_pb2.Policy, k: int) -> None:
+    """Lets k-anonymity, which may be new, ask for k people, and a dominance of one in k people follow."""
+    asked = [model.k_anonymity for model in policy.privacy_models if model.HasField("k_anonymity")]
+    shares = {_share_of(model.k) for model in asked}
+    for model in asked or [policy.privacy_models.add().k_anonymity]:
+        model.k = k
+    for dominance in (model.dominance for model in policy.privacy_models if model.HasField("dominance")):
+        if dominance.share in shares:
+            dominance.share = _share_of(k)
+
+
+def _share_of(k: int) -> str:
+    return f"{(1 / Decimal(max(k, 1))).quantize(Decimal('0.0001'), ROUND_FLOOR).normalize():f}"
+
+
 def _add_models(message: policy_pb2.Policy, wanted: Wanted, draft: PolicyDraft, k: int) -> None:
     """The k, and models of what no model looks at: people with many records, and sensitive columns."""
     models = message.privacy_models
-    by_kind = {model.WhichOneof("kind"): model for model in models}
-    if "k_anonymity" in by_kind:
-        by_kind["k_anonymity"].k_anonymity.k = k
-    else:
-        models.append(policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k)))
-    if draft.repeating and "dominance" not in by_kind:
-        share = (1 / Decimal(k)).quantize(Decimal("0.0001"), ROUND_FLOOR).normalize()
-        models.append(policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=f"{share:f}")))
+    set_k(message, k)
+    if draft.repeating and not any(model.HasField("dominance") for model in models):
+        models.append(policy_pb2.PrivacyModel(dominance=policy_pb2.Dominance(share=_share_of(k))))
     different = {column.facts.name: column.facts.distinct for column in draft.columns}
     lists = {column.facts.name: column.lists for column in draft.columns if column.lists is not None}
     protected = {getattr(getattr(model, model.WhichOneof("kind") or ""), "column", "") for model in models}

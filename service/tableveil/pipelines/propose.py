@@ -343,7 +343,7 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Want
     if declared is not None:
         yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."
     if wanted.request.policy is not None:
-        yield "Roles and hierarchies are those of the policy that the request has."
+        yield "Roles, hierarchies and models are those of the policy that was given."
     # The policies do not follow the guesses where roles are declared.
     guessed = draft.columns if declared is None else ()
     left_out = [column.facts.name for column in guessed if column.role is Role.IDENTIFYING]

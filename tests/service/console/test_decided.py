@@ -151,10 +151,10 @@ def test_what_is_chosen_changes_what_its_card_says_alone(
             undone.ClearField("local_recoding")
             if before.policy.HasField("local_recoding"):
                 undone.local_recoding.SetInParent()
-        elif name == "k anonymity":
+        elif name == "k-anonymity":
             undone.privacy_models[0].CopyFrom(before.policy.privacy_models[0])
-        elif name.startswith("column "):
-            (column,) = [one for one in undone.attributes if one.column == name.removeprefix("column ")]
+        elif name.startswith("levels of "):
+            (column,) = [one for one in undone.attributes if one.column == name.removeprefix("levels of ")]
             assert "may be erased" in sentence
             (earlier,) = [one for one in before.policy.attributes if one.column == column.column]
             column.CopyFrom(earlier)
@@ -174,11 +174,11 @@ def test_policies_that_were_tried_before_a_change_are_marked(steward: TestClient
     decided(steward, place, (GENERALIZED, GENERALIZED, GENERALIZED, HIDDEN), k="6", readers="1")
     page = html.unescape(steward.get(f"{place}/compare").text)
     marked = page.partition("Tried before a change")[2].partition("</section>")[0]
-    for name in ("column illness", "k anonymity", "readers"):
+    for name in ("role of illness", "k-anonymity", "readers"):
         assert f"<li>{name}: " in marked
-    assert "column age" not in marked
+    assert "of age" not in marked
     said = cards(page)[0]
-    assert "column illness: sensitive: protected by a model, in place of: recognizes people: generalized" in said
+    assert "role of illness: sensitive: protected by a model (was: recognizes people: generalized)" in said
     # Somebody who chooses it nevertheless has read what it changes.
     number = re.findall(r'name="alternative" value="(\d+)"', said)[0]
     proposal = re.findall(r'name="proposal" value="([^"]+)"', page)[0]
@@ -196,7 +196,7 @@ def test_the_page_before_a_release_says_what_would_be_released(steward: TestClie
         "k": "3",
         "people": "every row is a different one",
         "readers": "not stated",
-        "as they are": "illness",
+        "columns as they are": "illness",
         "purpose": "not stated",
         "recipient": "The institute",
         "legal basis": "not stated",

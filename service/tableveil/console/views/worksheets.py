@@ -14,7 +14,7 @@ from tableveil.console.render import fragment
 from tableveil.console.terms import READERS, ROLES
 from tableveil.console.visit import Visit, status_of
 from tableveil.convert.enums import READERS as DOMAIN_READERS
-from tableveil.convert.proposals import document_readers
+from tableveil.convert.proposals import document_readers, set_k
 from tableveil.convert.warnings import ranks_to_proto
 from tableveil.document import read_policy, to_yaml
 from tableveil.errors import Checked, InvalidError, Rank, TableveilError, shortened
@@ -317,7 +317,7 @@ def _take_policy(visit: Visit, policy: policy_pb2.Policy) -> None:
     if k := visit.text("k"):
         if not (k.isascii() and k.isdecimal() and 0 < int(k) < _MOST_K):
             raise InvalidError.of("K_INVALID", "k", shortened(k), "the least number of people in a class, from 1 on")
-        terms.set_k(policy, int(k))
+        set_k(policy, int(k))
     for field in terms.REPORTED:
         if field in visit.form:
             setattr(policy.documentation, field, visit.text(field))
@@ -378,8 +378,8 @@ def _decide(visit: Visit, kept: Worksheet, error: TableveilError | None = None) 
         roles=ROLES,
         readers=READERS,
         reported=terms.REPORTED,
+        answered=_is_answered(kept),
         k=terms.k_of(kept.policy),
-        chosen_readers=kept.request.readers or proposal_service_pb2.READERS_CONTRACT,
         promises=[promise(model, columns_of_lists(kept.policy)) for model in kept.policy.privacy_models],
         must_stay={one.column for one in kept.request.keep},
         faults=placed(error, inputs),
