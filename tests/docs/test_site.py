@@ -47,6 +47,14 @@ def test_faults_are_found(content: str, fault: str, tmp_path: Path) -> None:
     assert fault in only
 
 
+def test_a_relative_folder_is_checked_like_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site" / "guides").mkdir(parents=True)
+    (tmp_path / "site" / "index.html").write_text('<a href="guides/a.html">x</a><a href="gone.html">x</a>')
+    (tmp_path / "site" / "guides" / "a.html").write_text('<a href="../index.html">x</a>')
+    monkeypatch.chdir(tmp_path)
+    assert list(faults(Path("site"))) == ["index.html: gone.html leads nowhere"]
+
+
 def test_styles_and_scripts_are_looked_into(tmp_path: Path) -> None:
     (tmp_path / "x.css").write_text("@import 'https://fonts.example/x.css';")
     (tmp_path / "x.js").write_text('fetch("https://elsewhere.example")')

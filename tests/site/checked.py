@@ -49,7 +49,8 @@ def _read(path: Path) -> _Page:
 
 
 def faults(site: Path) -> Iterator[str]:
-    """Sentences about what is wrong with the site."""
+    """Sentences about what is wrong with the site, whose folder may be a relative one."""
+    site = site.resolve()
     for path in sorted(site.rglob("*.html")):
         page, name = _read(path), path.relative_to(site).as_posix()
         for address in page.loaded:
@@ -71,7 +72,7 @@ def _fault(path: Path, link: str, site: Path) -> str:
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if target.is_dir():
         target /= "index.html"
-    if not target.is_file() or not target.is_relative_to(site.resolve()):
+    if not target.is_file() or not target.is_relative_to(site):
         return f"{link} leads nowhere"
     if parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in _read(target).ids:
         return f"{link} names no heading"

@@ -14,7 +14,7 @@ from tableveil.lifecycle import JointFigures, joint_figures, place_of
 from tableveil.lifecycle.row_checksum import stands, written_checksum
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import find_table
-from tableveil.state import persons, release_risks, reports
+from tableveil.state import jobs, persons, release_risks, reports
 from tableveil.state.classifications import CLASSIFICATIONS, Classification
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.persons import judged_together
@@ -65,9 +65,9 @@ class BesideLedger:
 
     `columns` and `checksum` are read from the public objects, and the sizes of the released classes follow from them.
     The rest is evidence: `people` of the source, if the ledger has digests of them, and `others`, the releases
-    of the same people, or of the same table, whose evidence the caller sees, too. `measured` is False for callers who
-    may not see what was measured of the release. Whether the source is gone or changed is looked up for owners if
-    nobody measured utility, and if it is no query.
+    of the same people, or of the same table, whose evidence the caller sees, too. The `maker` submitted its job.
+    `measured` is False for callers who may not see what was measured of the release. Whether the source is gone or
+    changed is looked up for owners if nobody measured utility, and if it is no query.
     """
 
     columns: tuple[ToldColumn, ...]
@@ -81,6 +81,7 @@ class BesideLedger:
     joint: JointFigures | None = None
     people: int | None = None
     others: tuple[OtherRelease, ...] = ()
+    maker: str = ""
     source_gone: bool = False
     source_changed: bool = False
 
@@ -136,6 +137,7 @@ def _with_evidence(session: Session, release: Release, beside_ledger: BesideLedg
         joint=_joint(session, release) if _is_seen(ledger, release, waiting) else None,
         people=persons.count_people(ledger, release.number) if known else None,
         others=tuple(_others(ledger, release)),
+        maker=jobs.owner_of(ledger, release.job),
     )
     if release.audience is not Audience.OWNER or release.warehouse or beside_ledger.utility is not None:
         return beside_ledger

@@ -10,7 +10,7 @@ from tableveil.report.facts import PublicFacts
 from tableveil.report.made_up import made_up_rows
 from tableveil.report.model import Blanks, Grid, Section, SideBySide, Terms, Words
 from tableveil.report.owner_evidence import OwnerEvidence, ReleaseBeside
-from tableveil.report.standing import WITHIN, accepted, is_above, standings, told_by_several
+from tableveil.report.standing import standings, undecided
 from tableveil.report.threats import Situation
 from tableveil.report.words import CONTEXTS, stated
 from tableveil.v1 import faults_pb2
@@ -36,11 +36,13 @@ def first_page(facts: PublicFacts, evidence: OwnerEvidence, situation: Situation
     """The sections of the page, in the order in which they are read."""
     release = evidence.release
     return (
+        Section("purpose", "The release: for whom, and why", (Terms(tuple(_purpose(facts, evidence))),)),
         Section(
-            "purpose", "The release: for whom, and why", (Terms(tuple(_purpose(facts, release, evidence.people))),)
+            "risks",
+            "Singling out, linkability, inference",
+            (standings(situation, release, evidence.joint, evidence.maker),),
         ),
-        Section("risks", "Singling out, linkability, inference", (standings(situation, release, evidence.joint),)),
-        Section("decide", "To be decided", tuple(_decisions(release, evidence.refusals))),
+        Section("decide", "To be decided", tuple(_decisions(situation, evidence))),
         Section(
             "rows",
             "The rows that readers get",
@@ -63,8 +65,8 @@ _LINES = (
 )
 
 
-def _purpose(facts: PublicFacts, release: Release, people: int | None) -> Iterator[tuple[str, str]]:
-    found = facts.statements
+def _purpose(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[tuple[str, str]]:
+    found, release, people = facts.statements, evidence.release, evidence.people
     yield "for whom", f"{stated(found.recipient)}; {CONTEXTS.get(found.context, 'no context is stated')}"
     yield "why", f"{stated(found.purpose)}; legal basis: {stated(found.legal_basis)}"
     read = ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
@@ -80,16 +82,21 @@ def _purpose(facts: PublicFacts, release: Release, people: int | None) -> Iterat
         f"{wording.count(facts.suppressed)} are suppressed ({_part(facts.suppressed, release.records)}; the policy "
         f"allows {limit}).",
     )
-    yield "how", f"{facts.method[0].upper()}{facts.method[1:]}, on {facts.day}. {wording.price(release)}".strip()
+    by = f", by {wording.short(evidence.maker)}" if evidence.maker else ""
+    yield "how", f"{facts.method[0].upper()}{facts.method[1:]}, on {facts.day}{by}. {wording.price(release)}".strip()
 
 
 def _part(part: int, whole: int) -> str:
     return wording.share(part / whole if whole else 0.0)
 
 
-def _decisions(release: Release, refusals: Sequence[str]) -> Iterator[Grid | Words]:
+def _decisions(situation: Situation, evidence: OwnerEvidence) -> Iterator[Grid | Words]:
+    release = evidence.release
     whom = "approver" if release.state == RELEASE_STATE_PENDING else "controller"
-    decisions = [(_shortened(text), whom) for text in _must_decide(release, refusals)]
+    decisions = [
+        (_shortened(text), whom)
+        for text in undecided(situation, release, evidence.joint, evidence.refusals, evidence.maker)
+    ]
     if decisions:
         more = len(decisions) - MOST_DECISIONS
         shown = (
@@ -108,27 +115,6 @@ def _decisions(release: Release, refusals: Sequence[str]) -> Iterator[Grid | Wor
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_DECISION else f"{text[:LONGEST_DECISION].rsplit(' ', 1)[0]} … (see Warnings)"
-
-
-def _must_decide(release: Release, refusals: Sequence[str]) -> Iterator[str]:
-    yield from refusals
-    most, words = accepted(release)
-    highest = wording.share(release.risk_after.highest)
-    if is_above(release):
-        yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
-    elif not release.policy.documentation.risk_threshold:
-        yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
-    worst = told_by_several(release)
-    if worst is not None and worst.standing != WITHIN:
-        yield f"Whether what all records of one person tell of {worst.column} is acceptable (Inference, above)."
-    for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
-        if word == "must be decided":
-            yield text
-    yield from wording.matches(release)
-    for one in release.policy.attributes:
-        if one.acknowledged:
-            why = f" Its reason: {stated(one.reason)}" if one.reason else " It states no reason."
-            yield f"The policy overrules the checks of {one.column}.{why}"
 
 
 def _left(release: Release) -> str:

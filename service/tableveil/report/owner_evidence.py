@@ -24,7 +24,7 @@ class OwnerEvidence:
     """Everything that the owner's edition tells beyond the public facts.
 
     `refusals` are the reasons why the release of a dry run would be refused. `measured` is False for readers who may
-    not see what was measured of the release.
+    not see what was measured of the release. The `maker` submitted the policy, if its job is known.
     """
 
     release: Release
@@ -38,3 +38,4 @@ class OwnerEvidence:
     is_dry_run: bool = False
     people: int | None = None
     others: tuple[ReleaseBeside, ...] = ()
+    maker: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from tableveil.report.model import Grid
 from tableveil.report.public import smallest
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
-from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named
+from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named, stated
 from tableveil.v1.release_service_pb2 import Guarantee, JointClasses, Release
 
 WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's threshold", "not measured"
@@ -24,17 +24,21 @@ Standing = tuple[str, str, str]
 """A risk, how the release stands, and the number with its threshold."""
 
 
-def standings(situation: Situation, release: Release, joint: JointClasses | None) -> Grid:
+def standings(situation: Situation, release: Release, joint: JointClasses | None, maker: str) -> Grid:
     """A row for each of the three risks."""
-    rows = (_singling_out(situation, release), _linkability(release, joint), _inference(situation, release))
+    rows = (_singling_out(situation, release, maker), _linkability(release, joint), _inference(situation, release))
     return Grid("The three risks of Opinion 05/2014 (WP216)", ("risk", "stands", "number"), rows)
 
 
-def accepted(release: Release) -> tuple[float, str]:
-    """The highest risk that the policy accepts, by its statement or else by its models, and whose words that is."""
+def accepted(release: Release, maker: str) -> tuple[float, str]:
+    """The highest risk that the policy accepts, by its statement or else by its models, and whose words that is.
+
+    The statement is the maker's, who submitted the policy: no law or standard set it.
+    """
     policy = release.policy
     if policy.documentation.risk_threshold:
-        return float(Decimal(policy.documentation.risk_threshold)), "the policy accepts"
+        whose = f"the policy of {wording.short(maker)}" if maker else "the policy"
+        return float(Decimal(policy.documentation.risk_threshold)), f"{whose} accepts"
     shares = [Decimal(model.dominance.share) for model in policy.privacy_models if model.HasField("dominance")]
     if shares:
         return float(min(shares)), "dominance allows"
@@ -44,7 +48,7 @@ def accepted(release: Release) -> tuple[float, str]:
 
 def is_above(release: Release) -> bool:
     """Whether somebody's risk is higher than the accepted one."""
-    most, words = accepted(release)
+    most, words = accepted(release, "")
     return bool(words) and release.risk_after.highest > most
 
 
@@ -53,9 +57,9 @@ def _k(release: Release) -> int:
     return max((model.k_anonymity.k for model in models if model.HasField("k_anonymity")), default=0)
 
 
-def _singling_out(situation: Situation, release: Release) -> Standing:
+def _singling_out(situation: Situation, release: Release, maker: str) -> Standing:
     after, before = release.risk_after, release.risk_before
-    most, words = accepted(release)
+    most, words = accepted(release, maker)
     number = (
         f"Somebody who knows a person's quasi-identifiers picks a record of that person with a chance of at most "
         f"{wording.share(after.highest)} (before: {wording.share(before.highest)}), on average "
@@ -77,12 +81,8 @@ def _singling_out(situation: Situation, release: Release) -> Standing:
 
 
 def _left_by_columns(situation: Situation, release: Release) -> Guarantee | None:
-    """The effective k of a column without a model that leaves fewest, if fewer than every class has."""
-    guarantees = [
-        one
-        for one in release.guarantees
-        if one.model.startswith("effective_k") and one.HasField("after") and one.column not in situation.protected
-    ]
+    """The effective k of the column that leaves fewest, if fewer than every class has: no model counts it."""
+    guarantees = [one for one in release.guarantees if one.model.startswith("effective_k") and one.HasField("after")]
     least = min(guarantees, key=lambda one: one.after, default=None)
     of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
     fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
@@ -122,29 +122,34 @@ def _inference(situation: Situation, release: Release) -> Standing:
         for one in release.guarantees
         if one.column in situation.protected and one.HasField("after") and one.model in kinds
     ]
-    stated = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
+    sentences = [f"{named(kinds.values())}: reached {', '.join(figures)}."] if figures else []
     worst = told_by_several(release)
     if worst is not None:
-        stated.append(worst.text)
+        sentences.append(worst.text)
     standing = WITHIN if worst is None else worst.standing
     if not situation.unprotected:
-        return INFERENCE, standing, " ".join(stated)
-    left, lists = ", ".join(situation.unprotected), situation.facts.lists
-    stated.append(f"No model looks at {left}.")
-    alike = [
+        return INFERENCE, standing, " ".join(sentences)
+    left = ", ".join(situation.unprotected)
+    sentences.append(f"No model looks at {left}.")
+    if alike := valued_alike(situation, release):
+        sentences.append(f"Everybody in some class has one value of {', '.join(alike)}.")
+        return INFERENCE, ABOVE, " ".join(sentences)
+    if standing == ABOVE:
+        return INFERENCE, ABOVE, " ".join(sentences)
+    first = f"{standing} for {', '.join(situation.protected)}; " if situation.protected else ""
+    return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(sentences)
+
+
+def valued_alike(situation: Situation, release: Release) -> list[str]:
+    """The sensitive columns without a model of which everybody in some class has one value."""
+    lists = situation.facts.lists
+    return [
         one.column
         for one in release.guarantees
         if one.model == ("probabilistic_l_diversity" if one.column in lists else "distinct_l_diversity")
         and one.column in situation.unprotected
         and one.after == 1
     ]
-    if alike:
-        stated.append(f"Everybody in some class has one value of {', '.join(alike)}.")
-        return INFERENCE, ABOVE, " ".join(stated)
-    if standing == ABOVE:
-        return INFERENCE, ABOVE, " ".join(stated)
-    first = f"{standing} for {', '.join(situation.protected)}; " if situation.protected else ""
-    return INFERENCE, f"{first}{UNMEASURED} for {left}", " ".join(stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +194,35 @@ def _values_asked(release: Release, column: str) -> Iterator[float]:
         kind = model.WhichOneof("kind") or ""
         if kind in _OF_NUMBERS and column_of(model) == column:
             yield float(getattr(model, kind).l)
+
+
+def undecided(
+    situation: Situation, release: Release, joint: JointClasses | None, refusals: Sequence[str], maker: str
+) -> Iterator[str]:
+    """Everything that is open about a release: refusals, all that stands above, warnings, overruled checks."""
+    yield from refusals
+    most, words = accepted(release, maker)
+    highest = wording.share(release.risk_after.highest)
+    if is_above(release):
+        yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
+    elif not release.policy.documentation.risk_threshold:
+        yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
+    fewer = _left_by_columns(situation, release)
+    if words and not is_above(release) and fewer is not None and fewer.after * most < 1:
+        yield f"Whether fewer left by {fewer.column} than {words} is acceptable (Singling out, above)."
+    if _linkability(release, joint)[1] == ABOVE:
+        yield "Whether what readers of the earlier releases learn together is acceptable (Linkability, above)."
+    worst = told_by_several(release)
+    if worst is not None and worst.standing != WITHIN:
+        yield f"Whether what all records of one person tell of {worst.column} is acceptable (Inference, above)."
+    if alike := valued_alike(situation, release):
+        columns = ", ".join(alike)
+        yield f"Whether it is acceptable that everybody in some class has one value of {columns}: no model looks."
+    for _, word, text in wording.ranked(release.warnings, release.warning_ranks):
+        if word == "must be decided":
+            yield text
+    yield from wording.matches(release)
+    for one in release.policy.attributes:
+        if one.acknowledged:
+            why = f" Its reason: {stated(one.reason)}" if one.reason else " It states no reason."
+            yield f"The policy overrules the checks of {one.column}.{why}"

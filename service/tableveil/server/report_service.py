@@ -118,6 +118,7 @@ def _of_release(release: Release, beside_ledger: BesideLedger, audience: ReportA
         joint=None if beside_ledger.joint is None else joint_classes_to_proto(beside_ledger.joint),
         earlier=None if beside_ledger.earlier is None else release_to_proto(beside_ledger.earlier),
         people=beside_ledger.people,
+        maker=beside_ledger.maker,
         others=tuple(
             ReleaseBeside(standing_to_proto(one.standing, one.publications), one.by_digests)
             for one in beside_ledger.others

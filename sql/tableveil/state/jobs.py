@@ -164,8 +164,8 @@ def exists(ledger: Ledger, number: int) -> bool:
 
 def owner_of(ledger: Ledger, number: int) -> str:
     """The principal who submitted a job."""
-    ((owner,),) = ledger.rows("SELECT owner FROM tableveil.jobs WHERE number = ?", [number])
-    return str(owner)
+    rows = ledger.rows("SELECT owner FROM tableveil.jobs WHERE number = ?", [number])
+    return str(rows[0][0]) if rows else ""
 
 
 def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:

@@ -240,7 +240,32 @@ def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
     found = released()
     del found.policy.privacy_models[:]
     found.guarantees.add(model="distinct_l_diversity", column="diagnosis", parameter="l", before=1, after=1)
-    assert "No model looks at diagnosis. Everybody in some class has one value of diagnosis." in first(found)
+    page = first(found)
+    assert "No model looks at diagnosis. Everybody in some class has one value of diagnosis." in page
+    assert "Whether it is acceptable that everybody in some class has one value of diagnosis" in page
+
+
+@pytest.mark.parametrize("column", ["ward", "diagnosis"])
+def test_what_the_annex_says_that_no_model_counts_is_on_the_first_page(column: str) -> None:
+    """A model of a column bounds what its class tells, not whom a released value leaves."""
+    found = released()
+    del found.guarantees[:]
+    found.guarantees.add(model="effective_k", column=column, parameter="k", after=2)
+    model = {"t_closeness": {"column": "diagnosis", "t": "0.2"}}
+    found.policy.privacy_models.append(ParseDict(model, policy_pb2.PrivacyModel()))
+    page = first(found)
+    assert f"ABOVE it with {column}" in page
+    assert f"Whether fewer left by {column} than" in page
+
+
+def test_the_threshold_is_shown_with_who_set_it() -> None:
+    found = released()
+    found.policy.documentation.risk_threshold = "0.09"
+    facts = public_facts(found, TOLD, name="releases/3", state="releases/3 is public.")
+    page = repr(owner_report(facts, OwnerEvidence(found, maker="ann"), "1.2.3").first)
+    assert "The policy of ann accepts 9 %" in page
+    assert ", by ann." in page
+    assert "ann" not in public(found).replace("cannot", "")
 
 
 @pytest.mark.parametrize(
