@@ -30,6 +30,7 @@ class ColumnFacts:
         low: The value that about a hundredth of them does not exceed, as text, if it was looked for.
         high: The value that about a hundredth of them exceeds.
         digits: Whether all values are text of the digits 0 to 9.
+        codes: The code that all values of text are written in, `ICD` or `ATC`; else empty.
         date_format: The format of all values if they are dates written as text, for `strptime`, or `PARTIAL_DATES`;
             else empty.
         agreeing: The columns in which rows with equal values agree as rows of one person do, and how far: then the
@@ -50,6 +51,7 @@ class ColumnFacts:
     low: str | None = None
     high: str | None = None
     digits: bool = False
+    codes: str = ""
     date_format: str = ""
     agreeing: tuple[tuple[str, PairsAlike], ...] = ()
 

@@ -17,7 +17,7 @@ from tableveil.drafting.bounds import (
     years_around,
 )
 from tableveil.drafting.facts import PARTIAL_DATES, ColumnFacts
-from tableveil.drafting.meanings import Meaning, meaning_of
+from tableveil.drafting.meanings import Meaning, meaning_of, words_of
 from tableveil.hierarchy import RuleHierarchy, ValueKind, check_rule
 from tableveil.hierarchy.rules import (
     Dates,
@@ -92,7 +92,12 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposa
     is_code = facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0
     if _few(facts, meaning if is_code else None):
         return HierarchyProposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
-    if is_code and meaning is Meaning.POSTAL_CODE:
+    numbers_things = facts.kind is ValueKind.INTEGER and (
+        meaning in _CODED or not _OF_CODES.isdisjoint(words_of(facts.name))
+    )
+    if numbers_things and not (is_code and len(plain(least)) == len(plain(greatest))):
+        return _stopgap("Its numbers are codes: near ones are not alike.")
+    if numbers_things or (is_code and meaning is Meaning.POSTAL_CODE):
         digits = len(plain(greatest))
         coarser = tuple(plain(Decimal(10) ** place) for place in range(1, digits))
         return HierarchyProposal(
@@ -113,6 +118,12 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> HierarchyProposa
         f"{_values(facts)} in a range with room for others; widths are doubled from level to level.{_OVER_SPAN}",
     )
 
+
+_CODED = (Meaning.WORK, Meaning.PLACE)
+_OF_CODES = frozenset(
+    {"code", "codes", "cod", "codigo", "kode", "schlussel", "clave", "codice", "fips", "naics", "sic", "isco", "nace"}
+)
+"""Whole numbers of these meanings, or with these words in their names, stand for things and count nothing."""
 
 _OVER_SPAN = " Loss is measured over the values that occur, without single ones far outside."
 _FAR_NUMBERS, _FAR_DATES = 3, 1

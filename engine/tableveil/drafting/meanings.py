@@ -40,6 +40,7 @@ _WORDS: dict[Meaning, str] = {
         ssn sin nino nhs mrn email e-mail mail phone telephone mobile fax passport iban account accountnumber license
         licence plate vin ip url username login surname firstname lastname forename fullname middlename maidenname
         address street house-number street-number signature photo device serial social-security tax-id
+        loan-id household-id pid hid
         first-name last-name given-name family-name middle-name maiden-name full-name user-name nick-name nickname
         person-id patient-id customer-id client-id member-id user-id employee-id subject-id student-id
         case-id visit-id encounter-id episode-id case-nr visit-nr case-no visit-no case-number visit-number
@@ -59,10 +60,10 @@ _WORDS: dict[Meaning, str] = {
         geburtsdatum geburtstag geburtsjahr geboren date-de-naissance naissance annee-de-naissance nacimiento
         fecha-de-nacimiento ano-de-nacimiento nascita data-di-nascita nascimento geboortedatum geboortejaar
     """,
-    Meaning.AGE: "age ages agegroup age-group alter lebensalter edad eta idade leeftijd altersgruppe",
+    Meaning.AGE: "age ages agep agegroup age-group alter lebensalter edad eta idade leeftijd altersgruppe",
     Meaning.SEX: "sex gender geschlecht sexe genre sexo genero sesso genere geslacht",
     Meaning.ORIGIN: """
-        race ethnicity ethnic ethnic-group nationality citizenship native-country country-of-birth birthplace
+        race rac-p ethnicity ethnic ethnic-group nationality citizenship native-country country-of-birth birthplace
         birth-place place-of-birth language mother-tongue immigrant tribe caste ancestry hispanic origin
         nationalitat staatsangehorigkeit geburtsort geburtsland herkunft sprache muttersprache
         nationalite origine lieu-de-naissance pays-de-naissance langue nacionalidad etnia raza origen idioma
@@ -79,19 +80,19 @@ _WORDS: dict[Meaning, str] = {
         ciudad municipio provincia pais estado comuna citta comune regione cidade plaats gemeente provincie
     """,
     Meaning.FAMILY: """
-        marital marital-status maritalstatus civil-status relationship household household-size children kids
+        marital mar marital-status maritalstatus civil-status relationship household household-size children kids
         dependents spouse family siblings
         familienstand haushalt kinder haushaltsgrosse etat-civil situation-familiale menage enfants
         estado-civil hogar hijos stato-civile figli filhos burgerlijke-staat huishouden
     """,
     Meaning.EDUCATION: """
-        education educational degree school schooling grade diploma university
+        education educational degree school schl schooling grade diploma university
         bildung schulabschluss abschluss ausbildung etudes niveau-etude educacion estudios escolaridad istruzione
         escolaridade opleiding
     """,
     Meaning.WORK: """
         occupation profession job job-title title employer workclass work-class industry employment department
-        military veteran rank
+        military veteran rank occp indp naics
         beruf tatigkeit arbeitgeber branche metier emploi ocupacion profesion empleo professione lavoro profissao
         beroep
     """,
@@ -106,6 +107,17 @@ _WORDS: dict[Meaning, str] = {
         krankheit erkrankung medikament behandlung befund therapie symptome behinderung
         maladie traitement medicament sante diagnostico enfermedad tratamiento medicamento salud
         diagnosi malattia trattamento farmaco salute doenca tratamento saude ziekte behandeling
+        diabetes hypertension asthma copd pneumonia obesity tuberculosis depression epilepsy stroke tumor tumour
+        hepatitis malaria covid anemia anaemia migraine dementia cardiovascular immunosuppression renal arthritis
+        smoking tobacco alcohol intubated icu results adverse-event adverse-events serious-adverse-event any-sae sae
+        saeyn ae aeyn aeterm aedecod serious dthfl loinc pregnant
+        bluthochdruck hypertonie zuckerkrankheit lungenentzundung adipositas krebs schlaganfall epilepsie ergebnis
+        testergebnis nebenwirkung nebenwirkungen unerwunschtes-ereignis raucher intubiert schwangerschaft schwanger
+        diabete asthme pneumonie obesite resultat effet-indesirable evenement-indesirable fumeur grossesse enceinte
+        hipertension asma neumonia epoc obesidad tabaquismo inmusupr embarazo embarazada resultado intubado uci
+        evento-adverso hipertensao obesidade tabagismo gravidez gestante cancro
+        ipertensione polmonite obesita fumatore gravidanza esito risultato evento-avverso tumore
+        hypertensie suikerziekte astma longontsteking obesitas roker zwangerschap zwanger uitslag bijwerking kanker
     """,
     Meaning.DURATION: """
         length-of-stay days-of-stay stay-days verweildauer aufenthaltsdauer liegedauer liegetage behandlungsdauer
@@ -121,12 +133,16 @@ _WORDS: dict[Meaning, str] = {
         revenue turnover premium capital-gain capital-loss rent pension benefit net-worth credit-score
         einkommen gehalt lohn betrag kosten preis schulden umsatz rente revenu salaire montant cout dette
         ingreso ingresos salario sueldo importe precio coste deuda reddito stipendio importo costo renda
-        inkomen salaris bedrag
+        inkomen salaris bedrag rendimento revenus annual-inc dti wagp pincp hincp
     """,
     Meaning.BELIEF: """
         religion religious denomination party political vote sexual-orientation orientation union union-membership
         offence offense crime conviction arrest sentence
         konfession partei gewerkschaft straftat religione religiao religie delito voto
+        recid recidivism charge-degree charge-desc score-text risk-score decile-score
+        religionszugehorigkeit sexuelle-orientierung parti parti-politique orientation-sexuelle syndicat
+        partido partido-politico orientacion-sexual sindicato orientacao-sexual partito orientamento-sessuale sindacato
+        partij politieke-partij geloof seksuele-geaardheid geaardheid vakbond
     """,
     Meaning.FREE_TEXT: """
         note notes comment comments remark remarks description free-text freetext text message narrative memo details

@@ -91,6 +91,8 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
         return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
     if meaning is Meaning.FAMILY and numbers_groups(facts):
         return RoleGuess(Role.IDENTIFYING, meaning, f"Its name says family or household, and it {facts.counted}.")
+    if facts.codes:
+        return RoleGuess(Role.SENSITIVE, Meaning.HEALTH, f"Its values are written as codes of {facts.codes}.")
     if meaning is not None:
         role: Role | None = _OF_MEANING[meaning]
         if role is Role.INSENSITIVE and tells_all_apart(facts):

@@ -45,6 +45,14 @@ _AT_ONCE = 100
 _RANGED = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP)
 
 
+_MEDICAL = {
+    "ICD": ("^[A-TV-Z][0-9][0-9A-Z](\\.[0-9A-Z]{1,4})?$", "\\."),
+    "ATC": ("^[A-DG-JL-NPRSV][0-9]{2}[A-Z]{2}[0-9]{2}$", "."),
+}
+"""Forms of all values in medical codes, and of at least one: `A10` alone may be a seat, or a ward."""
+
+_LONGEST_MEDICAL = 8
+
 _DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 _MOST_DATES = 100_000
 """The days of 270 years: a column of more different values has no dates."""
@@ -176,6 +184,13 @@ def _with_ranges(
         if may_be_code(facts):
             of_digits = exp.RegexpLike(this=cast(value, "VARCHAR"), expression=text("[^0-9]")).not_()
             wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
+        if facts.kind is ValueKind.TEXT and 3 <= (facts.longest or 0) <= _LONGEST_MEDICAL:
+            for name, (form, telling) in _MEDICAL.items():
+                written = cast(value, "VARCHAR")
+                wanted[f"{name}{position}"] = exp.and_(
+                    exp.LogicalAnd(this=exp.RegexpLike(this=written, expression=text(form))),
+                    exp.LogicalOr(this=exp.RegexpLike(this=written.copy(), expression=text(telling))),
+                )
     ranges = _row(session, reference, wanted)
     return [
         replace(
@@ -185,6 +200,7 @@ def _with_ranges(
             low=ranges.get(f"low{position}"),
             high=ranges.get(f"high{position}"),
             digits=ranges.get(f"digits{position}") == "true" and bool(facts.shortest),
+            codes=next((name for name in _MEDICAL if ranges.get(f"{name}{position}") == "true"), ""),
             date_format=_date_format(session, reference, facts),
         )
         for position, facts in enumerate(columns)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.drafting import PARTIAL_DATES, ColumnFacts, Meaning, propose_hierarchy
+from tableveil.drafting import PARTIAL_DATES, ColumnFacts, Meaning, meaning_of, propose_hierarchy
 from tableveil.hierarchy import HierarchyDefinition, ValueKind, check_rule, label_values
 from tableveil.hierarchy.rules import Dates, DateUnit, Intervals, LossRange, Redaction, SuppressionOnly
 
@@ -161,3 +161,25 @@ def test_partial_dates_are_grouped_by_month_and_year() -> None:
 def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:
     facts = replace(column(TEXT, ["31.12.2024", "01.02.2024"], "born"), date_format="%d.%m.%Y")
     assert "strptime(born, '%d.%m.%Y')::DATE" in propose_hierarchy(facts, None).reason
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "nests"), [("OCCP", "1000", True), ("industry", "17", False), ("fips", "10001", True)]
+)
+def test_numbers_that_are_codes_are_no_intervals(name: str, least: str, nests: bool) -> None:
+    facts = ColumnFacts(
+        name,
+        "BIGINT",
+        ValueKind.INTEGER,
+        900,
+        0,
+        60,
+        minimum=least,
+        maximum=str(9 * 10 ** (len(least) - 1) if nests else 990),
+    )
+    hierarchy = propose_hierarchy(facts, meaning_of(name)).hierarchy
+    if nests:
+        assert isinstance(hierarchy, Intervals)
+        assert hierarchy.widths == tuple(str(10**place) for place in range(1, len(least)))
+    else:
+        assert hierarchy == SuppressionOnly()

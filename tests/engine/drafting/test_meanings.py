@@ -47,3 +47,24 @@ def test_any_name_is_read(name: str) -> None:
 
 def test_a_long_name_is_read_at_its_beginning() -> None:
     assert meaning_of("age " + "x" * 10_000) is Meaning.AGE
+
+
+@pytest.mark.parametrize(
+    ("meaning", "names"),
+    [
+        (
+            Meaning.HEALTH,
+            "DIABETES HIPERTENSION INTUBADO TABAQUISMO Resultado Any.SAE. AEDECOD adverse_event Bluthochdruck "
+            "Testergebnis Nebenwirkungen hypertension_artérielle asthme effet_indésirable grossesse neumonía obesidad "
+            "hipertensão gestante evento_adverso ipertensione polmonite esito_tampone suikerziekte zwanger uitslag",
+        ),
+        (
+            Meaning.BELIEF,
+            "party Religionszugehörigkeit sexuelle_Orientierung parti_politique orientation_sexuelle partido "
+            "orientación_sexual religião sindicato partito orientamento_sessuale partij geloof vakbond is_recid",
+        ),
+        (Meaning.MONEY, "annual_inc Einkommen revenus ingresos rendimento reddito inkomen WAGP PINCP"),
+    ],
+)
+def test_the_names_of_what_is_sensitive_in_seven_languages(meaning: Meaning, names: str) -> None:
+    assert {name: meaning_of(name) for name in names.split()} == dict.fromkeys(names.split(), meaning)

@@ -7,7 +7,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.drafting import ColumnFacts, guess_role
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import TableReference
+from tableveil.policy import Role, TableReference
 from tableveil.source import drafted, find_table
 from tableveil.source.drafted import column_facts, role_facts
 
@@ -92,3 +92,14 @@ def test_text_that_is_dates(session: Session, values: list[str | None], found: s
         session.execute("INSERT INTO dated VALUES (?)", [value])
     [facts] = column_facts(session, TableReference(session.catalog, "main", "dated"))
     assert facts.date_format == found
+
+
+def test_medical_codes_are_known_by_all_values(session: Session) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE coded AS SELECT * FROM (VALUES ('J45.0', 'N02BE01', 'A10', 'J45'), ('I10', 'C09AA05', "
+        "'B12', '?'), (NULL, NULL, NULL, 'I10.1')) r(what, given, seat, mixed)"
+    )
+    found, _ = find_table(session, TableReference("", "main", "coded"), "table")
+    assert found is not None
+    assert [one.codes for one in column_facts(session, found)] == ["ICD", "ATC", "", ""]
+    assert guess_role(column_facts(session, found)[0]).role is Role.SENSITIVE
