@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tableveil.control import Progress, Stopped
 from tableveil.drafting import PolicyDraft, as_role
-from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, shortened
+from tableveil.errors import CancelledError, Fault, InfeasibleError, InvalidError, Rank, rank_of, shortened
 from tableveil.pipelines.dry_run import rehearsed
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import JobReport
@@ -159,7 +159,7 @@ class _Trials:
             suppressed_records=release.suppressed_records,
             highest_risk=risk,
             columns=columns,
-            decisions=tuple(_decisions(self.request, columns, risk, [one.text for one in refusals])),
+            decisions=tuple(_decisions(self.request, columns, risk, [one.text for one in refusals], release.warnings)),
         )
 
 
@@ -214,9 +214,15 @@ def _left(attribute_result: AttributeResult, released: int) -> ColumnLeft:
 
 
 def _decisions(
-    request: ProposalRequest, columns: Sequence[ColumnLeft], risk: float, refusals: Sequence[str]
+    request: ProposalRequest,
+    columns: Sequence[ColumnLeft],
+    risk: float,
+    refusals: Sequence[str],
+    warnings: Sequence[str],
 ) -> Iterator[str]:
+    """Everything open about a release: what its job would say must be decided, and what the request asks beyond."""
     yield from refusals
+    yield from (str(text) for text in warnings if rank_of(text) is Rank.MUST_BE_DECIDED)
     if risk > float(request.highest_risk) + _ROUNDING:
         yield (
             f"One of its rows is a given person's with a chance of {risk:.3g}, above the "

@@ -384,6 +384,9 @@ def _listed(names: Sequence[str]) -> str:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
+_BEYOND = "Its report says what several records of a person, or a value that is known, tell beyond."
+
+
 def _ranked(
     alternatives: Sequence[TriedPolicy], decisions: Sequence[str], request: ProposalRequest
 ) -> tuple[tuple[TriedPolicy, ...], str]:
@@ -414,7 +417,7 @@ def _ranked(
     if fitting == 1:
         text = (
             f"Recommended is {best.method} with k = {best.k} (score {best.score:.4f}): it alone keeps the risk within "
-            f"{risk} for {_FOR[request.readers]} and leaves nothing to be decided."
+            f"{risk} for {_FOR[request.readers]}, and no refusal or warning asks for a decision. {_BEYOND}"
         )
         return tuple(ranked), text
     least = f"loses least (score {best.score:.4f})"
@@ -422,6 +425,6 @@ def _ranked(
         least = f"leaves most columns below {MOST_HIDDEN:.0%} of * (score {best.score:.4f})"
     text = (
         f"Recommended is {best.method} with k = {best.k}, which {least} of {fitting} that keep the risk within {risk} "
-        f"for {_FOR[request.readers]} and leave nothing to be decided."
+        f"for {_FOR[request.readers]}, and no refusal or warning asks for a decision. {_BEYOND}"
     )
     return tuple(ranked), text

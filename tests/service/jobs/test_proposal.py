@@ -15,8 +15,9 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, stored_policy
 from tableveil.convert.proposals import SUBMISSION, composed, proposal_to_proto
-from tableveil.errors import InvalidError, NotFoundError, TableveilError
+from tableveil.errors import InvalidError, NotFoundError, TableveilError, must_decide, note
 from tableveil.hierarchy import InlineLevels
+from tableveil.pipelines import alternatives
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.job import FoundPartition
 from tableveil.pipelines.propose import proposal_work
@@ -133,6 +134,24 @@ def test_a_second_release_that_would_be_refused_must_be_decided(
     assert any("would be refused" in text for one in again.alternatives for text in one.decisions)
     # Readers who may not see that release are told nothing of it.
     assert session.rows("SELECT releases FROM tableveil.joint_texts WHERE job = ?", [again.job]) == [([1],)]
+
+
+def test_a_warning_that_must_be_decided_is_open_in_the_proposal_too(
+    propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the account and the report of the release that it proposes."""
+    rehearsed = alternatives._rehearsed
+
+    def warned(*given: Any) -> Any:
+        release, refusals = rehearsed(*given)
+        return replace(release, warnings=(must_decide("Somebody is found."), note("A look is enough."))), refusals
+
+    monkeypatch.setattr(alternatives, "_rehearsed", warned)
+    found = propose(leave_out=FEW)
+    released = [one for one in found.alternatives if one.score is not None]
+    assert released
+    assert all("Somebody is found." in one.decisions and not one.recommended for one in released)
+    assert "A look is enough." not in repr(found)
 
 
 def test_a_found_partition_is_one_of_the_same_combinations() -> None:
