@@ -314,6 +314,7 @@ class Policy:
     search: SearchOptions = field(default_factory=SearchOptions)
     risk_thresholds: tuple[Decimal, ...] = DEFAULT_RISK_THRESHOLDS
     repeat_reason: str = ""
+    other_people: tuple[int, ...] = ()
     population: Population | None = None
     game: Game | None = None
     methods: tuple[Any, ...] = ()

@@ -64,7 +64,7 @@ _ASKED: Mapping[JobPart, Callable[[Policy], bool]] = {
     JobPart.BINDING: lambda policy: policy.source_load is not None,
     JobPart.PEOPLE: lambda policy: policy.person_column is not None,
     JobPart.TOGETHER: lambda policy: policy.release.left_behind is not None,
-    JobPart.REPEATED: lambda policy: bool(policy.repeat_reason),
+    JobPart.REPEATED: lambda policy: bool(policy.repeat_reason or policy.other_people),
     JobPart.POPULATION: lambda policy: policy.population is not None,
     JobPart.KNOWN_CLASSES: lambda policy: policy.classes_of is not None,
     JobPart.CLASSIFICATION: lambda policy: isinstance(policy.quality_model, ClassificationModel),

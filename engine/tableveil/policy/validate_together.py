@@ -28,8 +28,12 @@ _COUNT_RECORDS = (AverageRisk, SampleUniqueness)
 
 
 def check_together(policy: Policy) -> Iterator[Fault]:
-    """Faults of `release.together_with` and `release.left_behind`."""
+    """Faults of `other_people`, `release.together_with` and `release.left_behind`."""
     target = policy.release
+    for i, number in enumerate(policy.other_people):
+        if number in policy.other_people[:i] or number in target.together_with:
+            where = "once more" if number in policy.other_people[:i] else "beside together_with"
+            yield Fault(f"other_people[{i}]", f"releases/{number} {where}", "each release once, as one or the other")
     for i, number in enumerate(target.together_with):
         if number in target.together_with[:i]:
             yield Fault(f"release.together_with[{i}]", f"releases/{number} once more", "each release once")

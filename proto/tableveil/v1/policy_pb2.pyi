@@ -926,6 +926,7 @@ class Policy(_message.Message):
     RISK_THRESHOLDS_FIELD_NUMBER: _builtins.int
     RELEASE_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    OTHER_PEOPLE_FIELD_NUMBER: _builtins.int
     POPULATION_FIELD_NUMBER: _builtins.int
     GAME_FIELD_NUMBER: _builtins.int
     RECORD_LEVEL_FIELD_NUMBER: _builtins.int
@@ -1014,6 +1015,13 @@ class Policy(_message.Message):
         """The table or view to write. Required."""
 
     @_builtins.property
+    def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of releases whose people are others than the source's, such as `releases/1`, though values or the table's name
+        recur: it is said in place of a `repeat_reason`, and recorded. Default: none. Refused: a release of which whole rows
+        recur, or rows of shared keys agree; one of `together_with`; one twice.
+        """
+
+    @_builtins.property
     def population(self) -> Global___Population:
         """The people of whom the source's people are a part. Default: none. Refused: less than the privacy models need; any,
         with `microaggregation`.
@@ -1093,6 +1101,7 @@ class Policy(_message.Message):
         risk_thresholds: _abc.Iterable[_builtins.str] | None = ...,
         release: Global___ReleaseTarget | None = ...,
         repeat_reason: _builtins.str = ...,
+        other_people: _abc.Iterable[_builtins.str] | None = ...,
         population: Global___Population | None = ...,
         game: Global___Game | None = ...,
         record_level: Global___RecordLevel | None = ...,
@@ -1107,7 +1116,7 @@ class Policy(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["also_count", b"also_count", "attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["also_count", b"also_count", "attributes", b"attributes", "default_role", b"default_role", "differential_privacy", b"differential_privacy", "documentation", b"documentation", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "other_people", b"other_people", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_column", b"record_column", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015

@@ -311,19 +311,25 @@ class PromoteReleaseRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    OTHER_PEOPLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     repeat_reason: _builtins.str
     """Why its people are released again, in place of the reason that its policy gives."""
+    @_builtins.property
+    def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of releases of other people, in place of those that its policy names."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         repeat_reason: _builtins.str = ...,
+        other_people: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "repeat_reason", b"repeat_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "other_people", b"other_people", "repeat_reason", b"repeat_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -384,22 +390,28 @@ class PublishReleaseRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     TARGET_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    OTHER_PEOPLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     target: _builtins.str
     """One of the targets that the operator declared, by name."""
     repeat_reason: _builtins.str
     """Why the target's readers may have it, although they have another release of the same people. Required then."""
+    @_builtins.property
+    def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of releases of other people, beside those that its policy names."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         target: _builtins.str = ...,
         repeat_reason: _builtins.str = ...,
+        other_people: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "repeat_reason", b"repeat_reason", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "other_people", b"other_people", "repeat_reason", b"repeat_reason", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -942,6 +954,7 @@ class Publication(_message.Message):
     REQUESTED_BY_FIELD_NUMBER: _builtins.int
     REQUEST_TIME_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    OTHER_PEOPLE_FIELD_NUMBER: _builtins.int
     PUBLISH_TIME_FIELD_NUMBER: _builtins.int
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     CODE_FIELD_NUMBER: _builtins.int
@@ -963,6 +976,10 @@ class Publication(_message.Message):
     @_builtins.property
     def request_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
+    def other_people(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The releases of which the one who asked for it says that they are of other people."""
+
+    @_builtins.property
     def publish_time(self) -> _timestamp_pb2.Timestamp:
         """When it was last written there."""
 
@@ -974,6 +991,7 @@ class Publication(_message.Message):
         requested_by: _builtins.str = ...,
         request_time: _timestamp_pb2.Timestamp | None = ...,
         repeat_reason: _builtins.str = ...,
+        other_people: _abc.Iterable[_builtins.str] | None = ...,
         publish_time: _timestamp_pb2.Timestamp | None = ...,
         attempts: _builtins.int = ...,
         code: _builtins.str = ...,
@@ -982,7 +1000,7 @@ class Publication(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["publish_time", b"publish_time", "request_time", b"request_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "code", b"code", "problem", b"problem", "publish_time", b"publish_time", "repeat_reason", b"repeat_reason", "request_time", b"request_time", "requested_by", b"requested_by", "state", b"state", "target", b"target", "wanted", b"wanted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "code", b"code", "other_people", b"other_people", "problem", b"problem", "publish_time", b"publish_time", "repeat_reason", b"repeat_reason", "request_time", b"request_time", "requested_by", b"requested_by", "state", b"state", "target", b"target", "wanted", b"wanted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

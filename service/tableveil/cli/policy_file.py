@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from tableveil.client.names import source_reference
+from tableveil.client.names import RELEASES, resource_name, source_reference
 from tableveil.document import load_policy, set_field
 from tableveil.errors import Fault
 from tableveil.v1 import policy_pb2
@@ -62,6 +62,12 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
     )
     @click.option("--repeat-reason", metavar="TEXT", help="Why these people are released once more.")
     @click.option(
+        "--other-people",
+        multiple=True,
+        metavar="RELEASE",
+        help="State that the people of this release are others. May be repeated.",
+    )
+    @click.option(
         "--set",
         "fields",
         multiple=True,
@@ -78,6 +84,7 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
         source_load: str | None,
         fail_on: str | None,
         repeat_reason: str | None,
+        other_people: tuple[str, ...],
         fields: list[tuple[str, str]],
         **options: object,
     ) -> None:
@@ -96,6 +103,8 @@ def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
             stated_source.append(("release.guards.hold_undecided", "true"))
         if repeat_reason is not None:
             stated_source.append(("repeat_reason", json.dumps(repeat_reason)))
+        if other_people:
+            stated_source.append(("other_people", json.dumps([resource_name(RELEASES, name) for name in other_people])))
         function(policy=PolicyFile(policy, (*stated_source, *fields)), **options)
 
     return run

@@ -33,11 +33,20 @@ _STATES = {
     "--to", "target", required=True, metavar="NAME", help="One of the targets that the server was started with."
 )
 @click.option("--repeat-reason", default="", metavar="TEXT", help="Why its readers may have the same people once more.")
+@click.option(
+    "--other-people", multiple=True, metavar="RELEASE", help="State that this release's people are others. Repeatable."
+)
 @click.option("--withdraw", is_flag=True, help="Remove the release from the target instead; the release itself stays.")
 @click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="How long to wait for the target.")
 @verb
 def publish(
-    session: CommandSession, release: str, target: str, repeat_reason: str, withdraw: bool, wait: float
+    session: CommandSession,
+    release: str,
+    target: str,
+    repeat_reason: str,
+    other_people: tuple[str, ...],
+    withdraw: bool,
+    wait: float,
 ) -> None:
     """Publish a release to a target of the server, or try again where that failed.
 
@@ -46,7 +55,7 @@ def publish(
     if withdraw:
         answer = session.client.unpublish_release(release, target)
     else:
-        answer = session.client.publish_release(release, target, repeat_reason)
+        answer = session.client.publish_release(release, target, repeat_reason, other_people)
     deadline = time.monotonic() + wait
     while _is_under_way(answer, found_there := _at(answer, target)) and time.monotonic() < deadline:
         time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -199,13 +199,16 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
 @click.option(
     "--repeat-reason", default="", metavar="TEXT", help="Why its people are released again, if others were meanwhile."
 )
+@click.option(
+    "--other-people", multiple=True, metavar="RELEASE", help="State that this release's people are others. Repeatable."
+)
 @verb
-def promote(session: CommandSession, release: str, repeat_reason: str) -> None:
+def promote(session: CommandSession, release: str, repeat_reason: str, other_people: tuple[str, ...]) -> None:
     """Make a release of a trial of yours.
 
     Its table must have the same rows still. Releases of the same people, guards and approval are asked now.
     """
-    promoted = session.client.promote_release(release, repeat_reason)
+    promoted = session.client.promote_release(release, repeat_reason, other_people)
     if session.output.as_json:
         session.output.json({"release": promoted})
     elif promoted.current:

@@ -47,6 +47,7 @@ def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
     copy.CopyFrom(message)
     copy.ClearField("release")
     copy.ClearField("repeat_reason")
+    copy.ClearField("other_people")
     copy.ClearField("quality_model")
     for method in filter(can_be_swept, methods_stated(copy)):
         leave_out(copy, method)

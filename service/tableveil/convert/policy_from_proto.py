@@ -97,17 +97,21 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     return policy if converted else None, faults.all()
 
 
-def given_reason(document: str, repeat_reason: str) -> tuple[Policy, str]:
+def given_reason(document: str, repeat_reason: str, other_people: Sequence[str] = ()) -> tuple[Policy, str]:
     """The policy in the ledger's document of a release, and the document, with another reason unless that is empty.
+
+    And with other releases of other people, if any are named.
 
     Raises:
         InvalidError: the reason is none.
         InternalError: This version cannot read it.
     """
-    if not repeat_reason:
+    if not repeat_reason and not other_people:
         return stored_policy(document), document
     message = policy_from_json(document)
-    message.repeat_reason = repeat_reason
+    message.repeat_reason = repeat_reason or message.repeat_reason
+    if other_people:
+        message.other_people[:] = other_people
     policy, faults = policy_from_proto(message)
     if policy is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the trial cannot be promoted by that reason", faults)
@@ -193,6 +197,11 @@ class _Reader:
             risk_thresholds=self._risk_thresholds(message),
             release=self._release(message.release),
             repeat_reason=message.repeat_reason,
+            other_people=tuple(
+                number
+                for i, name in enumerate(message.other_people)
+                if (number := self._faults.release(name, f"other_people[{i}]")) is not None
+            ),
             population=(
                 population_from_proto(message.population, self._faults) if message.HasField("population") else None
             ),

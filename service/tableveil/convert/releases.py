@@ -190,7 +190,8 @@ def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
 
 def _publication(publication: Publication) -> release_service_pb2.Publication:
     times = {"request_time": timestamp(publication.requested_at), "publish_time": timestamp(publication.published_at)}
-    return copied(publication, release_service_pb2.Publication, **times)
+    others = map(release_name, publication.other_people)
+    return copied(publication, release_service_pb2.Publication, **times, other_people=others)
 
 
 def _match(match: Match) -> release_service_pb2.ReleaseMatch:

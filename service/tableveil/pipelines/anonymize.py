@@ -57,10 +57,11 @@ def anonymize(job: JobContext, policy: Policy, *, is_trial: bool = False) -> int
     if is_trial:
         # Its promotion asks what depends on other releases, and on what stands at the target.
         alone = replace(resolved.release, if_exists=IfExists.FAIL, guards=ReleaseGuards(), publish=())
-        asked = replace(resolved, release=alone, repeat_reason="a trial")
+        asked = replace(resolved, release=alone, repeat_reason="a trial", other_people=())
     plan, evidence = solved(job, source, asked, hierarchies)
     if is_trial:
-        told = replace(plan.policy, release=resolved.release, repeat_reason=resolved.repeat_reason)
+        reason, others = resolved.repeat_reason, resolved.other_people
+        told = replace(plan.policy, release=resolved.release, repeat_reason=reason, other_people=others)
         plan = replace(plan, policy=told)
         trial = Trial(job.session.visibility.principal, now() + LASTS, evidence.population_fingerprint)
     verifying = partial(job.report.phase, JobPhase.VERIFYING)

@@ -68,7 +68,7 @@ def rehearsed(job: JobContext, policy: Policy, *, look: bool = False) -> tuple[R
         kind=ReleaseKind.TABLE,
         guards=ReleaseGuards(),
     )
-    unguarded = replace(resolved, release=private, repeat_reason="a dry run")
+    unguarded = replace(resolved, release=private, repeat_reason="a dry run", other_people=())
     plan, evidence = solved(job, source, unguarded, hierarchies_of(session, resolved))
     with depending_on(plan.together_with):
         verifying = partial(report.phase, JobPhase.VERIFYING)

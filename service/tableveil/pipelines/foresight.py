@@ -47,7 +47,7 @@ def check_rows(job: JobContext, policy: Policy) -> tuple[str, ...]:
         except (InvalidError, ConflictError, GuardedError, InfeasibleError) as error:
             errors.append(error)
             if [fault.field for fault in error.faults] == [REASON] and not reasoned:
-                reasoned, policy = True, replace(policy, repeat_reason="a check")
+                reasoned, policy = True, replace(policy, repeat_reason="a check", other_people=())
             elif error.code == EXISTS and not elsewhere:
                 elsewhere = True
                 alone = replace(policy.release, if_exists=IfExists.FAIL, guards=ReleaseGuards())

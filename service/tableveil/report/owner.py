@@ -149,6 +149,8 @@ def _earlier(evidence: OwnerEvidence) -> Iterator[Section]:
     parts: list[Part] = [] if evidence.earlier is None else [changes(evidence.earlier, evidence.release)]
     if reason := evidence.release.policy.repeat_reason:
         parts.append(Words(f"Reason to release these people again: {' '.join(reason.split())}"))
+    if others := evidence.release.policy.other_people:
+        parts.append(Words(f"Stated, and not counted: {', '.join(others)} are of other people."))
     if parts:
         yield Section("earlier", "Difference from the earlier release", tuple(parts))
 

@@ -51,6 +51,8 @@ def in_words(policy: Policy) -> Iterator[str]:
         yield f"It is judged together with {earlier}. {_LEFT_BEHIND[policy.release.left_behind]}"
     if policy.repeat_reason:
         yield f"These people were released before. Reason: {' '.join(policy.repeat_reason.split())}"
+    if policy.other_people:
+        yield f"The policy states that {', '.join(policy.other_people)} are of other people. Nobody counted it."
     for target in policy.release.publish:
         yield f"The release is published to {target}."
 

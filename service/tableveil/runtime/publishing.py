@@ -108,8 +108,10 @@ class Publishing:
         # Two targets of one kind refuse the same.
         return list(dict.fromkeys(fault for target in targets for fault in planned_faults(target, policy, source)))
 
-    def publish(self, number: int, target: str, repeat_reason: str) -> None:
+    def publish(self, number: int, target: str, repeat_reason: str, other_people: Sequence[int] = ()) -> None:
         """Asks for a release at a target, or once more if it was asked for; the principal is that of the session.
+
+        The releases of `other_people` need no reason.
 
         Raises:
             NotFoundError: there is no such release.
@@ -124,7 +126,9 @@ class Publishing:
             expected = "the reason why readers of the target may have these people once more, or nothing"
             raise InvalidError.of("REASON_MISSING", "repeat_reason", shortened(repeat_reason), expected)
         with self._database.session() as session:
-            publication = Publication(target, session.visibility.principal, now(), repeat_reason)
+            publication = Publication(
+                target, session.visibility.principal, now(), repeat_reason, other_people=tuple(other_people)
+            )
             _until_free(lambda: ask(self._database, session, number, publication))
         self._couriers[target].look()
 

@@ -76,7 +76,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     ) -> v1.Release:
         """By the one who made it."""
         number = release_number(request.name)
-        policy, document = given_reason(self._releases.get(number).policy, request.repeat_reason)
+        policy, document = given_reason(self._releases.get(number).policy, request.repeat_reason, request.other_people)
         self._jobs.releases.promote(number, policy, document, control_of(context))
         return release_to_proto(self._releases.get(number))
 
@@ -97,7 +97,8 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     ) -> v1.Release:
         """The answer does not wait for the target."""
         number = release_number(request.name)
-        self._publishing.publish(number, request.target, request.repeat_reason)
+        others = [release_number(name, f"other_people[{i}]") for i, name in enumerate(request.other_people)]
+        self._publishing.publish(number, request.target, request.repeat_reason, others)
         return release_to_proto(self._releases.get(number))
 
     def UnpublishRelease(  # noqa: N802

@@ -33,7 +33,8 @@ def check_ledger(
     Releases that the principal could not see when the work was admitted are as if they were not there: anybody who may
     load a table could otherwise ask what is in theirs.
 
-    Raises `InvalidError` if the records were released before, other than in these, and the policy gives no reason.
+    Raises `InvalidError` if the records were released before, other than in these, and the policy gives no reason. Or
+    if it says that a release is of other people, and rows say otherwise.
 
     They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
     of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
@@ -42,13 +43,20 @@ def check_ledger(
     """
     reasoned, target = says_something(policy.repeat_reason), policy.release
     if target.suppressed_by and fingerprint is not None:
-        _check_untold(session, repeated_releases(session, source, fingerprint))
+        _check_untold(session, repeated_releases(session, source, fingerprint).difference(policy.other_people))
     judged = target.left_behind is not None
-    if not judged and reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
+    if (
+        not judged
+        and reasoned
+        and not policy.other_people
+        and (not target.publish or says_something(target.publish_repeat_reason))
+    ):
         return ()
     compared = releases.compared_releases(session.ledger)
     tables = [session.recorded(reference) for reference in source.tables]
     people = _of_same_people(session.embedded, tables, fingerprint, compared)
+    if policy.other_people:
+        people = _without_others(session.embedded, people, fingerprint, policy.other_people)
     same_people = people.releases
     together = sorted(target.together_with or same_people) if judged else []
     with depending_on(same_people):
@@ -78,9 +86,15 @@ def repeated_releases(session: WarehouseSession, source: Source, fingerprint: Fi
     return _of_same_people(session.embedded, tables, fingerprint, compared).releases
 
 
-def releases_of_same_people(session: Session, release: Release) -> set[int]:
-    """The other releases that are known to be of the same people, by the rules of `check_ledger`."""
-    return set(_same_people_as(session, release, releases.compared_releases(session.ledger)))
+def releases_of_same_people(session: Session, release: Release, others: Collection[int] = ()) -> set[int]:
+    """The other releases that are known to be of the same people, by the rules of `check_ledger`.
+
+    Without those of other people, as its policy says, and the `others`.
+    """
+    among = releases.compared_releases(session.ledger) - {release.number}
+    stated = (int(name.rpartition("/")[2]) for name in json.loads(release.policy).get("other_people", ()))
+    people, mark = _people_of(session, release, among)
+    return _without_others(session, people, mark, {*stated, *others}).releases
 
 
 def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
@@ -99,13 +113,17 @@ def unseen_matches(session: Session, release: Release | Origin) -> list[Match]:
 
 def _same_people_as(session: Session, release: Release | Origin, among: set[int]) -> dict[int, Resemblance]:
     """The other releases among these that are of the same people, each with the evidence."""
-    among = among - {release.number}
+    people, _ = _people_of(session, release, among - {release.number})
+    return {**dict.fromkeys(people.tables, Resemblance("made of the table or the rows of")), **dict(people.alike)}
+
+
+def _people_of(session: Session, release: Release | Origin, among: set[int]) -> tuple[_SamePeople, Fingerprint | None]:
+    """The releases among others that are of the same people, and what is kept to recognize these."""
     if not among:
-        return {}
+        return _SamePeople([], []), None
     mark = Fingerprint(release.source_fingerprint, sketches.find(session.ledger, release.number))
     tables = release.source_tables or (release.source,)
-    people = _of_same_people(session, tables, mark, among)
-    return {**dict.fromkeys(people.tables, Resemblance("made of the table or the rows of")), **dict(people.alike)}
+    return _of_same_people(session, tables, mark, among), mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +147,34 @@ def _of_same_people(
     earlier = releases.earlier_releases(session.ledger, tables, mark.rows if mark else None, among)
     others = among.difference(earlier)
     return _SamePeople(earlier, list(recurring(session, mark.sketch, others)) if mark and mark.sketch else [])
+
+
+def _without_others(
+    session: Session, people: _SamePeople, mark: Fingerprint | None, others: Collection[int]
+) -> _SamePeople:
+    """Leaves out releases of which somebody says that their people are others.
+
+    Raises `InvalidError` if rows recur there: of the values of a column, or of the table's name, people can be wrong.
+    """
+    named_there = people.releases.intersection(others)
+    if mark is not None and named_there:
+        of_rows = {release: evidence for release, evidence in people.alike if evidence.of_rows}
+        by_name = named_there.intersection(people.tables)
+        if mark.sketch is not None:
+            of_rows |= {one: evidence for one, evidence in recurring(session, mark.sketch, by_name) if evidence.of_rows}
+        equal = releases.earlier_releases(session.ledger, (), mark.rows, by_name)
+        of_rows |= dict.fromkeys(equal, Resemblance("the rows are those of"))
+        for release in sorted(named_there & of_rows.keys()):
+            with depending_on([release]):
+                raise InvalidError.of(
+                    "SAME_PEOPLE",
+                    "other_people",
+                    f"releases/{release}, although {of_rows[release].told(f'releases/{release}')}",
+                    "releases of other people",
+                    "Judge them together by left_behind, or state in repeat_reason why they are released once more.",
+                )
+    tables = [release for release in people.tables if release not in others]
+    return _SamePeople(tables, [(release, evidence) for release, evidence in people.alike if release not in others])
 
 
 def check_readers(session: Session, target: str, reason: str, known: Collection[int], field: str) -> None:
@@ -171,8 +217,17 @@ def _check_unreleased(
             "repeat_reason",
             f"none, although {'; '.join(why[:_MOST_REASONS])}{'; …' if len(why) > _MOST_REASONS else ''}",
             "the reason why these records are released once more",
-            repeat_hint(session, policy, source, asked, rows=rows),
+            repeat_hint(session, policy, source, asked, rows=rows) + _others_hint(people, asked),
         )
+
+
+def _others_hint(people: _SamePeople, asked: set[int]) -> str:
+    """The further way on where no rows say that the people are the same."""
+    if not asked or any(evidence.of_rows for release, evidence in people.alike if release in asked):
+        return ""
+    return (
+        f" If they are other people, say so: other_people: [{', '.join(f'releases/{one}' for one in sorted(asked))}]."
+    )
 
 
 def named(numbers: Sequence[int]) -> str:

@@ -100,8 +100,8 @@ def publish(
         with suppress(_Unsafe):
             return _publish(database, session, planned, terms, safely=True)
         waits = note(
-            "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes. Only "
-            "readers of all the releases are told the figures."
+            "By the rule of its schema, it waits for approval: a reason does not suffice for its joint classes, nor a "
+            "statement that people are others. Only readers of all the releases are told the figures."
         )
         planned = replace(planned, evidence=evidence.with_more(first=(waits,)))
         terms = replace(terms, needs_approval=True)
@@ -333,7 +333,7 @@ def _written(
         rows = people_with_classes(session, plan, plan.policy.person_column)
         persons.remember(session.ledger, number, rows, of_records=bool(plan.policy.record_column))
         persons.remember_together(session.ledger, number, plan.together_with)
-    joint = JointFindings()
+    joint = JointFindings(safe=not plan.policy.other_people)
     if repeated.releases:
         joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(

@@ -132,13 +132,15 @@ def repeated_by_reason(
     """The releases of a source's people that the caller may see and that the policy's reason admits, ascending."""
     if not says_something(policy.repeat_reason):
         return []
-    return sorted(repeated_releases(session, source, fingerprint).difference(together_with))
+    return sorted(repeated_releases(session, source, fingerprint).difference(together_with, policy.other_people))
 
 
 def joint_findings(session: WarehouseSession, new: RepeatingRelease, repeated: Repeated, number: int) -> JointFindings:
     """The joint figures of the release of that number, whose rows and classes are written, with those it repeats."""
+    # Nobody counted whether people are others: who says so is believed by an approver, if one is asked.
+    believed = not new.policy.other_people
     if not repeated.releases:
-        return JointFindings()
+        return JointFindings(safe=believed)
     k = new.policy.k or 2
     joint_classes = [
         *_by_labels(session, new, repeated.releases, number, k),
@@ -147,7 +149,7 @@ def joint_findings(session: WarehouseSession, new: RepeatingRelease, repeated: R
     return JointFindings(
         guarantees=tuple(one for each in joint_classes for one in each.guarantees),
         warnings=tuple(text for each in joint_classes for text in each.warnings),
-        safe=all(each.safe for each in joint_classes),
+        safe=believed and all(each.safe for each in joint_classes),
         joint=tuple(text for each in joint_classes for text in each.joint),
     )
 

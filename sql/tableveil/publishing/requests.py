@@ -29,7 +29,8 @@ def ask(database: Database, session: Session, number: int, publication: Publicat
 
     Raises:
         ConflictError: it was rejected, withdrawn or replaced.
-        InvalidError: the target's readers have a release of the same people, and no reason is given.
+        InvalidError: the target's readers have a release of the same people, and no reason is given; or one that is
+            said to be of others has rows that recur.
     """
     # Jobs that write releases of the same people note the targets that they are for, too.
     with writing(database, session), session.transaction():
@@ -39,8 +40,11 @@ def ask(database: Database, session: Session, number: int, publication: Publicat
         earlier = publications.find(session.ledger, number, publication.target)
         if earlier is not None:
             reason = publication.repeat_reason or earlier.repeat_reason
-            publication = replace(publication, repeat_reason=reason, published_at=earlier.published_at)
-        same = releases_of_same_people(session, release)
+            others = tuple(sorted({*publication.other_people, *earlier.other_people}))
+            publication = replace(
+                publication, repeat_reason=reason, published_at=earlier.published_at, other_people=others
+            )
+        same = releases_of_same_people(session, release, publication.other_people)
         check_readers(session, publication.target, publication.repeat_reason, same, "repeat_reason")
         publications.store(session.ledger, number, publication)
 

@@ -28,7 +28,7 @@ class Publication:
 
     `attempts` counts those since the last success; `code` and `problem` tell why the last one failed. A release that
     its readers may have seen has a `published_at`. The `repeat_reason` says why the same people were published there
-    once more.
+    once more; `other_people` are the releases of which the asker says that they are of others.
     """
 
     target: str
@@ -41,6 +41,7 @@ class Publication:
     code: str = ""
     problem: str = ""
     published_at: datetime | None = None
+    other_people: tuple[int, ...] = ()
 
 
 PUBLICATIONS = Table("publications", Publication, "release")

@@ -75,6 +75,10 @@ CODES = {
     ),
     "REPORT_INVALID": ("There is no such edition of this report.", "Choose another edition."),
     "ROWS_DIFFER": ("The rows do not have the checksum of the release.", "Do not trust the copy. Export it again."),
+    "SAME_PEOPLE": (
+        "A release that is said to be of other people has rows that recur in the table.",
+        "Judge both together, or give `repeat_reason`.",
+    ),
     "TARGET_EXISTS": (
         "There is an object of this name that the release may not replace.",
         "Choose another name, or allow to replace.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,10 +69,16 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
         return self._ask(self._releases.WithdrawRelease, request)
 
-    def promote_release(self, release: str, repeat_reason: str = "") -> release_service_pb2.Release:
-        """Makes a release of a trial of the caller's; it needs a reason if its people were released meanwhile."""
+    def promote_release(
+        self, release: str, repeat_reason: str = "", other_people: Sequence[str] = ()
+    ) -> release_service_pb2.Release:
+        """Makes a release of a trial of the caller's.
+
+        It needs a reason if its people were released meanwhile; `other_people` names releases of others.
+        """
         name = resource_name(RELEASES, release)
-        request = release_service_pb2.PromoteReleaseRequest(name=name, repeat_reason=repeat_reason)
+        others = [resource_name(RELEASES, other) for other in other_people]
+        request = release_service_pb2.PromoteReleaseRequest(name=name, repeat_reason=repeat_reason, other_people=others)
         return self._ask(self._releases.PromoteRelease, request)
 
     def approve_release(self, release: str, note: str = "") -> release_service_pb2.Release:
@@ -87,13 +93,19 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.RejectReleaseRequest(name=name, note=note)
         return self._ask(self._releases.RejectRelease, request)
 
-    def publish_release(self, release: str, target: str, repeat_reason: str = "") -> release_service_pb2.Release:
+    def publish_release(
+        self, release: str, target: str, repeat_reason: str = "", other_people: Sequence[str] = ()
+    ) -> release_service_pb2.Release:
         """Asks the server to publish a release to one of its targets; `publications` of the release tell how far it is.
 
-        It needs a reason if the target's readers have another release of the same people.
+        It needs a reason if the target's readers have another release of the same people; `other_people` names
+        releases of others.
         """
         request = release_service_pb2.PublishReleaseRequest(
-            name=resource_name(RELEASES, release), target=target, repeat_reason=repeat_reason
+            name=resource_name(RELEASES, release),
+            target=target,
+            repeat_reason=repeat_reason,
+            other_people=[resource_name(RELEASES, other) for other in other_people],
         )
         return self._ask(self._releases.PublishRelease, request)
 

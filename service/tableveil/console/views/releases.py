@@ -92,7 +92,8 @@ def reject(visit: Visit) -> Response:
 
 def promote(visit: Visit) -> Response:
     """Makes a release of a trial."""
-    return _changed(visit, lambda number: visit.client.promote_release(number, visit.text("repeat_reason")))
+    others = visit.text("other_people").replace(",", " ").split()
+    return _changed(visit, lambda number: visit.client.promote_release(number, visit.text("repeat_reason"), others))
 
 
 def withdraw(visit: Visit) -> Response:
@@ -100,7 +101,7 @@ def withdraw(visit: Visit) -> Response:
     return _changed(visit, lambda number: visit.client.withdraw_release(number, visit.text("note")))
 
 
-_INPUTS = {"note": "note|reason", "repeat_reason": "repeat_reason"}
+_INPUTS = {"note": "note|reason", "repeat_reason": "repeat_reason", "other_people": r"other_people(\[\d+\])?"}
 
 
 def _changed(visit: Visit, change: Callable[[str], v1.Release]) -> Response:

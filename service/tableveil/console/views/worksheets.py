@@ -250,6 +250,8 @@ def submit(visit: Visit) -> Response:
         kept.policy.release.schema, kept.policy.release.name = schema, name
     if reason := visit.text("repeat_reason"):
         kept.policy.repeat_reason = reason
+    if others := visit.text("other_people").replace(",", " ").split():
+        kept.policy.other_people[:] = others
     kept = visit.client.update_worksheet(kept)
     try:
         _require(_is_answered(kept))
@@ -404,7 +406,11 @@ def _policy(visit: Visit, kept: Worksheet, text: str, checked: Checked | None = 
 
 _MOST_K = 1_000_000_000
 
-_RELEASED = {"target": r"release(\.(schema|name|if_exists))?", "repeat_reason": "repeat_reason"}
+_RELEASED = {
+    "target": r"release(\.(schema|name|if_exists))?",
+    "repeat_reason": "repeat_reason",
+    "other_people": r"other_people(\[\d+\])?",
+}
 
 
 def _release(visit: Visit, kept: Worksheet, error: TableveilError | None = None) -> Response:
