@@ -58,7 +58,7 @@ def test_lists_are_decided_and_judged_by_element(serve: Serve, tmp_path: Path) -
     assert "probabilistic_l_diversity or t_closeness" in refused
 
     file = tmp_path / "policy.yaml"
-    check(policy(BY_ELEMENT, elements={"delimiter": "|"}))
+    check(policy(BY_ELEMENT, {"t_closeness": {"column": "codes", "t": "0.9"}}, elements={"delimiter": "|"}))
     sql = tableveil("document", "convert", str(file), "--to", "sql").stdout
     assert "SENSITIVE codes WITH (elements = {delimiter: '|'})" in sql
     statement = tmp_path / "release.sql"
@@ -70,6 +70,13 @@ def test_lists_are_decided_and_judged_by_element(serve: Serve, tmp_path: Path) -
     report = tmp_path / "report.html"
     assert tableveil("report", "1", "--output", str(report), server=server.address).exit_code == 0
     assert "no element is in more than one in 1.2" in report.read_text()
+    # Readers have the released rows alone.
+    public = tmp_path / "public.html"
+    asked = ("report", "1", "--audience", "public", "--output", str(public))
+    assert tableveil(*asked, server=server.address).exit_code == 0
+    assert "t closeness (equal, released rows)" in public.read_text()
+    assert "t closeness (equal)" not in public.read_text()
+    assert "t closeness (equal)" in report.read_text()
     drafted = tableveil("draft-policy", "codes", server=server.address).stdout
     assert 'split by "|" into elements that recur' in drafted
     assert server.terminate() == 0

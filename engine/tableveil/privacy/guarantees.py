@@ -21,6 +21,7 @@ from tableveil.policy import (
     Success,
     UniquenessEstimator,
 )
+from tableveil.privacy.among_released import among_released
 from tableveil.privacy.closeness_of_elements import distances_of_elements
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
 from tableveil.privacy.diversity import probabilistic_l, recursive_c
@@ -72,6 +73,7 @@ def guarantees(
 ) -> tuple[Guarantee, ...]:
     """The guarantees of the classes at level 0, if given, and of the released ones; `models` are the requested ones.
 
+    t, beta and delta are against the source; those of requested models follow once more, against the released rows.
     (n,t)-closeness is left out: the parameter that a class meets depends on n, and every n takes a search of its own.
     """
     asked = tuple(models)
@@ -81,7 +83,11 @@ def guarantees(
         Guarantee(model, column, parameter, was.get((model, column, parameter)), reached)
         for model, column, parameter, reached in _reached(facts, asked, after)
     )
-    return (*of_models, *_several_records(facts, after))
+    of_released = (
+        Guarantee(model, column, parameter, None, reached)
+        for model, column, parameter, reached in among_released(facts, asked, after)
+    )
+    return (*of_models, *of_released, *_several_records(facts, after))
 
 
 def _several_records(facts: Facts, released: EquivalenceClasses) -> Iterator[Guarantee]:

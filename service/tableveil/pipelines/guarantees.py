@@ -7,6 +7,7 @@ from tableveil.counting import BaseHistogram
 from tableveil.pipelines.privacy import facts_for
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.privacy import suppressed_pool, with_pool
+from tableveil.privacy.among_released import RELEASED
 from tableveil.privacy.guarantees import Guarantee, guarantees
 from tableveil.release import ReleasePlan
 
@@ -24,7 +25,11 @@ def guarantees_of(
     """The guarantees of the source's own classes, if they are given, and of the released classes and pool."""
     facts = facts_for(policy, base, counter)
     after, pool = plan.classes.selected(plan.kept), shown_pool(policy, counter, plan)
-    return guarantees(facts, policy.privacy_models, before, after if pool is None else with_pool(after, pool))
+    found = guarantees(facts, policy.privacy_models, before, after if pool is None else with_pool(after, pool))
+    if base.columns.earlier is None:
+        return found
+    # Nobody sees the joint classes in the rows of this release.
+    return tuple(one for one in found if not one.model.endswith(f"{RELEASED})"))
 
 
 def shown_pool(policy: Policy, counter: ClassCounter, plan: ReleasePlan) -> EquivalenceClasses | None:

@@ -105,7 +105,8 @@ def guarantees(release: Release) -> Iterator[Part]:
         yield _reached("Reached of models that the policy does not ask for", others)
     yield Words(
         "The figures are the strictest parameters that hold: more is stricter for k and l, less for share, threshold, "
-        "c, t, delta, beta and chance."
+        "c, t, delta, beta and chance. t, delta and beta are against the source; where released rows stand "
+        "beside them, against these alone, as a recipient measures them."
     )
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from tableveil import wording
 from tableveil.lookups.reports import BesideLedger, ToldColumn
 from tableveil.policy.aggregation import without_codings
+from tableveil.privacy.among_released import RELEASED
 from tableveil.report.words import HANDLINGS, columns_of_lists, method_of
 from tableveil.v1 import policy_pb2
-from tableveil.v1.release_service_pb2 import AttributeResult, Release, Risk
+from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, Risk
 from tableveil.wording.methods import method_promise
 
 PUBLIC_STATEMENTS = ("purpose", "legal_basis", "recipient", "contact", "context")
@@ -35,6 +36,7 @@ class PublicFacts:
     """The closed list; `records` are the released ones, whose `risk` is that of rows as if everybody had one.
 
     So many suppressed records are `shown`, without labels. Cells of the columns `lists` are lists.
+    `among_released` are figures of models that anybody can compute from the released rows.
     """
 
     name: str
@@ -56,6 +58,7 @@ class PublicFacts:
     promised: str = ""
     shown: int = 0
     lists: tuple[str, ...] = ()
+    among_released: tuple[Guarantee, ...] = ()
 
     @property
     def highest_risk(self) -> float:
@@ -88,6 +91,7 @@ def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, st
         checksum=beside_ledger.checksum,
         promised=method_promise(policy),
         lists=columns_of_lists(policy),
+        among_released=tuple(one for one in release.guarantees if one.model.endswith(f"{RELEASED})")),
         shown=release.suppressed_records
         if policy.suppressed_records.handling == policy_pb2.SUPPRESSED_RECORDS_HANDLING_KEEP
         else 0,

@@ -8,6 +8,7 @@ from decimal import Decimal
 from tableveil import wording
 from tableveil.report.facts import PublicFacts
 from tableveil.report.model import Grid, Part, Report, Section, Shares, Terms, Words
+from tableveil.report.reached import reached
 from tableveil.report.threats import Situation, threats
 from tableveil.report.words import (
     AGAINST,
@@ -51,7 +52,7 @@ def public_report(facts: PublicFacts, version: str) -> Report:
             Section("purpose", "The release: for whom, and why", (Terms(tuple(purpose(facts))),)),
             Section("columns", "Columns", (columns(facts),)),
             Section("risk", "Risk of being recognized", tuple(_risk(facts))),
-            Section("models", "Privacy models", (models(facts.models, facts.lists),)),
+            Section("models", "Privacy models", tuple(_models(facts))),
             Section("suppression", "Suppression", (Words(suppression(facts)),)),
             Section("limits", "Limits", limits(situation)),
             Section("checksum", "Versions and checksum", (Terms(tuple(versions(facts))), *checksum(facts))),
@@ -216,6 +217,16 @@ def distribution(series: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) ->
 
 def _share(sizes: tuple[tuple[int, int], ...], low: int, high: int | None) -> int:
     return sum(size * classes for size, classes in sizes if low <= size and (high is None or size <= high))
+
+
+def _models(facts: PublicFacts) -> Iterator[Part]:
+    yield models(facts.models, facts.lists)
+    if facts.among_released:
+        rows = tuple(
+            (one.model.replace("_", " "), one.column, one.parameter, reached(one.after)) for one in facts.among_released
+        )
+        caption = "Measured on the released rows: the models hold against the source, which readers do not have"
+        yield Grid(caption, ("model", "of", "parameter", "reached"), rows, frozenset({3}))
 
 
 def models(asked: Iterable[PrivacyModel], lists: Collection[str]) -> Grid:

@@ -143,6 +143,9 @@ def test_every_elements_share_is_that_of_the_source(
     assert farthest <= 0.3
     reached = {guarantee.model: guarantee.after for guarantee in release.guarantees if guarantee.column == "codes"}
     assert reached["t_closeness (equal)"] == pytest.approx(farthest)
+    released = spread([cell for cells in classes.values() for cell in cells])
+    measured = max(abs(a - b) for cells in classes.values() for a, b in zip(spread(cells), released, strict=True))
+    assert reached["t_closeness (equal, released rows)"] == pytest.approx(measured)
 
 
 @pytest.mark.parametrize("kind", ["records", "people", "close"])

@@ -179,7 +179,7 @@ def test_spellings_of_a_value_are_one_value_of_a_class(
 def test_spellings_that_a_search_told_apart_do_not_pass_the_verification(
     database: Database, run: Run, respelled: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sensitive, "_spellings", lambda *_: None)
+    monkeypatch.setattr(sensitive, "spellings_of", lambda *_: None)
     with pytest.raises(InternalError, match="2-diversity of illness"):
         run(database, respelled)
 
