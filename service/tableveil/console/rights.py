@@ -44,9 +44,11 @@ class Rights:
 
     def among(self, links: Iterable[Link]) -> list[Link]:
         """The links whose methods these roles allow."""
-        return [link for link in links if self._allows(_declared()[link[2]])]
+        return [link for link in links if self.allow(link[2])]
 
-    def _allows(self, access: access_pb2.Access) -> bool:
+    def allow(self, method: str) -> bool:
+        """Whether these roles may call the method."""
+        access = _declared()[method]
         return not (self.server_roles if access.whole_server else self.roles).isdisjoint(access.roles)
 
 

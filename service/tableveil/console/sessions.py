@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import secrets
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tableveil.client import Client
 from tableveil.console.rights import Rights
-from tableveil.errors import BusyError, TableveilError
+from tableveil.errors import BusyError, ConflictError, DeniedError, TableveilError
 from tableveil.v1 import table_service_pb2 as v1
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ RIGHTS_SECONDS = 30.0
 
 MOST = 1000
 MOST_UPLOADS = 10
-"""Files of a session that were uploaded, and not loaded yet."""
+"""Files of a principal, in all sessions, that were uploaded and are not loaded yet."""
+
+_PREFIX, _HELD = "tableveil-console-", "held"
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,12 @@ class VisitorSession:
     last_seen: float = field(default_factory=time.monotonic)
     asked_at: float = field(default_factory=time.monotonic)
     uploads: dict[int, Upload] = field(default_factory=dict)
+    sending: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """The files that are being sent, or were and are not loaded."""
+        return self.sending + sum(not upload.load for upload in [*self.uploads.values()])
 
     def is_over(self, now: float) -> bool:
         """Whether its token has ended, or nobody has used it for long."""
@@ -104,7 +113,10 @@ class Sessions:
 
     def __init__(self) -> None:
         # Only this user reads it: files hold raw values.
-        self.directory = Path(tempfile.mkdtemp(prefix="tableveil-console-"))
+        _remove_left_behind()
+        self.directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._held = (self.directory / _HELD).open("w")
+        fcntl.flock(self._held, fcntl.LOCK_EX)
         self._sessions: dict[str, VisitorSession] = {}
         self._changing = threading.Lock()
 
@@ -132,6 +144,23 @@ class Sessions:
             raise
         return name, session
 
+    def begin_upload(self, session: VisitorSession) -> None:
+        """Counts a file that the visitor begins to send, before any of it is read; the caller ends that.
+
+        Raises:
+            DeniedError: no role of the visitor loads tables.
+            ConflictError: too many files of the same principal wait to be loaded.
+        """
+        session.refresh_rights()
+        if not session.rights.allow("LoadTable"):
+            raise DeniedError("PERMISSION_DENIED", "no role of yours loads tables: ask for that of a steward")
+        with self._changing:
+            own = [one for one in self._sessions.values() if one.principal == session.principal]
+            if (waiting := sum(one.waiting for one in own)) >= MOST_UPLOADS:
+                actual, hint = f"{waiting} files that wait", "Load or discard one of them."
+                raise ConflictError.of("UPLOADS_TOO_MANY", "file", actual, f"at most {MOST_UPLOADS}", hint)
+            session.sending += 1
+
     def find(self, name: str | None) -> VisitorSession | None:
         """The session of that name, if it is not over."""
         now = time.monotonic()
@@ -154,9 +183,18 @@ class Sessions:
         for name in list(self._sessions):
             self.end(name)
         shutil.rmtree(self.directory, ignore_errors=True)
+        self._held.close()
 
     def _sweep(self, now: float) -> None:
         for name, session in [*self._sessions.items()]:
             if session.is_over(now):
                 del self._sessions[name]
                 session.close()
+
+
+def _remove_left_behind() -> None:
+    """Removes the files of consoles that were killed: nobody holds their directories."""
+    for held in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_HELD}"):
+        with suppress(OSError), held.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(held.parent, ignore_errors=True)

@@ -139,6 +139,18 @@ def visited(view: Callable[[Visit], Response], sessions: Sessions, *, takes_file
         session = sessions.find(request.cookies.get(COOKIE))
         if session is None:
             return RedirectResponse(f"/sign-in?next={quote(request.url.path)}", 303)
+        if not takes_file:
+            return await answered(request, session)
+        try:
+            await to_thread.run_sync(sessions.begin_upload, session)
+        except TableveilError as error:
+            return Visit(request, session).failed(error)
+        try:
+            return await answered(request, session)
+        finally:
+            session.sending -= 1
+
+    async def answered(request: Request, session: VisitorSession) -> Response:
         form = FormData()
         if request.method == "POST":
             if is_foreign(request):

@@ -23,6 +23,7 @@ from tableveil.loading.csv_converted import BLANKS
 from tableveil.loading.csv_encoding import encoding_of
 from tableveil.loading.csv_file import scan
 from tableveil.loading.csv_header import csv_columns, csv_width, first_rows, is_unnamed, title_lines
+from tableveil.loading.csv_lines import check_longest_line
 from tableveil.loading.model import CsvFormat
 from tableveil.loading.unpacked import unpacked
 
@@ -167,6 +168,7 @@ def guess_csv(
     if "encoding" not in kept:
         how = replace(how, encoding=encoding_of(path, session.control))
     with unpacked(path, how.encoding, directory, session.control) as readable:
+        check_longest_line(readable, "", session.control)
         how = _with_dialect(session, readable, how, kept, most_columns)
         said = []
         if how.skip_lines and not stated.skip_lines:

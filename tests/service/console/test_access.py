@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 import shutil
+import tempfile
+import time
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+from httpx2 import Response
+from starlette.testclient import TestClient
 
 from tableveil.access import AccessRole, Scope, WantedGrant
 from tableveil.console import app, sessions, visit
 from tableveil.console.settings import ConsoleSettings
+from tableveil.console.views import uploads
 from tableveil.errors import InvalidError
 from tests.service.access.house import ADMIN, House
 from tests.service.console.conftest import ORIGIN, Browser, csrf
@@ -198,3 +205,48 @@ def test_htmx_is_the_file_that_was_published() -> None:
     digest = hashlib.sha256(static.joinpath("htmx.min.js").read_bytes()).hexdigest()
     assert digest == "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
     assert "Zero-Clause BSD" in static.joinpath("htmx.LICENSE.txt").read_text()
+
+
+def test_files_are_taken_from_those_alone_who_may_load(
+    browser: Browser, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before their bytes: ten of a principal may wait, in all sessions together, and what is loaded waits no more."""
+
+    def send(who: TestClient, content: bytes = b"a\n1\n") -> Response:
+        form = {"csrf": csrf(who.get("/tables/upload").text), "table": "ward_a.sent", "mode": "replace"}
+        return who.post("/tables/upload", data=form, files={"file": ("rows.csv", content)})
+
+    made = house.clients["admin"].create_token("viewer", "test")
+    house.access.add(ADMIN, WantedGrant("viewer", False, AccessRole.ANALYST, Scope(release=1)))
+    analyst, steward = browser(), house.clients["admin"].create_token("sender", "test")
+    house.access.add(ADMIN, WantedGrant("sender", False, AccessRole.STEWARD, Scope("ward_a")))
+    analyst.post("/sign-in", data={"token": made.secret})
+    sent = analyst.post("/tables/upload", data={"csrf": "?"}, files={"file": ("rows.csv", b"a\n" * 1000)})
+    assert (sent.status_code, "ask for that of a steward" in sent.text) == (403, True)
+    first, second = browser(), browser()
+    for one in (first, second):
+        one.post("/sign-in", data={"token": steward.secret})
+    places = [send(one).headers["location"] for one in (first, second) for _ in range(5)]
+    assert (refused := send(second)).status_code == 409
+    assert "10 files that wait" in refused.text
+    first.post(places[0], data={"csrf": csrf(first.get(places[0]).text), "action": "load", "header": "yes"})
+    deadline = time.monotonic() + 60
+    while "rows sent" in first.get(places[0]).text:
+        assert time.monotonic() < deadline
+    monkeypatch.setattr(uploads, "_ALWAYS_UNPACKED", 1_000_000)
+    bomb = gzip.compress(b"a\n" + b"0" * 5_000_000)
+    assert "when it is unpacked" in send(second, bomb).text
+    assert send(second).status_code == 303
+
+
+def test_files_of_a_killed_console_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = tmp_path / "tableveil-console-killed"
+    killed.mkdir()
+    (killed / "held").touch()
+    (killed / "1.csv").write_text("raw")
+    running, other = sessions.Sessions(), sessions.Sessions()
+    assert {path.name for path in tmp_path.iterdir()} == {running.directory.name, other.directory.name}
+    running.close()
+    other.close()
+    assert not [*tmp_path.iterdir()]

@@ -54,6 +54,10 @@ CODES = {
     ),
     "FILE_MISSING": ("No file was chosen.", "Choose a CSV or Parquet file."),
     "FILE_NOT_FOUND": ("The load directory has no such file.", "Check the path. It is relative to the load directory."),
+    "FILE_PACKED": (
+        "A packed file is unreasonably large when it is unpacked.",
+        "Unpack it, or load it with the client.",
+    ),
     "FILE_UNREADABLE": ("The file cannot be read.", "Check its path, owner, mode and encoding."),
     "GUARDED": (
         "A guard holds back rows that would take the place of better ones.",
@@ -133,7 +137,7 @@ CODES = {
         "Analyze a sample, and state its sampling fraction.",
     ),
     "TYPES_INVALID": ("A column has a type that cannot be loaded.", "Convert the columns that the faults name."),
-    "UPLOADS_TOO_MANY": ("Too many uploaded files wait in this session.", "Load or discard one of them."),
+    "UPLOADS_TOO_MANY": ("Too many uploaded files of one principal wait.", "Load or discard one of them."),
     "UPLOAD_NOT_FOUND": ("The session has no such file any more.", "Upload it again."),
     "VALUES_DO_NOT_FIT": ("Values do not fit the columns of the table.", "Correct the values, or replace the table."),
     "WAREHOUSE_TABLE_CHANGED": (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from gzip import GzipFile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from starlette.datastructures import FormData
 from starlette.responses import Response
@@ -16,9 +19,10 @@ from tableveil.client.names import table_reference
 from tableveil.console.faults import placed
 from tableveil.console.live import PagePart, live
 from tableveil.console.render import fragment
-from tableveil.console.sessions import MOST_UPLOADS, FilePreview, Sessions, Upload, VisitorSession
+from tableveil.console.sessions import FilePreview, Sessions, Upload, VisitorSession
 from tableveil.console.visit import Endpoint, Visit, status_of
-from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
+from tableveil.errors import InvalidError, NotFoundError, TableveilError
+from tableveil.loading.unpacked import GZIP
 from tableveil.v1 import table_service_pb2 as v1
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ _STATED = {
 }
 _SECONDS_BETWEEN = 0.5
 _ROWS_SHOWN = 5
+_MOST_TIMES, _ALWAYS_UNPACKED = 100, 64 * 2**20
 _MOST_DIGITS = 9
 
 
@@ -66,11 +71,7 @@ def receive(visit: Visit) -> Response:
             raise InvalidError.of("TABLE_MISSING", "table", "nothing", "a name, such as visits or clinic.visits")
         if mode not in _MODES:
             raise InvalidError.of("MODE_INVALID", "mode", "another one", f"one of {', '.join(_MODES)}")
-        if len(visit.session.uploads) >= MOST_UPLOADS:
-            hint = "Load or discard one of them."
-            raise ConflictError.of(
-                "UPLOADS_TOO_MANY", "file", f"{MOST_UPLOADS} files that wait", f"at most {MOST_UPLOADS}", hint
-            )
+        _check_ratio(file.file)
     except TableveilError as error:
         return _form(visit, error)
     number = max(visit.session.uploads, default=0) + 1
@@ -81,6 +82,27 @@ def receive(visit: Visit) -> Response:
         shutil.copyfileobj(file.file, kept, 2**20)
     visit.session.uploads[number] = Upload(number, path, Path(file.filename).name, table, mode)
     return visit.go(f"/uploads/{number}")
+
+
+def _check_ratio(file: BinaryIO) -> None:
+    """Raises `InvalidError` for a packed file that is unreasonably large when it is unpacked, or damaged."""
+    is_packed = file.read(2) == GZIP
+    packed = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if not is_packed:
+        return
+    unpacked, most = 0, max(_MOST_TIMES * packed, _ALWAYS_UNPACKED)
+    try:
+        with GzipFile(fileobj=file, mode="rb") as content:
+            while unpacked <= most and (piece := content.read(2**20)):
+                unpacked += len(piece)
+    except (EOFError, OSError, zlib.error):
+        raise InvalidError.of("CSV_UNREADABLE", "file", "gzip that is damaged or cut off", "a whole file") from None
+    file.seek(0)
+    if unpacked > most:
+        actual = f"more than {most:,} bytes when it is unpacked, of {packed:,}"
+        hint = "Unpack it, or load it by the command line: tableveil load."
+        raise InvalidError.of("FILE_PACKED", "file", actual, f"at most {_MOST_TIMES} times its size", hint)
 
 
 def preview(visit: Visit) -> Response:
