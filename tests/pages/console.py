@@ -91,7 +91,7 @@ class _Walk:
         self._press("main button.main")
         self._press("summary")
         self.page.wait_for_selector("text=level 1", timeout=1000 * _SECONDS)
-        # Of two radio buttons, the key down chooses the second: a column numbers people; known recipients.
+        # The key down chooses the second radio button: a column numbers people; known recipients.
         self._choose("input[name=person]", "ArrowDown")
         self._choose("select[name=person_column]", "p", "a", "t")
         self._choose("input[name=readers]", "ArrowDown")

@@ -221,6 +221,16 @@ def test_the_report_has_the_texts_that_the_console_asked_for(steward: TestClient
     assert changed.purpose == "A study"
 
 
+def test_a_role_that_comes_back_has_its_labels_again(steward: TestClient, house: House) -> None:
+    place = begun(steward)
+    before = kept(house, place).policy
+    assert before.attributes[0].hierarchy.WhichOneof("kind") == "intervals"
+    decided(steward, place, (SENSITIVE, GENERALIZED, SENSITIVE, HIDDEN))
+    assert not kept(house, place).policy.attributes[0].HasField("hierarchy")
+    decided(steward, place)
+    assert kept(house, place).policy.attributes[0] == before.attributes[0]
+
+
 @pytest.mark.parametrize(
     ("form", "fault"),
     [({"k": "0"}, "k"), ({"k": "many"}, "k"), ({"person": "column", "person_column": ""}, "person")],

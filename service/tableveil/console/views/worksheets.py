@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from markupsafe import Markup
@@ -71,11 +72,7 @@ def decided(visit: Visit) -> Response:
     """Keeps the decisions; then queues a proposal, if that is what was asked for."""
     kept = _kept(visit)
     kept.etag = visit.text("etag")
-    for position, attribute in enumerate(kept.policy.attributes):
-        chosen = visit.text(f"role-{position}")
-        for role in ROLES:
-            if str(role) == chosen:
-                _take_role(attribute, role)
+    _take_roles(visit, kept)
     try:
         _take_policy(visit, kept.policy)
     except InvalidError as error:
@@ -277,13 +274,37 @@ def _number(kept: Worksheet) -> str:
     return kept.name.rpartition("/")[2]
 
 
-def _take_role(attribute: policy_pb2.Attribute, role: policy_pb2.Role.ValueType) -> None:
+def _take_roles(visit: Visit, kept: Worksheet) -> None:
+    """Takes the roles of the form; a column that is generalized from now on gets the hierarchy of a draft."""
+    roles = {str(role): role for role in ROLES}
+    listed = [
+        (one, roles.get(visit.text(f"role-{position}"), one.role))
+        for position, one in enumerate(kept.policy.attributes)
+    ]
+    drafted: Mapping[str, policy_pb2.Attribute] = {}
+    if any(role == policy_pb2.ROLE_QUASI_IDENTIFIER != one.role for one, role in listed):
+        drafted = {one.column: one for one in visit.client.draft_policy(kept.table).proposal.attributes}
+    for one, role in listed:
+        _take_role(one, role, drafted.get(one.column))
+    # No model of a column holds once that is not sensitive.
+    models = kept.policy.privacy_models
+    sensitive = {one.column for one in kept.policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
+    holding = [one for one in models if not column_of(one) or column_of(one) in sensitive]
+    del models[:]
+    models.extend(holding)
+
+
+def _take_role(
+    attribute: policy_pb2.Attribute, role: policy_pb2.Role.ValueType, drafted: policy_pb2.Attribute | None = None
+) -> None:
     """Gives a column another role; what only its earlier one had is gone."""
     if role == attribute.role:
         return
     changed = policy_pb2.Attribute(column=attribute.column, role=role)
     if role == policy_pb2.ROLE_QUASI_IDENTIFIER:
         changed.hierarchy.suppression_only.SetInParent()
+        if drafted is not None and drafted.HasField("hierarchy"):
+            changed.CopyFrom(drafted)
     attribute.CopyFrom(changed)
 
 
@@ -323,11 +344,6 @@ def _take_policy(visit: Visit, policy: policy_pb2.Policy) -> None:
     for field in terms.REPORTED:
         if field in visit.form:
             setattr(policy.documentation, field, visit.text(field))
-    # No model of a column holds once that is not sensitive.
-    sensitive = {one.column for one in policy.attributes if one.role == policy_pb2.ROLE_SENSITIVE}
-    models = [one for one in policy.privacy_models if not column_of(one) or column_of(one) in sensitive]
-    del policy.privacy_models[:]
-    policy.privacy_models.extend(models)
 
 
 def _take_request(visit: Visit, kept: Worksheet) -> None:
