@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("Files in the shapes of real ones: corrections, columns in wrong roles, CPU seconds of proposals")
     for shape in shape_outcomes(given.seed):
         few = len(shape.wrong) <= MOST_WRONG * shape.columns and shape.seconds <= MOST_CPU_SECONDS
-        problems += bool(shape.problem) or not few
+        problems += bool(shape.problem) or not few or shape.corrections > 1
         share = f"{len(shape.wrong)} of {shape.columns}"
         print(
             f"  {shape.shape.name:<18} {shape.corrections}  {share:<10} {shape.seconds:5.1f}  "

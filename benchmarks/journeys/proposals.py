@@ -13,7 +13,7 @@ from benchmarks.journeys.shapes import SHAPES, Shape
 from tableveil.cli.own_server import client_of_own_server
 from tableveil.client import Client
 from tableveil.convert.enums import ROLES
-from tableveil.errors import TableveilError
+from tableveil.errors import InvalidError, TableveilError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.policy_pb2 import ROLE_IDENTIFYING
 from tableveil.v1.proposal_service_pb2 import Proposal, ProposalRequest, SubmitProposalRequest
@@ -102,20 +102,28 @@ def shape_outcomes(seed: int) -> Iterator[ShapeOutcome]:
             path.write_bytes(shape.contents(seed))
             table = policy_pb2.TableReference(schema="main", table=path.stem)
             how = client.guess_csv_format(path, table_service_pb2.CsvFormat(encoding_name="utf-8"), [], 4_000).format
-            client.load_file(path, table, how=how)
-            yield _shape_outcome(client, shape, table)
+            corrections = 0
+            try:
+                client.load_file(path, table, how=how)
+            except InvalidError as error:
+                # As the error says: the columns with such values are text.
+                corrections = 1
+                for fault in error.faults:
+                    how.types[fault.field.removeprefix("column ").strip("'")] = "VARCHAR"
+                client.load_file(path, table, how=how)
+            yield _shape_outcome(client, shape, table, corrections)
 
 
-def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReference) -> ShapeOutcome:
+def _shape_outcome(client: Client, shape: Shape, table: policy_pb2.TableReference, corrections: int) -> ShapeOutcome:
     attributes = client.draft_policy(table).proposal.attributes
     drafted = {one.column: ROLES.from_proto(one.role) for one in attributes}
     wrong = tuple(column for column, role in drafted.items() if role not in shape.role_of(column.strip()))
-    started, corrections, problem = time.process_time(), 0, ""
+    started, problem = time.process_time(), ""
     asked = ProposalRequest(table=table)
     try:
         found = _proposal(client, asked)
         if not _recommended(found):
-            corrections = 1
+            corrections += 1
             _correct(asked, shape)
             found = _proposal(client, asked)
         seconds = time.process_time() - started

@@ -22,6 +22,7 @@ from tests.campaign.attacker.minimality import measure
 from tests.campaign.copies import hide_copies
 from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
+from tests.campaign.files import take_files
 from tests.campaign.fuzz.campaign import fuzz
 from tests.campaign.pressure import press
 from tests.campaign.together import judge, judge_visits
@@ -53,6 +54,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "minimality": Campaign(measure, 200),
     "crash": Campaign(crash, 200),
     "fuzz": Campaign(fuzz, 100_000),
+    "files": Campaign(take_files, 500),
     "expressions": Campaign(compare, 50_000),
     "twins": Campaign(ask_twins, 200),
     "pressure": Campaign(press, 20_000),

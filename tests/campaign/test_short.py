@@ -8,6 +8,7 @@ from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.expressions import compare
+from tests.campaign.files import take_files
 from tests.campaign.fuzz.campaign import fuzz
 from tests.campaign.pressure import press
 from tests.campaign.together import judge
@@ -35,6 +36,12 @@ def test_no_message_breaks_the_server() -> None:
     report = fuzz(seed=20, seconds=SECONDS, calls=150)
     assert report.broken == []
     assert report.calls == 150
+
+
+def test_files_end_in_releases_or_say_a_way() -> None:
+    report = take_files(seed=20, seconds=SECONDS, files=8)
+    assert report.broken == []
+    assert report.files == 8
 
 
 def test_the_endpoint_answers_as_duckdb_does() -> None:
