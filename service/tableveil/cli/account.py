@@ -226,9 +226,10 @@ def _level(result: release_service_pb2.AttributeResult) -> str:
 
 
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
-    if result.level == 0:
-        return ", unchanged"
-    return ", nothing left" if is_erased(result) else ""
+    if is_erased(result):
+        return ", nothing left"
+    # Suppression changes a column as well.
+    return (", not generalized" if result.loss else ", unchanged") if result.level == 0 else ""
 
 
 def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:

@@ -123,7 +123,7 @@ def _left(release: Release) -> str:
     little = [one for one in release.attributes if one.column not in erased and one.loss > LITTLE_USE]
     told = f"Erased: {_named(erased)}." if erased else "No column is erased."
     if not little:
-        return f"{told} None lost more than half of its detail."
+        return f"{told} None lost more than half of its detail on average."
     lost = _named([f"{one.column} (lost {wording.share(one.loss)} of its detail)" for one in little])
     return f"{told} Little is left of {lost}."
 

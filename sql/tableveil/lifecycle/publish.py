@@ -30,6 +30,7 @@ from tableveil.lifecycle.swap import complete, complete_all, discard, staged
 from tableveil.policy import JobPart, ReleaseTarget
 from tableveil.release import write
 from tableveil.release.classes_of_people import people_with_classes
+from tableveil.release.lost_groups import lost_groups
 from tableveil.release.marks import marks
 from tableveil.release.objects import drop_replaced, public, write_distributions, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
@@ -338,7 +339,7 @@ def _written(
         joint = joint_findings(session, RepeatingRelease.planned(plan), repeated, number)
     evidence = planned.evidence.with_more(
         first=joint.warnings,
-        warnings=(*measured.warnings, *single),
+        warnings=(*measured.warnings, *single, *lost_groups(session, plan)),
         guarantees=(*measured.guarantees, *joint.guarantees),
         joint=joint.joint,
     )

@@ -1,0 +1,270 @@
+"""Groups of records that a release loses while it keeps the whole: a value, the empty cells, or all but the commonest.
+
+A group is kept as far as it is released under a label that tells it: one under which at most half of the other records
+fall. Groups of at least k people and `SMALLEST` of the table count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, cast, column, number, row_hash, table, text, united
+from tableveil.counting.base import joined_code
+from tableveil.errors import Warned, must_decide, shortened
+from tableveil.release.by_combination import ByCombination
+from tableveil.release.by_value import ByValue
+from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
+from tableveil.release.plan import ReleasePlan
+
+SMALLEST = 0.005
+"""The share of the table's records that the smallest group has."""
+
+MOST_LOST = 0.1
+"""A release that loses this share of all records keeps no whole: then it is no news that groups are gone."""
+
+_SAMPLED = 4096
+_COMMON = 0.75
+"""A value of this share of the sampled records may be the commonest: all others are a group."""
+
+_ROWS = "lost_rows"
+_RELEASED = "a label that tells it"
+
+
+class _Kind(Enum):
+    VALUE = "one value of {}"
+    EMPTY = "no value of {}"
+    OTHERS = "another value of {} than the commonest"
+    FILLED = "a value of {}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A group of records in the source, and those of it that are released under a label that tells it."""
+
+    kind: _Kind
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """The hashes of a column's values, of NULL, and of the commonest one if a sample shows that there is one."""
+
+    position: int
+    of: ReleasedColumn
+    nothing: int
+    commonest: int | None
+
+    @property
+    def value(self) -> exp.Expr:
+        """The hash of each lost row."""
+        return column(f"v{self.position}")
+
+    def kind(self, value: int) -> _Kind:
+        """The kind of the group that has this value."""
+        return _Kind.EMPTY if value == self.nothing else _Kind.VALUE
+
+
+def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned]:
+    """For each released column, the warning of the group that lost most, if that is more than half.
+
+    Call it while the plan is staged. Aggregates, drawn rows and rows of a warehouse are not looked at.
+    """
+    if plan.source.drawn is not None or session.traits.collects or not plan.kept_records:
+        return
+    least = max(plan.policy.k or 1, math.ceil(SMALLEST * plan.records))
+    groups = defaultdict[str, list[_Group]](list)
+    by_combination = isinstance(plan.recoding, ByCombination) and not plan.repeating
+    if isinstance(plan.recoding, ByCombination) and by_combination:
+        for j, dictionary in enumerate(plan.dictionaries):
+            groups[dictionary.column.name] += _of_combinations(plan, plan.recoding, j)
+    elif isinstance(plan.recoding, ByValue) and not plan.repeating:
+        for j, dictionary in enumerate(plan.dictionaries):
+            groups[dictionary.column.name] += _of_label(session, plan, j, least)
+    if least < 2 * plan.suppressed_records and plan.suppressed_records < MOST_LOST * plan.records:
+        looked_at = [one for one in plan.columns() if _leaves_values(one, by_combination=by_combination)]
+        for name, found_groups in _of_suppressed(session, plan, looked_at, least).items():
+            groups[name] += found_groups
+    for name, of_column in groups.items():
+        lost = [group for group in of_column if group.before >= least and 2 * group.after < group.before]
+        if lost:
+            yield _warning(plan, name, min(lost, key=lambda group: (group.after / group.before, -group.before)))
+
+
+def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
+    whose = group.kind.value.format(shortened(name))
+    return must_decide(
+        f"Of the {group.before:,} records with {whose}, {group.after:,} are released under {_RELEASED}, and "
+        f"{plan.kept_records:,} of all {plan.records:,} records are released: results about this group are lost. Other "
+        "levels, a local recoding or another suppression limit may keep it."
+    )
+
+
+def _leaves_values(of: ReleasedColumn, *, by_combination: bool) -> bool:
+    """Whether suppression alone decides what is lost of the column: its labels tell something."""
+    if isinstance(of, AggregateColumn):
+        return False
+    return not isinstance(of, LabelledColumn) or (not by_combination and of.level < of.dictionary.levels.top)
+
+
+# --- by labels ----------------------------------------------------------------------------------------------------
+
+
+def _of_combinations(plan: ReleasePlan, recoding: ByCombination, j: int) -> Iterator[_Group]:
+    """The groups of a quasi-identifier whose values have labels of different levels."""
+    levels_of, codes = plan.dictionaries[j].levels, recoding.combinations.codes[j]
+    records, level = recoding.combinations.records, recoding.levels(j)
+    before = np.bincount(codes, records, len(levels_of.groups[0])).astype(np.int64)
+    after, released = np.zeros_like(before), np.bincount(codes, records * recoding.kept, len(before))
+    whole = released.sum()
+    for each in np.unique(level[recoding.kept]):
+        at = recoding.kept & (level == each)
+        here = np.bincount(codes[at], records[at], len(before))
+        label = np.bincount(levels_of.groups[each], here)[levels_of.groups[each]]
+        # At most half of the other records have the label.
+        after += np.where(2 * (label - here) <= whole - released, here, 0).astype(np.int64)
+    yield from _groups(before, after, levels_of.null_code)
+
+
+def _of_label(session: WarehouseSession, plan: ReleasePlan, j: int, least: int) -> Iterator[_Group]:
+    """The groups below a label that most released records have: it tells its commonest value alone."""
+    dictionary, level = plan.dictionaries[j], plan.transformation[j]
+    if not 0 < level < dictionary.levels.top or plan.classes.at[j] != level:
+        return
+    groups = plan.classes.groups(j)
+    records = np.bincount(groups, plan.classes.counts)
+    released = np.bincount(groups, plan.classes.counts * plan.kept)
+    label = int(np.argmax(released))
+    if 2 * released[label] <= plan.kept_records or np.count_nonzero(dictionary.levels.groups[level] == label) < 2:
+        return
+    rows, group = joined_code(exp.select().from_(plan.source.table("source")), dictionary, "source", "d", level)
+    _, code = joined_code(exp.select(), dictionary, "source", "d", 0)
+    rows = rows.select(alias(code, "code")).where(exp.EQ(this=group, expression=number(label)))
+    of_values = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(rows.subquery("rows_")).group_by("code")
+    counted = session.arrays(of_values.select(alias(cast(column("code"), "BIGINT"), "c")).order_by("n DESC", "c"))
+    counts = counted["n"].astype(np.int64)
+    others = int(records.sum()) - counts
+    if 2 * (counts.sum() - counts[0]) > others[0]:
+        return
+    kept_whole = plan.kept_records - (counts.sum() - counts[0])
+    if kept_whole <= (1 - MOST_LOST) * plan.records:
+        return
+    null = dictionary.levels.null_code
+    for code_, before, other in zip(counted["c"][1:], counts[1:], others[1:], strict=True):
+        if before >= least and 2 * (counts.sum() - before) > other:
+            yield _Group(_Kind.EMPTY if code_ == null else _Kind.VALUE, int(before), 0)
+    kind = _Kind.FILLED if counted["c"][0] == null else _Kind.OTHERS
+    yield _Group(kind, int(others[0]), int(released.sum() - released[label]))
+
+
+def _groups(before: NDArray[np.int64], after: NDArray[np.int64], null: int | None) -> Iterator[_Group]:
+    """A group per value, and one of all but the commonest; none if the whole is lost as well."""
+    if not len(before) or after.sum() <= (1 - MOST_LOST) * before.sum():
+        return
+    commonest = int(np.argmax(before))
+    for code in np.flatnonzero(2 * after < before):
+        yield _Group(_Kind.EMPTY if code == null else _Kind.VALUE, int(before[code]), int(after[code]))
+    kind = _Kind.FILLED if commonest == null else _Kind.OTHERS
+    yield _Group(kind, int(before.sum() - before[commonest]), int(after.sum() - after[commonest]))
+
+
+# --- by suppression -----------------------------------------------------------------------------------------------
+
+
+def _of_suppressed(
+    session: WarehouseSession, plan: ReleasePlan, columns: Sequence[ReleasedColumn], least: int
+) -> Mapping[str, list[_Group]]:
+    """The groups of columns whose released values tell them: what is lost is suppressed.
+
+    Hashes stand for the values. A sample shows which value may be the commonest.
+    """
+    if not columns:
+        return {}
+    values = [alias(row_hash(column(one.name, "source")), f"v{i}") for i, one in enumerate(columns)]
+    suppressed = session.embedded.stage(_ROWS, plan.recoding.suppressed(plan).select(*values))
+    hashed = _hashed(session, plan, columns)
+    per_value = [
+        exp.select(alias(number(one.position), "position"), alias(one.value, "v"), alias(_COUNT, "n"))
+        .from_(table(_ROWS))
+        .group_by(one.value)
+        .having(exp.or_(exp.GT(this=_COUNT * number(2), expression=number(least)), *_is(one, one.commonest)))
+        for one in hashed
+    ]
+    lost = {(position, value): n for position, value, n in session.embedded.rows(united(per_value))}
+    session.embedded.forget(_ROWS)
+    counted: dict[tuple[int, int, bool], int] = {
+        (position, value, False): n for (position, value), n in lost.items() if 2 * n > least
+    }
+    for one in hashed:
+        if one.commonest is not None:
+            others = suppressed - lost.get((one.position, one.commonest), 0)
+            if 2 * others > least:
+                counted[one.position, one.commonest, True] = others
+    found = _sizes(session, plan, columns, list(counted))
+    groups = defaultdict[str, list[_Group]](list)
+    for ((position, value, is_rest), gone), (before, people) in zip(counted.items(), found, strict=True):
+        one = hashed[position]
+        if people < (plan.policy.k or 1):
+            continue
+        kind = one.kind(value)
+        if is_rest:
+            kind = _Kind.FILLED if kind is _Kind.EMPTY else _Kind.OTHERS
+        groups[one.of.name].append(_Group(kind, before, before - gone))
+    return groups
+
+
+_COUNT = exp.Count(this=exp.Star())
+
+
+def _is(one: _Hashed, value: int | None) -> list[exp.Expr]:
+    return [] if value is None else [exp.EQ(this=one.value, expression=_literal(value))]
+
+
+def _literal(value: int) -> exp.Expr:
+    return cast(text(str(value)), "UBIGINT")
+
+
+def _hashed(session: WarehouseSession, plan: ReleasePlan, columns: Sequence[ReleasedColumn]) -> list[_Hashed]:
+    wanted = [alias(row_hash(column(one.name)), f"v{i}") for i, one in enumerate(columns)]
+    rows = exp.select("*").from_(plan.source.table("source"))
+    sample = exp.TableSample(method=exp.Var(this="RESERVOIR"), size=number(_SAMPLED), seed=number(1))
+    rows.set("sample", sample)
+    nothing = alias(row_hash(exp.null()), "nothing")
+    arrays = session.arrays(exp.select(*wanted, nothing).from_(rows.subquery("sampled")))
+    hashed = []
+    for i, one in enumerate(columns):
+        values, counts = np.unique(arrays[f"v{i}"], return_counts=True)
+        most = int(np.argmax(counts))
+        commonest = int(values[most]) if counts[most] > _COMMON * counts.sum() else None
+        hashed.append(_Hashed(i, one, int(arrays["nothing"][0]), commonest))
+    return hashed
+
+
+def _sizes(
+    session: WarehouseSession,
+    plan: ReleasePlan,
+    columns: Sequence[ReleasedColumn],
+    groups: Sequence[tuple[int, int, bool]],
+) -> list[tuple[int, int]]:
+    """The records of each group in the source, and its people."""
+    if not groups:
+        return []
+    wanted: list[exp.Expr] = []
+    for position, value, is_rest in groups:
+        compare = exp.NEQ if is_rest else exp.EQ
+        inside = compare(this=row_hash(column(columns[position].name)), expression=_literal(value))
+        wanted.append(exp.CountIf(this=inside))
+        if plan.repeating:
+            whose = exp.Case(ifs=[exp.If(this=inside.copy(), true=column(plan.policy.person_column or ""))])
+            wanted.append(exp.Count(this=exp.Distinct(expressions=[whose])))
+    named = [alias(each, f"n{i}") for i, each in enumerate(wanted)]
+    row = session.row(exp.select(*named).from_(plan.source.table()))
+    return list(zip(row[::2], row[1::2], strict=True)) if plan.repeating else [(n, n) for n in row]
