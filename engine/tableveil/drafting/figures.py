@@ -58,13 +58,15 @@ class Figures:
         return name in self.columns and any(self.columns.index(name) in risk.attributes for risk in self.proposed)
 
     def of_all(self, k: int) -> str:
-        """How many records are at risk by all guessed quasi-identifiers together; empty if there are none."""
+        """How many records are at risk by all guessed quasi-identifiers together; empty if none is."""
         if self.quasi_identifiers is None:
             return ""
         sizes, classes = self.quasi_identifiers.sizes, self.quasi_identifiers.classes
         records = int((sizes * classes).sum())
         unique = int(classes[sizes == 1].sum())
         small = int((sizes * classes)[sizes < k].sum())
+        if not small:
+            return ""
         return (
             f"By the guessed quasi-identifiers as they are, {unique:,} of {_count(records, 'record')} "
             f"({_percent(unique / records)}) are unlike all others, and {small:,} ({_percent(small / records)}) are "

@@ -214,7 +214,7 @@ def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tupl
         )
     if looked.paired is None:
         yield (
-            "The release is of local recoding: its classifiers are trained and evaluated on released rows, and are "
+            "The release is of local_recoding: its classifiers are trained and evaluated on released rows, and are "
             "given no features of suppressed records. Its levels were chosen with all records at hand, those that "
             "classifiers are evaluated on among them, so the figures of the release are optimistic."
         )
@@ -225,9 +225,10 @@ def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tupl
             "for the training records of each fold alone."
         )
     elif sample.records < sample.of:
-        yield "Inside the folds a transformation was chosen for the records that were drawn, not for all."
+        drawn = f"the {sample.records:,} records that were drawn, not for all {sample.of:,}"
+        yield f"Inside the folds a transformation was chosen for {drawn}."
     if not kept.any():
-        yield "None of the sampled records is released: a classifier trained on the release learns nothing."
+        yield f"None of {sample.records:,} sampled records is released: a classifier learns nothing of the release."
     yield from _without_class(looked.classes, assessments)
     for assessment in assessments:
         useless = [c.classifier for c in assessment.comparisons if c.relative_accuracy is None]

@@ -241,7 +241,7 @@ def _warnings(plan: ReleasePlan, search_outcome: SearchOutcome, *, kept: bool) -
         )
     warnings += policy_warnings(plan.policy)
     if plan.kept_records == 0:
-        warnings.append("All records are suppressed: the release is empty.")
+        warnings.append(f"All {plan.records:,} records are suppressed: the release is empty.")
     else:
         warnings += [
             says_nothing(dictionary.attribute.column, "aggregate")

@@ -240,7 +240,8 @@ def _proof(read: Clusterable, solved: _Solved, score: float) -> Proof:
 def _warnings(read: Clusterable, solved: _Solved) -> Iterator[str]:
     yield from policy_warnings(read.policy)
     if solved.found.clusters.number == 1:
-        yield "All records are in one cluster: the quasi-identifiers tell nothing of any of them."
+        records = int(solved.found.clusters.sizes.sum())
+        yield f"All {records:,} records are in one cluster: the quasi-identifiers tell nothing of any of them."
         return
     every = np.ones(solved.found.clusters.number, np.bool_)
     for dictionary, aggregates in solved.aggregates:

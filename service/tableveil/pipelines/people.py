@@ -54,21 +54,20 @@ def people_warnings(
     shown = released if pool is None else with_pool(released, pool)
     repeated, lost = (repeating(classes, position, people, asked) for classes in (shown, released))
     bounded = min((Fraction(m.share) for m in policy.privacy_models if isinstance(m, Dominance)), default=Fraction(1))
-    if bounded > asked:
+    if bounded > asked and repeated.above:
         yield must_decide(
             f"One person has {repeated.largest_share:.1%} of the records of a class, and {_people(repeated.above)} "
             f"more than 1/{asked.denominator} of one: a row there is theirs with that chance. Add to privacy_models: "
             f"dominance: {{share: {10**6 // asked.denominator / 10**6:g}}}."
         )
     yield note(
-        "Class sizes and risks in the public tables count records, since rows do not say whose they are: the people in "
-        "classes and their shares are among the guarantees."
+        f"Class sizes and risks in the public tables count the {shown.counts.sum():,} records, since rows do not say "
+        "whose they are: the people in classes and their shares are among the guarantees."
     )
     if lost.lost_all or lost.lost_some:
-        yield note(
-            f"Suppression takes all records of {lost.lost_all:,} of {_people(lost.people)}, and some records "
-            f"of {lost.lost_some:,}."
-        )
+        parts = [f"all records of {lost.lost_all:,}"] * (lost.lost_all > 0)
+        parts += [f"some records of {lost.lost_some:,}"] * (lost.lost_some > 0)
+        yield note(f"Suppression takes {', and '.join(parts)} of {_people(lost.people)}.")
     of_records = [
         str(model)
         for model in policy.privacy_models

@@ -370,7 +370,7 @@ def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Want
                 "elements: NONE."
             )
     if not made.limited:
-        yield "Levels are not limited: a policy made no release within the draft's limits. Columns may be erased."
+        yield "No maximum_level is set: a policy made no release within the draft's limits. Columns may be erased."
     for name, role in made.learned.items():
         if role is Role.QUASI_IDENTIFIER:
             yield f"{shortened(name)} gives away what labels hide, so that it is generalized as well."

@@ -245,6 +245,6 @@ def _attacked(
 def _warnings(plan: ReleasePlan, own: ByCombination) -> Iterator[str]:
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
-        yield "All records are suppressed: the release is empty."
+        yield f"All {plan.records:,} records are suppressed: the release is empty."
     else:
         yield from map(says_nothing, erased_columns(plan, own))

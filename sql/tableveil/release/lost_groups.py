@@ -1,6 +1,6 @@
 """Groups of records that a release loses while it keeps the whole: a value, the empty cells, or all but the commonest.
 
-A group is kept as far as it is released under a label that tells it: one under which at most half of the other records
+The kept part of a group is released under a label that tells it: one under which at most half of the other records
 fall. Groups of at least k people and `SMALLEST` of the table count.
 """
 
@@ -31,10 +31,12 @@ MOST_LOST = 0.1
 """A release that loses this share of all records keeps no whole: then it is no news that groups are gone."""
 
 _SAMPLED = 4096
+_SURELY = 0.5
 _COMMON = 0.75
 """A value of this share of the sampled records may be the commonest: all others are a group."""
 
 _ROWS = "lost_rows"
+_COUNT = exp.Count(this=exp.Star())
 _RELEASED = "a label that tells it"
 
 
@@ -56,12 +58,16 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Hashed:
-    """The hashes of a column's values, of NULL, and of the commonest one if a sample shows that there is one."""
+    """The hashes of a column's values, of NULL, and of the commonest one if a sample shows that there is one.
+
+    `others` is the share of the sampled records that have another value than that.
+    """
 
     position: int
     of: ReleasedColumn
     nothing: int
     commonest: int | None
+    others: float
 
     @property
     def value(self) -> exp.Expr:
@@ -82,17 +88,14 @@ def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned
         return
     least = max(plan.policy.k or 1, math.ceil(SMALLEST * plan.records))
     groups = defaultdict[str, list[_Group]](list)
-    by_combination = isinstance(plan.recoding, ByCombination) and not plan.repeating
-    if isinstance(plan.recoding, ByCombination) and by_combination:
+    if not plan.repeating:
         for j, dictionary in enumerate(plan.dictionaries):
-            groups[dictionary.column.name] += _of_combinations(plan, plan.recoding, j)
-    elif isinstance(plan.recoding, ByValue) and not plan.repeating:
-        for j, dictionary in enumerate(plan.dictionaries):
-            groups[dictionary.column.name] += _of_label(session, plan, j, least)
+            groups[dictionary.column.name] += _counted(plan, j)
+    for name, of_label in _of_labels(session, plan, least).items():
+        groups[name] += of_label
     if least < 2 * plan.suppressed_records and plan.suppressed_records < MOST_LOST * plan.records:
-        looked_at = [one for one in plan.columns() if _leaves_values(one, by_combination=by_combination)]
-        for name, found_groups in _of_suppressed(session, plan, looked_at, least).items():
-            groups[name] += found_groups
+        for name, of_suppressed in _of_suppressed(session, plan, _leaving_values(plan), least).items():
+            groups[name] += of_suppressed
     for name, of_column in groups.items():
         lost = [group for group in of_column if group.before >= least and 2 * group.after < group.before]
         if lost:
@@ -102,20 +105,36 @@ def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned
 def _warning(plan: ReleasePlan, name: str, group: _Group) -> Warned:
     whose = group.kind.value.format(shortened(name))
     return must_decide(
-        f"Of the {group.before:,} records with {whose}, {group.after:,} are released under {_RELEASED}, and "
-        f"{plan.kept_records:,} of all {plan.records:,} records are released: results about this group are lost. Other "
-        "levels, a local recoding or another suppression limit may keep it."
+        f"The {group.before:,} records with {whose} are lost but for {group.after:,} under {_RELEASED}, while "
+        f"{plan.kept_records:,} of all {plan.records:,} records are released: the release says little of this group. "
+        "Other levels, a local recoding or another suppression limit may keep it."
     )
 
 
-def _leaves_values(of: ReleasedColumn, *, by_combination: bool) -> bool:
-    """Whether suppression alone decides what is lost of the column: its labels tell something."""
-    if isinstance(of, AggregateColumn):
-        return False
-    return not isinstance(of, LabelledColumn) or (not by_combination and of.level < of.dictionary.levels.top)
+def _leaving_values(plan: ReleasePlan) -> list[ReleasedColumn]:
+    """The columns of which suppression alone decides what is lost, in rows that have to be counted by their values."""
+
+    def counts(of: ReleasedColumn) -> bool:
+        if isinstance(of, LabelledColumn):
+            below_top = of.level < of.dictionary.levels.top
+            return below_top if plan.repeating else isinstance(plan.recoding, ByValue) and below_top and of.level > 0
+        return not isinstance(of, AggregateColumn)
+
+    return [one for one in plan.columns() if counts(one)]
 
 
 # --- by labels ----------------------------------------------------------------------------------------------------
+
+
+def _counted(plan: ReleasePlan, j: int) -> Iterator[_Group]:
+    """The groups of a quasi-identifier of which the plan has the records of each value: no statement is needed."""
+    if isinstance(plan.recoding, ByCombination):
+        return _of_combinations(plan, plan.recoding, j)
+    if plan.transformation[j] or plan.classes.at[j]:
+        return iter(())
+    values, counts = plan.classes.groups(j), plan.classes.counts
+    before, after = (np.bincount(values, of).astype(np.int64) for of in (counts, counts * plan.kept))
+    return _groups(before, after, plan.dictionaries[j].levels.null_code)
 
 
 def _of_combinations(plan: ReleasePlan, recoding: ByCombination, j: int) -> Iterator[_Group]:
@@ -134,35 +153,53 @@ def _of_combinations(plan: ReleasePlan, recoding: ByCombination, j: int) -> Iter
     yield from _groups(before, after, levels_of.null_code)
 
 
-def _of_label(session: WarehouseSession, plan: ReleasePlan, j: int, least: int) -> Iterator[_Group]:
-    """The groups below a label that most released records have: it tells its commonest value alone."""
-    dictionary, level = plan.dictionaries[j], plan.transformation[j]
-    if not 0 < level < dictionary.levels.top or plan.classes.at[j] != level:
+def _of_labels(session: WarehouseSession, plan: ReleasePlan, least: int) -> Mapping[str, list[_Group]]:
+    """The groups below labels that most released records have: such a label tells its commonest value alone."""
+    looked_at = dict(_widest(plan)) if isinstance(plan.recoding, ByValue) and not plan.repeating else {}
+    if not looked_at:
+        return {}
+    queries = []
+    for j, label in looked_at.items():
+        dictionary, level = plan.dictionaries[j], plan.transformation[j]
+        rows, group = joined_code(exp.select().from_(plan.source.table("source")), dictionary, "source", "d", level)
+        _, code = joined_code(exp.select(), dictionary, "source", "d", 0)
+        rows = rows.select(alias(code, "code")).where(exp.EQ(this=group, expression=number(label)))
+        of_values = exp.select(alias(number(j), "j"), "code", alias(_COUNT, "n")).from_(rows.subquery("labelled"))
+        queries.append(of_values.group_by("code"))
+    counted = defaultdict[int, list[tuple[int, int]]](list)
+    for j, code, n in session.rows(united(queries)):
+        counted[j].append((n, code))
+    names = {j: dictionary.column.name for j, dictionary in enumerate(plan.dictionaries)}
+    return {
+        names[j]: list(_of_label(plan, j, looked_at[j], sorted(of, reverse=True), least)) for j, of in counted.items()
+    }
+
+
+def _widest(plan: ReleasePlan) -> Iterator[tuple[int, int]]:
+    """The quasi-identifiers with a label of several values that more than half of the released records have."""
+    for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
+        if 0 < level < dictionary.levels.top and plan.classes.at[j] == level:
+            released = np.bincount(plan.classes.groups(j), plan.classes.counts * plan.kept)
+            label = int(np.argmax(released))
+            is_shared = np.count_nonzero(dictionary.levels.groups[level] == label) > 1
+            if is_shared and 2 * released[label] > plan.kept_records:
+                yield j, label
+
+
+def _of_label(plan: ReleasePlan, j: int, label: int, values: Sequence[tuple[int, int]], least: int) -> Iterator[_Group]:
+    """The groups of a label with so many records of each code, most first."""
+    whole, (most, commonest) = sum(n for n, _ in values), values[0]
+    in_classes = int(plan.classes.counts.sum())
+    lost_of_whole = whole - most + plan.suppressed_records
+    if 2 * (whole - most) > in_classes - most or lost_of_whole >= MOST_LOST * plan.records:
         return
-    groups = plan.classes.groups(j)
-    records = np.bincount(groups, plan.classes.counts)
-    released = np.bincount(groups, plan.classes.counts * plan.kept)
-    label = int(np.argmax(released))
-    if 2 * released[label] <= plan.kept_records or np.count_nonzero(dictionary.levels.groups[level] == label) < 2:
-        return
-    rows, group = joined_code(exp.select().from_(plan.source.table("source")), dictionary, "source", "d", level)
-    _, code = joined_code(exp.select(), dictionary, "source", "d", 0)
-    rows = rows.select(alias(code, "code")).where(exp.EQ(this=group, expression=number(label)))
-    of_values = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(rows.subquery("rows_")).group_by("code")
-    counted = session.arrays(of_values.select(alias(cast(column("code"), "BIGINT"), "c")).order_by("n DESC", "c"))
-    counts = counted["n"].astype(np.int64)
-    others = int(records.sum()) - counts
-    if 2 * (counts.sum() - counts[0]) > others[0]:
-        return
-    kept_whole = plan.kept_records - (counts.sum() - counts[0])
-    if kept_whole <= (1 - MOST_LOST) * plan.records:
-        return
-    null = dictionary.levels.null_code
-    for code_, before, other in zip(counted["c"][1:], counts[1:], others[1:], strict=True):
-        if before >= least and 2 * (counts.sum() - before) > other:
-            yield _Group(_Kind.EMPTY if code_ == null else _Kind.VALUE, int(before), 0)
-    kind = _Kind.FILLED if counted["c"][0] == null else _Kind.OTHERS
-    yield _Group(kind, int(others[0]), int(released.sum() - released[label]))
+    null = plan.dictionaries[j].levels.null_code
+    for before, code in values[1:]:
+        if before >= least and 2 * (whole - before) > in_classes - before:
+            yield _Group(_Kind.EMPTY if code == null else _Kind.VALUE, before, 0)
+    kind = _Kind.FILLED if commonest == null else _Kind.OTHERS
+    told_apart = plan.classes.counts[plan.kept & (plan.classes.groups(j) != label)]
+    yield _Group(kind, in_classes - most, int(told_apart.sum()))
 
 
 def _groups(before: NDArray[np.int64], after: NDArray[np.int64], null: int | None) -> Iterator[_Group]:
@@ -189,7 +226,7 @@ def _of_suppressed(
     if not columns:
         return {}
     values = [alias(row_hash(column(one.name, "source")), f"v{i}") for i, one in enumerate(columns)]
-    suppressed = session.embedded.stage(_ROWS, plan.recoding.suppressed(plan).select(*values))
+    suppressed = session.embedded.collect(_ROWS, plan.recoding.suppressed(plan).select(*values))
     hashed = _hashed(session, plan, columns)
     per_value = [
         exp.select(alias(number(one.position), "position"), alias(one.value, "v"), alias(_COUNT, "n"))
@@ -199,14 +236,13 @@ def _of_suppressed(
         for one in hashed
     ]
     lost = {(position, value): n for position, value, n in session.embedded.rows(united(per_value))}
-    session.embedded.forget(_ROWS)
     counted: dict[tuple[int, int, bool], int] = {
         (position, value, False): n for (position, value), n in lost.items() if 2 * n > least
     }
     for one in hashed:
         if one.commonest is not None:
             others = suppressed - lost.get((one.position, one.commonest), 0)
-            if 2 * others > least:
+            if 2 * others > max(least, _SURELY * one.others * plan.records):
                 counted[one.position, one.commonest, True] = others
     found = _sizes(session, plan, columns, list(counted))
     groups = defaultdict[str, list[_Group]](list)
@@ -219,9 +255,6 @@ def _of_suppressed(
             kind = _Kind.FILLED if kind is _Kind.EMPTY else _Kind.OTHERS
         groups[one.of.name].append(_Group(kind, before, before - gone))
     return groups
-
-
-_COUNT = exp.Count(this=exp.Star())
 
 
 def _is(one: _Hashed, value: int | None) -> list[exp.Expr]:
@@ -244,7 +277,8 @@ def _hashed(session: WarehouseSession, plan: ReleasePlan, columns: Sequence[Rele
         values, counts = np.unique(arrays[f"v{i}"], return_counts=True)
         most = int(np.argmax(counts))
         commonest = int(values[most]) if counts[most] > _COMMON * counts.sum() else None
-        hashed.append(_Hashed(i, one, int(arrays["nothing"][0]), commonest))
+        rare = 1 - float(counts[most] / counts.sum())
+        hashed.append(_Hashed(i, one, int(arrays["nothing"][0]), commonest, rare))
     return hashed
 
 

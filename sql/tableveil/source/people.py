@@ -147,8 +147,13 @@ def set_aside(session: WarehouseSession, source: Source, person: str) -> Iterato
     lost_rows = exp.select(*lost).from_(every.subquery("e")).join(kept.subquery("k"), on=same, join_type="LEFT")
     of_all, of_some = session.row(lost_rows)
     if of_all or of_some:
-        people = "1 person" if of_all == 1 else f"{of_all:,} people"
-        yield note(f"Records set aside because of NULLs are all records of {people}, and some records of {of_some:,}.")
+        parts = [f"all records of {_people(of_all)}"] * (of_all > 0)
+        parts += [f"some records of {_people(of_some)}"] * (of_some > 0)
+        yield note(f"Records set aside because of NULLs are {', and '.join(parts)}.")
+
+
+def _people(number_of: int) -> str:
+    return "1 person" if number_of == 1 else f"{number_of:,} people"
 
 
 def respelled(session: WarehouseSession, source: Source, person: str, people: int) -> Iterator[str]:

@@ -28,10 +28,10 @@ Result
   classes     5,432
 
 Attributes
-  quasi-identifier  level                    loss  distinct values  hierarchy
-  age               2 of 5                12.34 %         106 → 12
-  sex               0 of 1, not generalized3.68 %            3 → 3
-  zip_code          5 of 5, nothing left    100 %        2,345 → 1  zip@2
+  quasi-identifier  level                       loss  distinct values  hierarchy
+  age               2 of 5                   12.34 %         106 → 12
+  sex               0 of 1, not generalized   3.68 %            3 → 3
+  zip_code          5 of 5, nothing left       100 %        2,345 → 1  zip@2
 
 Risk of being re-identified
                                          before             after

@@ -22,6 +22,7 @@ from tableveil.state.releases import RELEASES, Release
 from tests.migrated import opened, passing
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import LABELLED, SECONDS, Gate, Open, create_patients, ended, open_with, submit
+from tests.warned import of_nothing
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def run() -> Callable[..., Release]:
         with database.session() as other:
             found = RELEASES.find(other.ledger, release)
         assert found is not None
+        assert of_nothing(found.warnings) == []
         return found
 
     return run_on
@@ -75,6 +77,7 @@ def tried(database: Database) -> Callable[..., DryRun]:
             store.insert_request(own.ledger, request)
             found = DRY_RUNS.find(own.ledger, run_dry_run(context(own, database, number), policy))
         assert found is not None
+        assert of_nothing(found.warnings) == []
         return found
 
     return dry_run

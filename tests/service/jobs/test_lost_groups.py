@@ -31,7 +31,7 @@ Released = Callable[..., Release]
 
 K = 5
 COLUMNS = ("sex", "town", "died", "drug")
-LOST = re.compile(r"Of the ([\d,]+) records with (.*), ([\d,]+) are released under a label that tells it, and ")
+LOST = re.compile(r"The ([\d,]+) records with (.*) are lost but for ([\d,]+) under a label that tells it, while ")
 
 POLICY = Policy(
     source=TableReference("", "main", "people"),
@@ -119,7 +119,7 @@ def test_the_group_that_lost_most_by_suppression(session: Session, released: Rel
 
 
 DEATHS = [("fm"[i % 2], i % 4, "alive" if i % 50 else f"day {i}", "ab"[i // 2 % 2]) for i in range(2000)]
-"""Of a hundred people who died, 40, all have a date of their own."""
+"""Forty people died, each on a day that nobody else has."""
 
 
 def test_the_dead_are_gone_at_one_level_for_all_and_kept_by_local_recoding(released: Released) -> None:

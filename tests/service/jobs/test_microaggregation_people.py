@@ -267,7 +267,10 @@ def test_people_of_records_set_aside_are_told(database: Database, session: Sessi
     age = numeric("age", nulls=NullHandling.SUPPRESS)
     policy = replace(POLICY, attributes=(age, *POLICY.attributes[1:]), suppression_limit=Decimal("0.5"))
     release = run(database, policy)
-    assert "Records set aside because of NULLs are all records of 1 person, and some records of 1." in release.warnings
+    assert (
+        "Records set aside because of NULLs are all records of 1 person, and some records of 1 person."
+        in release.warnings
+    )
     assert min(len(people_of(part)) for part in classes(session, rows)) >= 4
     # An erasure has to find all people of the source.
     known = f"SELECT count(*) FROM tableveil.release_persons WHERE release = {release.number}"

@@ -248,10 +248,9 @@ def test_the_owner_is_told_of_people(database: Database, session: Session, run: 
     kept = sum(found, Counter())
     total = Counter(row[3] for row in rows)
     lost = [sum(person not in kept for person in total), sum(0 < kept[p] < n for p, n in total.items())]
-    losing = [warning for warning in release.warnings if "Suppression" in warning]
-    assert losing == [f"Suppression takes all records of {lost[0]} of 60 people, and some records of {lost[1]}."] * any(
-        lost
-    )
+    losing = [warning for warning in release.warnings if "Suppression takes" in warning]
+    parts = [f"{how} records of {n}" for how, n in zip(("all", "some"), lost, strict=True) if n]
+    assert losing == [f"Suppression takes {', and '.join(parts)} of 60 people."] * any(lost)
     assert session.value("SELECT value FROM out_about WHERE fact = 'people'").startswith("several records each")
     assert not any("counts records, not people" in warning for warning in release.warnings)
     bounded = replace(policy, privacy_models=(KAnonymity(4), Dominance(Decimal("0.25"))), repeat_reason="again")
@@ -388,3 +387,10 @@ def test_an_infeasible_answer_offers_a_k_of_people(database: Database, session: 
     offered = next(fault for fault in error.value.faults if fault.field == "privacy_models[0]")
     assert "k = 60" in offered.hint
     assert run(database, replace(asked, privacy_models=(KAnonymity(60),))).suppressed_records == 0
+
+
+def test_nobody_with_more_than_a_share_is_no_warning(database: Database, session: Session, run: Run) -> None:
+    """Six people have two visits each, all of one class: everybody has a sixth of it, and k is 4."""
+    create(session, [("b", 5, visit, visit // 2) for visit in range(12)])
+    release = run(database, POLICY)
+    assert [warning for warning in release.warnings if "more than 1/" in warning] == []

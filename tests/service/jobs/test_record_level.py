@@ -355,7 +355,7 @@ def test_where_nothing_may_be_released_the_release_is_empty(
     create(session, "people", people[:3])
     strict = replace(POLICY, privacy_models=(NoAttack(Success.JOURNALIST),), suppression_limit=Decimal(1))
     release = run(database, strict)
-    assert other_warnings(release) == ("All records are suppressed: the release is empty.",)
+    assert other_warnings(release) == ("All 3 records are suppressed: the release is empty.",)
     assert session.value("SELECT count(*) FROM out") == 0
     assert release.score == 3 * 300
 

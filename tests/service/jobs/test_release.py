@@ -223,7 +223,7 @@ def test_all_suppressed(database: Database, session: Session, run: Run) -> None:
     session.execute("UPDATE patients SET age = id")
     attributes = (POLICY.attributes[0], replace(POLICY.attributes[1], maximum_level=0), *POLICY.attributes[2:])
     release = run(database, replace(POLICY, attributes=attributes, suppression_limit=Decimal(1)))
-    assert other_warnings(release) == ("All records are suppressed: the release is empty.",)
+    assert other_warnings(release) == ("All 12 records are suppressed: the release is empty.",)
     assert (release.suppressed_records, release.score) == (12, 1.0)
     for name in ("released", "released_classes", "released_risk_histogram"):
         assert session.rows(f"SELECT * FROM {name}") == []

@@ -301,8 +301,8 @@ def _warnings(
     yield from policy_warnings(plan.policy)
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
-        yield "All records are suppressed: the release is empty."
+        yield f"All {plan.records:,} records are suppressed: the release is empty."
     else:
         yield from map(says_nothing, erased_columns(plan, own))
     if problem.costs.surrogate is not None:
-        yield note(f"The quality model is no sum over records: minimized was {problem.costs.surrogate}.")
+        yield note(f"The quality_model is no sum over records: minimized was {problem.costs.surrogate}.")
