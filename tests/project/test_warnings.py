@@ -26,6 +26,7 @@ _ALLOWED = (
     "It was judged together with other releases, of which you may not see all",
     "Labels of numbers and dates count as the middle of their interval",
     "For text and other categories the most frequent values are shown",
+    "Roles, hierarchies and models are those of the policy that was given",
 )
 
 

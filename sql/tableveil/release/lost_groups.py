@@ -22,6 +22,7 @@ from tableveil.errors import Warned, must_decide, shortened
 from tableveil.release.by_combination import ByCombination
 from tableveil.release.by_value import ByValue
 from tableveil.release.columns import AggregateColumn, LabelledColumn, ReleasedColumn
+from tableveil.release.joined import not_withheld
 from tableveil.release.plan import ReleasePlan
 
 SMALLEST = 0.005
@@ -93,7 +94,9 @@ def lost_groups(session: WarehouseSession, plan: ReleasePlan) -> Iterator[Warned
             groups[dictionary.column.name] += _counted(plan, j)
     for name, of_label in _of_labels(session, plan, least).items():
         groups[name] += of_label
-    if least < 2 * plan.suppressed_records and plan.suppressed_records < MOST_LOST * plan.records:
+    # Records that a NULL sets aside or withholds are lost by the policy's own word.
+    in_classes = int(plan.classes.counts[~plan.kept].sum())
+    if least < 2 * in_classes and plan.suppressed_records < MOST_LOST * plan.records:
         for name, of_suppressed in _of_suppressed(session, plan, _leaving_values(plan), least).items():
             groups[name] += of_suppressed
     for name, of_column in groups.items():
@@ -226,7 +229,9 @@ def _of_suppressed(
     if not columns:
         return {}
     values = [alias(row_hash(column(one.name, "source")), f"v{i}") for i, one in enumerate(columns)]
-    suppressed = session.embedded.collect(_ROWS, plan.recoding.suppressed(plan).select(*values))
+    suppressed = session.embedded.collect(
+        _ROWS, plan.recoding.suppressed(plan).where(*not_withheld(plan)).select(*values)
+    )
     hashed = _hashed(session, plan, columns)
     per_value = [
         exp.select(alias(number(one.position), "position"), alias(one.value, "v"), alias(_COUNT, "n"))
