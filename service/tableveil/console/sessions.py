@@ -57,7 +57,7 @@ class Upload:
     mode: str
     rows: int = 0
     stated: v1.CsvFormat | v1.ParquetFormat | None = None
-    guess: GuessedFormat | None = None
+    guess: GuessedFormat | TableveilError | None = None
     previews: dict[bytes, FilePreview] = field(default_factory=dict)
     left_out: int = 0
     failure: Exception | None = None

@@ -127,7 +127,7 @@ def title_lines(path: Path, how: CsvFormat) -> int | None:
         rows += islice(_reader(first_lines(path, 1 << 20), how), _MOST_TITLES + _ROWS_COMPARED)
     except csv.Error:
         return None
-    widths = Counter(len(row) for row in rows[_MOST_TITLES // 2 :] if row)
+    widths = Counter(len(row) for row in rows[min(_MOST_TITLES, len(rows)) // 2 :] if row)
     width = max(widths, key=lambda each: widths[each], default=0)
     for lines, row in enumerate(rows[:_MOST_TITLES]):
         filled = [cell for cell in row if cell.strip()]

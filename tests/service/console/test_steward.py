@@ -8,6 +8,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+from tableveil.client import Client
 from tableveil.v1 import policy_pb2, proposal_service_pb2
 from tests.service.access.house import House
 from tests.service.console.conftest import Browser, csrf, etag
@@ -74,6 +75,16 @@ def test_a_preview_shows_what_will_be_stored(steward: TestClient) -> None:
     form = {"delimiter": ";", "header": "yes", "decimal_comma": "yes", "null_texts": "n/a", "date_format": "%d-%b-%y"}
     assert "CSV_CENTURY" in loaded(steward, place, **form) or "century_pivots" in steward.get(place).text
     assert "2 rows loaded" in loaded(steward, place, **form, century_pivots="born=2000\n")
+
+
+def test_a_file_is_guessed_once(steward: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [uploaded(steward, content, "ward_a.once") for content in (b"a,b\n1,2\n", b"a,a\n1,2\n")]
+    first = [steward.get(place).text for place in places]
+    assert "2 times" in first[1]
+    monkeypatch.setattr(Client, "guess_csv_format", None)
+    again = [steward.get(place).text for place in places]
+    assert ["2 times" in page for page in again] == [False, True]
+    assert "how it is written" in again[0].lower()
 
 
 def test_a_file_that_does_not_fit_says_why_and_can_be_corrected(steward: TestClient) -> None:

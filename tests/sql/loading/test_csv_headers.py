@@ -77,7 +77,7 @@ def test_a_value_is_not_dropped(session: Session, file: Path) -> None:
     assert "column 3: found no name, but 1 values" in str(error)
 
 
-@pytest.mark.parametrize("title", ["Report of 2024\n", "Report of 2024\n\n", '"Report,\n2024",,\n,,\n'])
+@pytest.mark.parametrize("title", ["Report of 2024\n", "sep=;\n", "Report of 2024\n\n", '"Report,\n2024",,\n,,\n'])
 @pytest.mark.parametrize("delimiter", ",;")
 def test_titles_above_the_names(session: Session, file: Path, title: str, delimiter: str) -> None:
     content = (title + "id,name,pay\n" + ROWS).replace(",", delimiter)

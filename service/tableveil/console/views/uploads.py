@@ -116,7 +116,12 @@ def preview(visit: Visit) -> Response:
     # The centuries of a table must not depend on the days of its loads.
     kept = ["century_pivots"] if upload.mode == "append" else []
     if upload.guess is None:
-        upload.guess = visit.client.guess_csv_format(upload.path, kept=kept)
+        try:
+            upload.guess = visit.client.guess_csv_format(upload.path, kept=kept)
+        except TableveilError as error:
+            upload.guess = error
+    if isinstance(upload.guess, TableveilError):
+        raise upload.guess
     how = upload.stated if isinstance(upload.stated, v1.CsvFormat) else upload.guess.format
     shown = _previewed(upload, upload.guess, how)
     faults = placed(failure or shown.failure, _STATED)
@@ -221,7 +226,7 @@ def _stated(visit: Visit, upload: Upload) -> v1.CsvFormat:
     """The format that the form states; what it has no field for is as guessed."""
     delimiter = _whole(visit.form, "delimiter")
     how = v1.CsvFormat()
-    if upload.guess is not None:
+    if upload.guess is not None and not isinstance(upload.guess, TableveilError):
         how.CopyFrom(upload.guess.format)
     for field in ("null_text", "null_texts", "century_pivots", "types"):
         how.ClearField(field)
