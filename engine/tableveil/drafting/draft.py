@@ -54,11 +54,27 @@ class ColumnDraft:
 
 def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:
     """A draft of each column; text of which most people have a value of their own identifies, whatever its name."""
-    drafts = tuple(map(_draft, columns))
+    drafts = _with_results(tuple(map(_draft, columns)))
     person = person_column(drafts)
     if person is None or not person.facts.agreeing:
         return drafts
     return tuple(_of_each_person(draft, person.facts) if not draft.decided else draft for draft in drafts)
+
+
+_OF_RESULTS = frozenset({"value", "term", "wert", "valeur", "valor", "valore", "waarde", "begriff", "terme", "termino"})
+"""Words that say nothing alone, and a result or a finding beside columns of health."""
+
+
+def _with_results(drafts: tuple[ColumnDraft, ...]) -> tuple[ColumnDraft, ...]:
+    """The drafts, of which columns with the name of a result are sensitive beside others of health."""
+    beside = [draft.facts.name for draft in drafts if draft.meaning is Meaning.HEALTH]
+    reason = f"Beside {shortened(beside[0])}, its name says that it holds a result or a finding." if beside else ""
+    return tuple(
+        replace(as_role(draft, Role.SENSITIVE), reason=reason)
+        if beside and not draft.decided and not _OF_RESULTS.isdisjoint(words_of(draft.facts.name))
+        else draft
+        for draft in drafts
+    )
 
 
 def _of_each_person(draft: ColumnDraft, person: ColumnFacts) -> ColumnDraft:

@@ -92,3 +92,13 @@ def test_text_of_which_nearly_each_person_has_an_own_one_identifies() -> None:
     drafts = draft_columns([number, name, place, other])
     assert [draft.role for draft in drafts] == [IDENTIFYING, IDENTIFYING, QUASI, QUASI]
     assert "text of their own" in drafts[1].reason
+
+
+def test_a_value_is_a_result_beside_columns_of_health() -> None:
+    def drafted(*names: str) -> dict[str, tuple[Role, bool]]:
+        facts = [ColumnFacts(name, "VARCHAR", ValueKind.TEXT, 400, 0, 30, shortest=1, longest=5) for name in names]
+        return {draft.facts.name: (draft.role, draft.decided) for draft in draft_columns(facts)}
+
+    assert drafted("loinc", "lab_value", "unit_x")["lab_value"] == (Role.SENSITIVE, True)
+    assert drafted("serious", "term")["term"] == (Role.SENSITIVE, True)
+    assert drafted("loan_amnt", "term")["term"] == (Role.QUASI_IDENTIFIER, False)
