@@ -1543,7 +1543,8 @@ class Attribute(_message.Message):
     column: _builtins.str
     """The column's name, in the table's own case. Required. Refused: a column that is not there."""
     role: Global___Role.ValueType
-    """The column's role. Columns of nested types, of type INTERVAL, and text with a collation must be `IDENTIFYING`.
+    """The column's role. Columns of nested types, of type INTERVAL, and text with a collation must be `IDENTIFYING`; a
+    `source_query` makes JSON arrays of lists, with `to_json(…)::VARCHAR`.
     Default: the policy's `default_role`. Refused: no role, if there is no default.
     """
     minimum_level: _builtins.int
@@ -1637,7 +1638,8 @@ Global___Attribute: _TypeAlias = Attribute  # noqa: Y015
 @_typing.final
 class Elements(_message.Message):
     """How a cell is a list. An element counts once in a cell, in whatever case it is written and with whatever spaces. `{}`
-    reads JSON arrays; a text that is none is one element. In a document, `elements: NONE` is `elements: {none: true}`.
+    reads JSON arrays; `null` has no element, and another text is one. In a document, `elements: NONE` is
+    `elements: {none: true}`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -82,10 +82,11 @@ def in_parts(value: exp.Expr, delimiter: str) -> exp.Expr:
 
 
 def json_members(value: exp.Expr) -> exp.Expr:
-    """The list of the members of a JSON array, as texts; of the text itself if it is no array."""
+    """The list of the members of a JSON array, as texts; of the text itself if it is no array, and none of null."""
     is_array = exp.and_(_call("json_valid", value), exp.EQ(this=_call("json_type", value.copy()), expression=_ARRAY))
     members = _call("json_extract_string", value.copy(), exp.Literal.string("$[*]"))
-    return exp.Case(ifs=[exp.If(this=is_array, true=members)], default=exp.Array(expressions=[value.copy()]))
+    text = exp.func("NULLIF", value.copy(), exp.Literal.string("null"))
+    return exp.Case(ifs=[exp.If(this=is_array, true=members)], default=exp.Array(expressions=[text]))
 
 
 _ARRAY = exp.Literal.string("ARRAY")

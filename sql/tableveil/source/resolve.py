@@ -45,7 +45,7 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
                         f"source.{shortened(name)}",
                         f"type {shown_type(type_)}",
                         _SCALAR,
-                        "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
+                        f"Give it the role IDENTIFYING, or anonymize {_instead_of(type_)}.",
                     )
                 )
     faults += _unknown_columns(policy, names)
@@ -63,6 +63,13 @@ def resolve_source(session: WarehouseSession, policy: Policy) -> tuple[Source | 
     if not missing and JobPart.CLASSIFICATION in policy.parts:
         faults += check_classified_columns(policy, complete=True)
     return source, policy, [*faults, *missing]
+
+
+def _instead_of(type_: str) -> str:
+    """How the values of a type that cannot be released may be: lists as JSON arrays, whose elements models judge."""
+    if type_.endswith("[]"):
+        return "a source_query in which it is to_json(column)::VARCHAR; if it is SENSITIVE, with elements: {}"
+    return "a table in which it is cast to scalar columns"
 
 
 def find_source(

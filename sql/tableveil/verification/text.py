@@ -61,7 +61,7 @@ def by_element(columns: str, value: str, of: str, elements: Elements) -> str:
     parts = f"string_split({value}, '{elements.delimiter.replace(chr(39), 2 * chr(39))}')"
     if not elements.delimiter:
         is_array = f"json_valid({value}) AND json_type({value}) = 'ARRAY'"
-        parts = f"CASE WHEN {is_array} THEN from_json({value}, '[\"VARCHAR\"]') ELSE [{value}] END"
+        parts = f"CASE WHEN {is_array} THEN from_json({value}, '[\"VARCHAR\"]') ELSE [nullif({value}, 'null')] END"
     listed = f"SELECT {columns}, unnest({parts}) AS part FROM {of} WHERE {value} IS NOT NULL"
     spelled = f"SELECT DISTINCT {columns}, {folded('part', 'VARCHAR')} AS element FROM ({listed})"
     return f"SELECT * FROM ({spelled}) WHERE element <> ''"

@@ -1,0 +1,67 @@
+"""Cells that look like lists are seen, whatever stands between their elements; texts and amounts are not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+
+from tableveil.drafting.lists import seen_lists
+from tableveil.policy import Elements
+
+CODES = ("E11", "HIV", "J45", "I10", "F32", "C50")
+
+
+def cells(joined: Callable[[Sequence[str]], str], lists: float, seed: int = 1) -> Counter[str]:
+    """As many cells as a small table has, of which a share are lists."""
+    chance = Random(seed)
+    return Counter(
+        joined(chance.sample(CODES, chance.choice([2, 3]))) if chance.random() < lists else chance.choice(CODES)
+        for _ in range(400)
+    )
+
+
+@pytest.mark.parametrize("delimiter", ["|", ";", ", ", ""])
+def test_lists_are_seen(delimiter: str) -> None:
+    found = cells(delimiter.join if delimiter else json.dumps, 0.3)
+    seen = seen_lists(found)
+    assert seen is not None
+    assert seen.elements == Elements(delimiter)
+    split = [json.loads(cell) if cell.startswith("[") else cell.split(delimiter or "\0") for cell in found]
+    assert (seen.lists, seen.values) == (sum(len(parts) > 1 for parts in split), len(found))
+    having = Counter(part for parts, n in zip(split, found.values(), strict=True) for part in parts for _ in range(n))
+    assert seen.largest == pytest.approx(max(having.values()) / found.total())
+    assert f"{seen.lists:,} of {seen.values:,} different values of 'codes'" in seen.told("codes")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        ["E11"],
+        list(CODES),
+        [f"{n // 10},{n % 10}" for n in range(200)],
+        [f"note {n}; seen on day {7 * n}, in room {n}" for n in range(200)],
+        ["", "|", ";", ", ", "[]", "[", "null", '{"a": 1}', "é|"],
+        [f"row {n}" for n in range(400)] + ["row 1|row 2"],
+    ],
+)
+def test_other_values_are_none(values: list[str]) -> None:
+    assert seen_lists(Counter(values)) is None
+
+
+def test_names_look_like_lists_and_are_for_their_owner_to_decide() -> None:
+    names = [f"{last}, {first}" for last in ("Smith", "Jones", "Wood") for first in ("Ann", "Bob", "Cid")]
+    seen = seen_lists(Counter(names))
+    assert seen is not None
+    assert seen.answer == 'elements: {delimiter: ", "} if so, or elements: NONE'
+
+
+def test_one_record_in_twenty_is_enough_where_values_are_many() -> None:
+    many = Counter({f"X{n}": 1 for n in range(950)}) + Counter({"X1|X2": 60})
+    assert seen_lists(many) is not None
+    few = Counter({f"X{n}": 1 for n in range(950)}) + Counter({"X1|X2": 40})
+    assert seen_lists(few) is None
