@@ -142,7 +142,7 @@ def test_what_is_chosen_changes_what_its_card_says_alone(
     assert roles_of(after.policy) == roles
     assert after.request == before.request
     # Once everything that the card says is taken back, nothing is left.
-    said = re.findall(r"<li>(.*?)</li>", card.partition("<details>")[0], re.DOTALL)
+    said = re.findall(r"<li>(.*?)</li>", card.partition("Choosing it changes")[2].partition("<details>")[0], re.DOTALL)
     undone = Policy()
     undone.CopyFrom(after.policy)
     for sentence in said:
