@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,19 +232,20 @@ def _exchanged(
     names: list[str], removed: Sequence[str], kept: Collection[str], first: Sequence[str], recoded: _Recode
 ) -> list[str]:
     """The set, with removed columns in place of chosen ones as long as that loses less."""
-    best, improved = recoded(names).loss, True
-    while improved:
-        improved = False
-        for one in [name for name in names if name not in kept and name not in first]:
-            for other in removed:
-                if other in names:
-                    continue
-                swapped = [other if name == one else name for name in names]
-                result = recoded(swapped)
-                if result.loss < best - 1e-9:
-                    names, best, improved = swapped, result.loss, True
-                    break
-    return names
+    best = recoded(names).loss
+    while True:
+        free = [name for name in names if name not in kept and name not in first]
+        others = [name for name in removed if name not in names]
+        for number in (1, 2):
+            pairs = product(combinations(free, number), combinations(others, number))
+            swaps = [[*(name for name in names if name not in gone), *came] for gone, came in pairs]
+            losses = [recoded(swapped).loss for swapped in swaps]
+            if min(losses, default=best) < best - 1e-9:
+                best = min(losses)
+                names = swaps[losses.index(best)]
+                break
+        else:
+            return names
 
 
 def _offers(names: Sequence[str], removed: Sequence[str], recoded: _Recode) -> tuple[tuple[str, float], ...]:
