@@ -34,7 +34,7 @@ class Change:
 
 
 CHANGES = {
-    "Add a privacy model": Change(7, 7, r"(?i)beta_?likeness"),
+    "Add a privacy model": Change(8, 7, r"(?i)beta_?likeness"),
     "Add a hierarchy rule": Change(5, 5, r"(?i)times_?of_?day"),
     "Add a quality model": Change(5, 5, r"(?i)discernibility"),
     "Add a method": Change(4, 3, r"(?i)differential_?privacy", own=r"/differential_privacy|/drawing/"),

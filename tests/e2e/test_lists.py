@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -129,11 +130,12 @@ def test_households_count_beside_people(serve: Serve, tmp_path: Path) -> None:
     assert "also_count = [" in sql
     shown = tableveil("show", "2", "--privacy", server=server.address).stdout
     assert "k anonymity (also count)" in shown
-    for field, fields in {
+    refused: dict[str, dict[str, Any]] = {
         "also_count[0]": {"also_count": ["hosehold"]},
         "release.left_behind": {"also_count": ["household"], "release": {"name": "left", "left_behind": "REQUIRE"}},
         "also_count": {"also_count": ["household"], "microaggregation": {}},
-    }.items():
+    }
+    for field, fields in refused.items():
         code, told = released("left", **fields)
         assert code != 0
         assert field in told

@@ -1,6 +1,6 @@
 """Guesses the roles of a table's columns, and proposes hierarchies and a k: a draft for the owner."""
 
-from tableveil.drafting.choosing import MOST_CHOSEN, Choice, choose_columns, hiding
+from tableveil.drafting.choosing import MOST_CHOSEN, ColumnChoice, choose_columns, hiding
 from tableveil.drafting.draft import (
     ColumnDraft,
     as_role,
@@ -23,7 +23,7 @@ from tableveil.drafting.widening import widened
 __all__ = [
     "MOST_CHOSEN",
     "PARTIAL_DATES",
-    "Choice",
+    "ColumnChoice",
     "ColumnDraft",
     "ColumnFacts",
     "Figures",

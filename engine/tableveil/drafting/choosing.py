@@ -45,7 +45,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ColumnChoice:
     """The chosen columns with their loss by the quick recoding, and those that are left out.
 
     `offered` are columns to keep beside the chosen ones, with the loss of all of them.
@@ -69,7 +69,7 @@ def choose_columns(
     kept: Collection[str],
     first: Sequence[str],
     k: int,
-) -> Choice:
+) -> ColumnChoice:
     """The columns to release, in the order of `columns`, which has the values of some rows as numbers, NaN for NULL.
 
     Args:
@@ -83,10 +83,10 @@ def choose_columns(
     gone = {one.column for one in left}
     names = [name for name in columns if name not in gone]
     if not names:
-        return Choice((), 0.0, tuple(left))
+        return ColumnChoice((), 0.0, tuple(left))
     chosen, loss, offered = _least_loss({name: columns[name] for name in names}, kinds, kept, first, k)
     left += [Left(name, TOO_MANY) for name in names if name not in chosen]
-    return Choice(tuple(name for name in names if name in chosen), loss, tuple(left), offered)
+    return ColumnChoice(tuple(name for name in names if name in chosen), loss, tuple(left), offered)
 
 
 def hiding(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
-from tableveil.drafting import MOST_CHOSEN, Choice, ColumnDraft, PolicyDraft, as_role, choose_columns, hiding
+from tableveil.drafting import MOST_CHOSEN, ColumnChoice, ColumnDraft, PolicyDraft, as_role, choose_columns, hiding
 from tableveil.errors import shortened
 from tableveil.pipelines.alternatives import is_hidden
 from tableveil.policy import Role
@@ -25,7 +25,7 @@ _MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Narrowed:
     """The draft without the columns that are left out, and sentences about these."""
 
     draft: PolicyDraft
@@ -33,14 +33,14 @@ class Chosen:
     notes: tuple[str, ...] = ()
 
 
-def chosen_columns(session: Session, source: Source, draft: PolicyDraft, request: ProposalRequest) -> Chosen:
+def chosen_columns(session: Session, source: Source, draft: PolicyDraft, request: ProposalRequest) -> Narrowed:
     """The draft itself if it has few columns. Call it in the transaction that reads the source."""
     kept = {*(column.column.casefold() for column in request.keep), *request.roles}
     candidates = [one for one in draft.columns if one.role is Role.QUASI_IDENTIFIER]
     sensitive = _too_many_sensitive(draft.columns, kept)
     if len(candidates) <= MOST_CHOSEN and not sensitive:
-        return Chosen(draft)
-    choice = Choice(tuple(one.facts.name for one in candidates))
+        return Narrowed(draft)
+    choice = ColumnChoice(tuple(one.facts.name for one in candidates))
     if len(candidates) > MOST_CHOSEN:
         choice = choose_columns(
             sampled(session, source.rows, [one.facts for one in candidates], MOST_ROWS),
@@ -53,7 +53,7 @@ def chosen_columns(session: Session, source: Source, draft: PolicyDraft, request
     gone |= {one.facts.name for one in draft.columns if one.facts.constant and one.facts.name.casefold() not in kept}
     columns = tuple(as_role(one, Role.IDENTIFYING) if one.facts.name in gone else one for one in draft.columns)
     constant = [name for name in gone if name not in sensitive and all(name != left.column for left in choice.left)]
-    return Chosen(replace(draft, columns=columns), gone, tuple(_notes(draft, choice, sensitive, sorted(constant))))
+    return Narrowed(replace(draft, columns=columns), gone, tuple(_notes(draft, choice, sensitive, sorted(constant))))
 
 
 def paid_by(session: Session, source: Source, draft: PolicyDraft, best: TriedPolicy) -> Iterator[str]:
@@ -87,7 +87,9 @@ def _rows_of(draft: PolicyDraft, k: int) -> int:
     return k if person is None or not person.distinct else -(-k * person.rows // person.distinct)
 
 
-def _notes(draft: PolicyDraft, choice: Choice, sensitive: Sequence[str], constant: Sequence[str]) -> Iterator[str]:
+def _notes(
+    draft: PolicyDraft, choice: ColumnChoice, sensitive: Sequence[str], constant: Sequence[str]
+) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for left in choice.left:
         name = f"{shortened(left.column)} ({shortened(left.of)})" if left.of else shortened(left.column)

@@ -10,7 +10,7 @@ from tableveil.drafting import PolicyDraft, agreement, combined_marks, numbers_p
 from tableveil.errors import InvalidError, NearestNames, shortened
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.alternatives import MOST_HIDDEN, Tried, Variant, is_hidden, tried, with_roles
-from tableveil.pipelines.chosen_columns import Chosen, chosen_columns, paid_by
+from tableveil.pipelines.chosen_columns import Narrowed, chosen_columns, paid_by
 from tableveil.pipelines.combined_person import same_in, with_person
 from tableveil.pipelines.draft import draft_of
 from tableveil.pipelines.job import JobContext
@@ -145,7 +145,7 @@ class _Read:
     person: _Person
     wanted: Wanted
     singled: Sequence[str]
-    chosen: Chosen
+    chosen: Narrowed
     found: Doubts
 
 
@@ -212,7 +212,7 @@ def _read_as(job: JobContext, request: ProposalRequest) -> _Read:
         draft = with_roles(draft, _roles(draft, request, (*singled, person.column, record)))
         draft = replace(draft, person_column=person.column or None, repeating=person.repeating)
         is_guessed = declared is None and request.policy is None
-        chosen = chosen_columns(session, source, draft, request) if is_guessed else Chosen(draft)
+        chosen = chosen_columns(session, source, draft, request) if is_guessed else Narrowed(draft)
         draft = chosen.draft
         released = {column.facts.name for column in draft.columns if column.role is not Role.IDENTIFYING}
         looked_at = [column for column in source.columns if column.name in released]
@@ -338,7 +338,7 @@ def _paid(job: JobContext, read: _Read, best: TriedPolicy) -> tuple[str, ...]:
         return tuple(paid_by(session, source, read.draft, best))
 
 
-def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Wanted, chosen: Chosen) -> Iterator[str]:
+def _notes(draft: PolicyDraft, made: Tried, singled: Sequence[str], wanted: Wanted, chosen: Narrowed) -> Iterator[str]:
     declared = wanted.declared
     if declared is not None:
         yield f"Roles and hierarchies are those of the table's privacy, version {declared.version}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -35,19 +36,19 @@ def kept(house: House, place: str) -> Worksheet:
     return house.clients["ann"].get_worksheet(place.removeprefix("/"))
 
 
-def post(steward: TestClient, place: str, page: str = "", **form: object) -> str:
+def post(steward: TestClient, place: str, page: str = "", **form: Any) -> str:
     """The address that the form of a worksheet's page leads to, or the page that it shows again."""
     shown = steward.get(place).text
     answer = steward.post(f"{place}{page}", data={"csrf": csrf(shown), "etag": etag(shown), **form})
     return str(answer.headers.get("location", answer.text))
 
 
-def decided(steward: TestClient, place: str, roles: tuple[int, ...] = AS_DRAFTED, **form: object) -> str:
+def decided(steward: TestClient, place: str, roles: tuple[int, ...] = AS_DRAFTED, **form: Any) -> str:
     chosen = {f"role-{position}": str(role) for position, role in enumerate(roles)}
     return post(steward, place, **{"person": "rows", "readers": "2", "action": "save", **chosen, **form})
 
 
-def tried(steward: TestClient, place: str, **form: object) -> str:
+def tried(steward: TestClient, place: str, **form: Any) -> str:
     """The page of the policies that were tried."""
     job = decided(steward, place, **{"action": "propose", **form})
     assert job.startswith("/jobs/"), job
@@ -236,7 +237,7 @@ def test_a_role_that_comes_back_has_its_labels_again(steward: TestClient, house:
     [({"k": "0"}, "k"), ({"k": "many"}, "k"), ({"person": "column", "person_column": ""}, "person")],
 )
 def test_a_bad_decision_is_refused_beside_its_input(
-    steward: TestClient, house: House, form: dict[str, str], fault: str
+    steward: TestClient, house: House, form: dict[str, Any], fault: str
 ) -> None:
     place = begun(steward)
     before = kept(house, place)

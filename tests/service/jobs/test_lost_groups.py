@@ -93,9 +93,7 @@ def drawn(seed: int) -> list[Row]:
     towns, rare = int(random.integers(2, 12)), random.choice([0.005, 0.01, 0.02, 0.05])
     rows = []
     for _ in range(number):
-        died = (
-            str(random.integers(0, 200)) if random.random() < rare else random.choice(["alive", None], p=[0.97, 0.03])
-        )
+        died = str(random.integers(0, 200)) if random.random() < rare else ("alive" if random.random() < 0.97 else None)
         drug = "new" if died not in ("alive", None) and random.random() < 0.9 else random.choice(["a", "b"])
         rows.append((random.choice(["f", "m"]), 1 + int(random.zipf(1.5) % towns), died, drug))
     return rows

@@ -18,7 +18,7 @@ MARKS = (",.", ".,", " ,", "\u00a0,", "\u202f,", "'.", " .", "\u2019.")
 
 @pytest.mark.parametrize("marks", MARKS)
 def test_numbers_in_groups_come_back(session: Session, file: Path, marks: str) -> None:
-    mark, decimal = marks
+    mark, decimal = tuple(marks)
     draw = random.Random(marks)
     numbers = [Decimal(draw.randrange(-(10**9), 10**9)) / 100 for _ in range(50)] + [Decimal("1234.50")]
     written = [f"{number:,.2f}".translate({ord(","): mark, ord("."): decimal}) for number in numbers]
