@@ -211,7 +211,7 @@ def test_the_page_before_a_release_says_what_would_be_released(steward: TestClie
 
 def test_the_report_has_the_texts_that_the_console_asked_for(steward: TestClient, house: House) -> None:
     place = begun(steward)
-    texts = {"purpose": "A study", "recipient": "The institute", "legal_basis": "§ 27 BDSG"}
+    texts: dict[str, Any] = {"purpose": "A study", "recipient": "The institute", "legal_basis": "§ 27 BDSG"}
     decided(steward, place, k="3", **texts)
     policy = kept(house, place).policy
     assert {field: getattr(policy.documentation, field) for field in texts} == texts
