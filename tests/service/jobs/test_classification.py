@@ -151,7 +151,7 @@ def test_some_records_inside_folds(jobs: JobManager, database: Database, release
     assert found.assessments[0].features == ("score", "age")
     assert [warning.split(":")[0] for warning in found.warnings] == [
         "The figures are of 400 of the 600 records, drawn by the seed 3",
-        "Inside the folds a transformation was chosen for the records that were drawn, not for all.",
+        "Inside the folds a transformation was chosen for the 400 records that were drawn, not for all 600.",
     ]
     assert accuracies(found.assessments[0])[2] > 0.8
 

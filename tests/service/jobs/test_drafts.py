@@ -128,9 +128,7 @@ def test_figures_speak_about_columns_and_the_table(draft: Draft) -> None:
     assert "Together with 'age' it tells nearly all apart" in told
     assert "make it a quasi-identifier" in told
     assert "make it a quasi-identifier" not in remarks(found, "attributes[3].role")
-    assert "0 of 1,600 records (0 %) are unlike all others, and 0 (0 %) are in classes of fewer than 5" in remarks(
-        found, "privacy_models"
-    )
+    assert "unlike all others" not in remarks(found, "privacy_models"), "no record is"
 
 
 @pytest.mark.parametrize("also", once(["", "i AS visit_id, "]))

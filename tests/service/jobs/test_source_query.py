@@ -237,7 +237,7 @@ def test_people_with_several_rows_are_counted(database: Database, run: Run) -> N
     query = "SELECT person, age, city, illness FROM visits JOIN people USING (person) JOIN wards USING (ward)"
     release = run(database, replace(POLICY, source_query=query))
     assert release.records == 450
-    assert any("One person has" in warning for warning in release.warnings), release.warnings
+    assert any("a person with several records" in warning for warning in release.warnings), release.warnings
 
 
 def test_a_query_without_rows_has_nothing_to_release(database: Database, run: Run) -> None:
