@@ -214,9 +214,10 @@ def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tupl
         )
     if looked.paired is None:
         yield (
-            "The release is of local_recoding: its classifiers are trained and evaluated on released rows, and are "
+            "The release is of local recoding: its classifiers are trained and evaluated on released rows, and are "
             "given no features of suppressed records. Its levels were chosen with all records at hand, those that "
-            "classifiers are evaluated on among them, so the figures of the release are optimistic."
+            "classifiers are evaluated on among them, so the figures of the release are optimistic. Here "
+            "choose_inside_folds is refused."
         )
     elif not request.choose_inside_folds:
         yield (
