@@ -52,7 +52,9 @@ def test_the_example_runs_with_the_demo(demo: Database, path: Path, run: Callabl
     assert [*unread, *faults] == []
     # The tests of each pipeline publish; here releases of the same patients are not compared.
     policy = replace(
-        policy, repeat_reason="a test", release=replace(policy.release, publish=(), publish_repeat_reason="")
+        policy,
+        repeat_reason="a test",
+        release=replace(policy.release, left_behind=None, together_with=(), publish=(), publish_repeat_reason=""),
     )
     release = run(demo, policy)
     assert release.records > 0.8 * ROWS
