@@ -42,6 +42,12 @@ _MOST_DIGITS = 6
 _LARGE_STEP = 60
 """Values by equal steps of at least this, or of no whole number, are an enumeration, such as times."""
 
+_FEWEST_RECURRING = 8
+"""Fewer values with several records do not say what follows from a value."""
+
+_TOLD = 0.9
+"""The share of these values whose records agree in a column that follows."""
+
 _FEWEST, _WINDOWS, _WINDOW = 4, 16, 128
 _REGULAR = 0.25
 
@@ -91,12 +97,14 @@ def rows_of(
     scale: int,
     *,
     compared: bool,
+    of_people: bool,
 ) -> KeyRows:
     """The rows of a key's kept values, in the order of their hashes; all records of these values are given.
 
     `numbers` has columns as numbers. A value in several records has a cell where these agree. Cells that follow from
     the place among the key's numbers are left out: rows by which two tables are sorted alike, or months that recur in
-    a panel, agree though nobody is in both.
+    a panel, agree though nobody is in both. So are those that follow from the value itself, as a county does from a
+    postal code, unless the values are known to be `of_people`.
     """
     order = np.argsort(hashes, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(hashes[order]) > 0]) if len(hashes) else order
@@ -116,12 +124,23 @@ def rows_of(
             )
             if not follows:
                 kept[:, i] = of_value
+    if not of_people:
+        kept[:, _told_by_value(kept[np.diff(np.r_[starts, len(order)]) > 1])] = 0
     return KeyRows(filled, kept)
 
 
-def is_compared(key: Column, different: int, records: int, person: str | None, *, evenly: bool) -> bool:
-    """Whether rows of a key are compared: it is said to identify people, or seems to."""
-    return key.name == person or different >= _KEY * records or evenly
+def _told_by_value(recurring: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """The columns in which records of a value agree: they follow from it, unless most do, as in rows of one person."""
+    agree = np.zeros(recurring.shape[1], np.bool_)
+    if len(recurring) >= _FEWEST_RECURRING:
+        agree = np.mean(recurring > 0, axis=0) >= _TOLD
+    compared = int((recurring > 0).any(0).sum())
+    return agree & (2 * int(agree.sum()) <= compared)
+
+
+def seems_to_identify(different: int, records: int) -> bool:
+    """Whether rows of a column are compared that nobody says to identify people."""
+    return different >= _KEY * records
 
 
 def how_dense(values: NDArray[np.float64], scale: int) -> float:

@@ -226,8 +226,10 @@ def _with_rows(
 ) -> Kept:
     """The sample of a key with its rows, of which all hashes that are kept are given."""
     different = len(kept.hashes) << kept.scale
-    compared = linked.is_compared(key, different, records, person, evenly=_recur_evenly(kept.records))
-    return replace(kept, rows=linked.rows_of(key, hashes, numbers, cells, kept.scale, compared=compared))
+    of_people = key.name == person or _recur_evenly(kept.records)
+    compared = of_people or linked.seems_to_identify(different, records)
+    rows = linked.rows_of(key, hashes, numbers, cells, kept.scale, compared=compared, of_people=of_people)
+    return replace(kept, rows=rows)
 
 
 def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> Kept:

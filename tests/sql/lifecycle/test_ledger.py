@@ -434,3 +434,19 @@ def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:
     session.execute(f"CREATE OR REPLACE TABLE wide AS SELECT {constants}, hash(i) AS x, i % 9 AS y FROM range(60) r(i)")
     number = released(session, "wide")
     assert f"all 60 values of 'x' in releases/{number} recur here" in asked(session, "wide")
+
+
+@pytest.mark.parametrize("rows", once([1_500, 4_000]))
+def test_what_follows_from_a_shared_code_makes_nobody_known(session: Session, rows: int) -> None:
+    """Other people with the same postal codes live in the same counties; the people themselves are known."""
+    for name, seed in (("town", 1), ("village", 2)):
+        session.execute(
+            f"CREATE OR REPLACE TABLE {name} AS SELECT code, 'county ' || code % 40 AS county, "
+            f"hash(i, {seed}, 1) % 90 AS age, 'w' || hash(i, {seed}, 2) % 9 AS ward "
+            f"FROM (SELECT i, (hash(i, {seed}) % 4500)::INTEGER AS code FROM range({rows}) r(i))"
+        )
+    session.execute("DELETE FROM tableveil.release_sample_values")
+    number = released(session, "town")
+    assert asked(session, "village") == ""
+    session.execute(f"CREATE OR REPLACE TABLE again AS FROM town LIMIT {rows // 2}")
+    assert f"releases/{number}" in asked(session, "again")
