@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +194,9 @@ class _Recoded:
         return float(np.mean(self.losses))
 
 
+MOST_SETS = 500
+"""So many sets of columns are compared all: 8 of 12 are 495."""
+
 _Recode = Callable[[Sequence[str]], _Recoded]
 
 
@@ -224,14 +228,26 @@ def _least_loss(
             gone = min(others, key=lambda name: recoded([one for one in names if one != name]).loss)
         names.remove(gone)
         removed.append(gone)
-    exchanged = _exchanged(names, [name for name in removed if name not in first], kept, first, recoded)
+    exchanged = _exchanged(columns, names, [name for name in removed if name not in first], kept, first, recoded)
     return exchanged, recoded(exchanged).loss, _offers(exchanged, removed, recoded)
 
 
 def _exchanged(
-    names: list[str], removed: Sequence[str], kept: Collection[str], first: Sequence[str], recoded: _Recode
+    columns: Collection[str],
+    names: list[str],
+    removed: Sequence[str],
+    kept: Collection[str],
+    first: Sequence[str],
+    recoded: _Recode,
 ) -> list[str]:
-    """The set, with removed columns in place of chosen ones as long as that loses less."""
+    """The set that loses least, or where there are many, one that no exchange of one or two columns makes better."""
+    free = [name for name in names if name not in kept and name not in first]
+    if comb(len(free) + len(removed), len(free)) <= MOST_SETS:
+        fixed = {name for name in names if name not in free}
+        # The quick recoding depends on the order of the columns, so all sets have that of the table.
+        pool = [name for name in columns if name in names or name in removed]
+        sets = ([*some] for some in combinations(pool, len(names)) if fixed <= {*some})
+        return min(sets, key=lambda some: recoded(some).loss)
     best = recoded(names).loss
     while True:
         free = [name for name in names if name not in kept and name not in first]

@@ -18,6 +18,7 @@ from tableveil.privacy.guarantees import reached_by_values
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.source import Analyzed
 from tableveil.source.missing import missing_column
+from tableveil.source.query import take_snapshot
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import Measure
 
@@ -34,6 +35,8 @@ def saying_something(session: WarehouseSession, request: RiskRequest, analyzed: 
     local = session.traits.keeps_ledger and request.release is None and request.population is None
     if not local or not columns or any(one.kind is not ValueKind.TEXT for one in columns):
         return request, 0
+    if analyzed.source.query is not None:
+        take_snapshot(session.embedded, analyzed.source)
     hidden = conjunction(exp.EQ(this=column(one.name), expression=text("*")) for one in columns)
     counts = exp.select(exp.CountIf(this=hidden), exp.Count(this=exp.Star())).from_(analyzed.source.table())
     starred, rows = session.row(counts)

@@ -19,6 +19,7 @@ from tableveil.hierarchy.rules import Intervals, SuppressionOnly
 from tableveil.pipelines import advice, full_domain
 from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
+    NO_LIMIT,
     AttributePolicy,
     Choose,
     DistinctLDiversity,
@@ -186,7 +187,7 @@ def test_nothing_is_promised_without_checks(told: Callable[..., str], monkeypatc
 def test_a_clock_changes_nothing(session: Session, tried: Callable[..., DryRun]) -> None:
     """Advice is limited by checks: it is the same where every look at the time finds an hour gone."""
     create(session, people(a10="ffffm", a60="mmmm"))
-    policy = asked(suppression_limit=Decimal("0.05"))
+    policy = asked(suppression_limit=Decimal("0.05"), search=SearchOptions(time_limit_seconds=NO_LIMIT))
     hours = (3600.0 * hour for hour in itertools.count())
     first = tried(policy).warnings
     assert tried(policy, Control(lambda: next(hours))).warnings == first

@@ -302,7 +302,7 @@ def test_all_have_the_same_limits_so_that_scores_can_be_compared(
     policies = [stored_policy(one.policy) for one in found.alternatives]
     limits = {any(a.maximum_level is not None for a in policy.attributes) for policy in policies}
     assert len(limits) == 1
-    assert any("not limited" in note for note in found.notes) == (limits == {False})
+    assert any("No maximum_level is set" in note for note in found.notes) == (limits == {False})
 
 
 def test_columns_in_which_nearly_every_row_differs_are_left_out_unless_kept(propose: Propose, session: Session) -> None:
