@@ -25,7 +25,7 @@ from tests.postgresql import Cluster
 pytestmark = pytest.mark.long
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ROWS = 2000
+ROWS = 6_000
 
 
 class FailException(Exception):
