@@ -55,8 +55,8 @@ from benchmarks.people.joined import joins
 from benchmarks.people.repeating import doubled, visits
 from benchmarks.people.together import digests, fifty, together
 from benchmarks.people.unrelated import unrelated
-from benchmarks.privacy.effective import cost as cost_of_effective_k
-from benchmarks.privacy.effective import strictness
+from benchmarks.privacy.exposure import cost as cost_of_exposure
+from benchmarks.privacy.exposure import strictness
 from benchmarks.privacy.many_columns import many_columns
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             unrelated,
             cost_of_sketch,
             strictness,
-            cost_of_effective_k,
+            cost_of_exposure,
             many_columns,
             visits,
             lambda: doubled(options.shared),

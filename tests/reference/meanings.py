@@ -82,6 +82,8 @@ MEANINGS = {
     "dry_run_risks": "Their risks, by the same stages.",
     "dry_run_alternatives": "With `local_recoding`: the score that another k or limit was seen to reach.",
     "dry_run_rows": "Up to twenty of the rows that they would release, until rows of their source are erased.",
+    "exposures": "How many could be found by labels and released columns, or are among few by what follows of these.",
+    "dry_run_exposures": "Those of dry runs.",
     "dry_run_guarantees": "The strictest parameters that they reach.",
     "worksheets": "Worksheets. Their contents are JSON.",
     "proposals": "The proposals that were made.",

@@ -38,7 +38,7 @@ STEPS = {
     "facts": "tableveil.pipelines.read.check_facts",
     "values": "tableveil.pipelines.read.build_dictionary",
     "counting": "tableveil.pipelines.read.build_base",
-    "effective k": "tableveil.lifecycle.publish.check_exposure",
+    "exposure": "tableveil.lifecycle.publish.check_exposure",
     "writing rows": "tableveil.release.write.write_rows",
     "verifying": "tableveil.lifecycle.publish.verify",
     "fingerprint afterwards": "tableveil.lifecycle.publish._check_unchanged",

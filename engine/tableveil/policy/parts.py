@@ -71,7 +71,9 @@ _ASKED: Mapping[JobPart, Callable[[Policy], bool]] = {
     JobPart.VALUES: lambda policy: any(isinstance(model, SensitiveModel) for model in policy.privacy_models),
     JobPart.SAFE_HARBOR: lambda policy: any(isinstance(model, SafeHarbor) for model in policy.privacy_models),
     JobPart.GAME: lambda policy: policy.game is not None,
-    JobPart.UNCHANGED: lambda policy: any(a.role == "INSENSITIVE" and not a.acknowledged for a in policy.attributes),
+    JobPart.UNCHANGED: lambda policy: any(
+        a.role in ("INSENSITIVE", "SENSITIVE") and not a.acknowledged for a in policy.attributes
+    ),
     JobPart.SUPPRESSED_BY: lambda policy: bool(policy.release.suppressed_by),
     # Two guards hold by default wherever a release is replaced.
     JobPart.GUARDS: lambda policy: policy.release.if_exists == "REPLACE" or policy.release.guards != ReleaseGuards(),

@@ -76,6 +76,9 @@ TELLING: Final = 0.5
 WRONG: Final = 4.0
 """Or if others would be wrong at least so many times as often as it is; by chance they are at most twice as often."""
 
+MOST_OTHERS: Final = 0.9
+"""And what others have says nothing of a person if it fits more of them than this share."""
+
 LEAST_RECORDS: Final = 20
 """A formula is tried on at least so many records."""
 

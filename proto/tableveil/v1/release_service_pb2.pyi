@@ -700,6 +700,7 @@ class Release(_message.Message):
     PROMOTE_TIME_FIELD_NUMBER: _builtins.int
     WARNING_RANKS_FIELD_NUMBER: _builtins.int
     ALLOWED_FIELD_NUMBER: _builtins.int
+    EXPOSURES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -826,6 +827,12 @@ class Release(_message.Message):
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[Global___ReleaseAction.ValueType]:
         """The actions that the rights of a caller who sees the evidence allow: GetRelease alone tells those of reviewers."""
 
+    @_builtins.property
+    def exposures(self) -> _containers.RepeatedCompositeFieldContainer[Global___Exposure]:
+        """How many could be found: by labels, by labels and each column that is released as it is, and by all. Then what
+        follows of columns from quasi-identifiers: for those who see the evidence alone.
+        """
+
     def __init__(
         self,
         *,
@@ -872,14 +879,67 @@ class Release(_message.Message):
         promote_time: _timestamp_pb2.Timestamp | None = ...,
         warning_ranks: _abc.Iterable[_faults_pb2.WarningRank.ValueType] | None = ...,
         allowed: _abc.Iterable[Global___ReleaseAction.ValueType] | None = ...,
+        exposures: _abc.Iterable[Global___Exposure] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "expire_time", b"expire_time", "explanation", b"explanation", "exposures", b"exposures", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "matches", b"matches", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "promote_time", b"promote_time", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "risk_by_size", b"risk_by_size", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_labels", b"suppressed_labels", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warehouse", b"warehouse", "warning_ranks", b"warning_ranks", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Release: _TypeAlias = Release  # noqa: Y015
+
+@_typing.final
+class Exposure(_message.Message):
+    """How many are found, or among few, by somebody who knows all labels of a person and values of released columns."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    KNOWS_FIELD_NUMBER: _builtins.int
+    FOUND_FIELD_NUMBER: _builtins.int
+    FEW_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    LEAST_FIELD_NUMBER: _builtins.int
+    COUNTS_PEOPLE_FIELD_NUMBER: _builtins.int
+    found: _builtins.int
+    """So many are alone."""
+    few: _builtins.int
+    """So many are among fewer than `least`."""
+    total: _builtins.int
+    """The number of the released rows, or of their people."""
+    least: _builtins.int
+    """The policy's k, or without one the size of the smallest class."""
+    counts_people: _builtins.bool
+    """True: people are counted, because some have several rows. The rows do not tell whose they are."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The columns whose values somebody knows. Empty: labels alone."""
+
+    @_builtins.property
+    def knows(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """If any, nobody knows a value of the columns, but the person's own values of these quasi-identifiers, from which values
+        follow: `found` is 0 then.
+        """
+
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+        knows: _abc.Iterable[_builtins.str] | None = ...,
+        found: _builtins.int = ...,
+        few: _builtins.int = ...,
+        total: _builtins.int = ...,
+        least: _builtins.int = ...,
+        counts_people: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "counts_people", b"counts_people", "few", b"few", "found", b"found", "knows", b"knows", "least", b"least", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Exposure: _TypeAlias = Exposure  # noqa: Y015
 
 @_typing.final
 class ReleaseMatch(_message.Message):
@@ -1426,13 +1486,13 @@ class Guarantee(_message.Message):
     BEFORE_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or effective_k; or joint_k
+    """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or joint_k
     with releases that a reason admits: the smallest joint class; or several_records: the chance to tell a value of
     somebody by all of their records, where several tell more than one.
     """
     column: _builtins.str
-    """The sensitive column, or the released one whose effective k it is, or those by which rows of releases join; empty
-    for models of identities.
+    """The sensitive column, or those by which rows of releases join; empty for models of identities. Releases of earlier
+    versions have one that is released as it is, with `effective_k`.
     """
     parameter: _builtins.str
     """The name of the parameter, such as t."""

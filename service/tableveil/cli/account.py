@@ -12,13 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tableveil import wording
-from tableveil.cli.guarantees import guarantees
+from tableveil.cli.guarantees import exposures, guarantees
 from tableveil.cli.publish import publications
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.warnings import warnings
 from tableveil.report.proof import verdict
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 from tableveil.wording.distinct import before_and_after, declared_domains, is_erased
+from tableveil.wording.exposures import HEADING
 
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
@@ -131,6 +132,8 @@ def _evidence(
     yield "Risk of being re-identified", _risk(release, everything)
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, name)
+    if release.exposures:
+        yield HEADING, exposures(release)
     yield "Proof", _proof(release) if everything else Text(verdict(release))
 
 

@@ -1,4 +1,4 @@
-"""The strictest parameters that a release meets of the privacy models, requested or not, before and after."""
+"""The figures of a release's privacy: parameters of models, requested or not, and those who could be found."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tableveil import wording
 from tableveil.cli.tables import listing
 from tableveil.report.reached import asked, reached
 from tableveil.v1 import release_service_pb2
+from tableveil.wording.exposures import counted, exposure_columns, exposure_rows
 
 
 def guarantees(release: release_service_pb2.Release, elsewhere: str = "") -> RenderableType:
@@ -34,3 +35,11 @@ def guarantees(release: release_service_pb2.Release, elsewhere: str = "") -> Ren
         return lines
     more = Text(f"{others} more that the policy does not ask for: tableveil show {elsewhere} --privacy", style="dim")
     return Group(lines, more) if rows else more
+
+
+def exposures(release: release_service_pb2.Release) -> RenderableType:
+    """A table of those who could be found by labels and released values."""
+    shown = counted(release.exposures)
+    head = exposure_columns(shown)
+    rows = [tuple(map(wording.printable, row)) for row in exposure_rows(shown)]
+    return listing(head, rows, "", numbers=head[1:])

@@ -156,6 +156,7 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         source_fingerprint=found.source_fingerprint,
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
+        exposures=[copied(one, release_service_pb2.Exposure) for one in found.exposures],
         suppressed_labels=[copied(one, release_service_pb2.SuppressedLabel) for one in found.suppressed_labels],
         alternatives=[copied(one, release_service_pb2.Alternative) for one in found.alternatives],
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from tableveil.disclosure.determined import check_exposure
+from tableveil.disclosure.check import check_exposure
 from tableveil.errors import ConflictError, GuardedError, InfeasibleError, InvalidError, TableveilError, note, together
 from tableveil.lifecycle import check_guards, repeated_by_reason
 from tableveil.pipelines.advice import chosen_blindly

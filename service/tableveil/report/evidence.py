@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tableveil import wording
 from tableveil.report.facts import PublicColumn, PublicFacts, treatment_of
 from tableveil.report.model import Grid, Part, Sentences, Shares, Terms, Words
-from tableveil.report.public import labels, models
+from tableveil.report.public import exposure_grid, labels, models
 from tableveil.report.reached import asked, reached
 from tableveil.report.words import NOT_STATED, ROLES, columns_of_lists, role_of, stated
 from tableveil.v1 import policy_pb2
@@ -17,6 +17,7 @@ from tableveil.v1.classification_service_pb2 import ClassificationReport, Classi
 from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, SuppressedLabel
 from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
 from tableveil.wording.distinct import before_and_after
+from tableveil.wording.exposures import counted
 
 MOST_CHARTS = 12
 """Columns whose distribution is drawn; the others are named."""
@@ -35,24 +36,16 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
     """Every column, also those that are not released; and the reasons for their roles."""
     policy = {attribute.column: attribute for attribute in release.policy.attributes}
     results = {result.column: result for result in release.attributes}
-    effective = {one.column: one for one in release.guarantees if one.model.startswith("effective_k")}
-    rows = [_column(one, policy.get(one.name), results.get(one.name), effective.get(one.name)) for one in facts.columns]
+    rows = [_column(one, policy.get(one.name), results.get(one.name)) for one in facts.columns]
     hidden = [one for one in policy.values() if role_of(one, release.policy) == "IDENTIFYING"]
-    rows += [(one.column, ROLES["IDENTIFYING"], "not released", "", "", "", "") for one in hidden]
-    names = ("column", "role", "treatment", "loss", "different values", "effective k", "labels")
-    yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4, 5}))
+    rows += [(one.column, ROLES["IDENTIFYING"], "not released", "", "", "") for one in hidden]
+    names = ("column", "role", "treatment", "loss", "different values", "labels")
+    yield Grid("Columns of the source", names, tuple(rows), frozenset({3, 4}))
     yield Words(
         "Loss is the average share of a hierarchy that a record's label covers: 0 is nothing, 100 % everything. "
-        "Effective k is the least number of rows of a class that fit a person's own values, once a column is seen "
-        "beside the labels; or of the people who have these rows, where people have several. Labels are those of most "
-        "records; only quasi-identifiers have any."
+        "Labels are those of most records; only quasi-identifiers have any."
     )
-    unmeasured = [one.name for one in facts.columns if one.role != "QUASI_IDENTIFIER" and one.name not in effective]
-    if unmeasured:
-        yield Words(
-            f"Effective k was not measured of {', '.join(unmeasured)}: it is where labels hide values, and rows are in "
-            "no warehouse."
-        )
+    yield from _exposures(facts, release)
     reasons = tuple((one.column, stated(one.reason)) for one in policy.values() if one.reason)
     if reasons:
         yield Words("Why columns have their roles:")
@@ -62,11 +55,22 @@ def columns(facts: PublicFacts, release: Release) -> Iterator[Part]:
         yield Words(f"Why {others_have} is {NOT_STATED}: {', '.join(others)}.")
 
 
+def _exposures(facts: PublicFacts, release: Release) -> Iterator[Part]:
+    shown = counted(release.exposures)
+    if shown:
+        yield exposure_grid(shown)
+        yield Words(
+            "Somebody is found who is alone by what is known. Values follow that other people with a person's own "
+            "values have, and nearly nobody else."
+        )
+    elif any(one.role != "QUASI_IDENTIFIER" for one in facts.columns):
+        yield Words("Nobody counted who could be found: another version made this release, or rows are elsewhere.")
+
+
 def _column(
     public_column: PublicColumn,
     attribute: policy_pb2.Attribute | None,
     result: AttributeResult | None,
-    effective: Guarantee | None,
 ) -> tuple[str, ...]:
     treatment = public_column.treatment if result is None else treatment_of(result)
     if result is not None and not result.aggregation:
@@ -81,15 +85,14 @@ def _column(
         treatment,
         "" if result is None else wording.share(result.loss),
         "" if result is None else before_and_after(result),
-        reached(effective.after) if effective is not None and effective.HasField("after") else "",
         labels(public_column.labels),
     )
 
 
 def guarantees(release: Release) -> Iterator[Part]:
     """Every model with what is reached of it: those that the policy asks for, then the others that have a figure."""
-    # Effective k stands beside the columns, and joint classes beside the releases.
-    figures = [one for one in release.guarantees if not one.model.startswith(("effective_k", "joint_k"))]
+    # Joint classes stand beside the releases.
+    figures = [one for one in release.guarantees if not one.model.startswith("joint_k")]
     wanted = [one for one in figures if asked(one, release.policy)]
     yield models(release.policy.privacy_models, columns_of_lists(release.policy))
     if not release.guarantees:

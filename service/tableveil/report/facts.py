@@ -15,7 +15,7 @@ from tableveil.policy.aggregation import without_codings
 from tableveil.privacy.among_released import RELEASED
 from tableveil.report.words import HANDLINGS, columns_of_lists, method_of
 from tableveil.v1 import policy_pb2
-from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release, Risk
+from tableveil.v1.release_service_pb2 import AttributeResult, Exposure, Guarantee, Release, Risk
 from tableveil.wording.methods import method_promise
 
 PUBLIC_STATEMENTS = ("purpose", "legal_basis", "recipient", "contact", "context")
@@ -59,6 +59,7 @@ class PublicFacts:
     shown: int = 0
     lists: tuple[str, ...] = ()
     among_released: tuple[Guarantee, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def highest_risk(self) -> float:
@@ -95,6 +96,8 @@ def public_facts(release: Release, beside_ledger: BesideLedger, *, name: str, st
         shown=release.suppressed_records
         if policy.suppressed_records.handling == policy_pb2.SUPPRESSED_RECORDS_HANDLING_KEEP
         else 0,
+        # The rows do not tell what follows of them, nor whose they are.
+        exposures=tuple(one for one in release.exposures if not one.knows and not one.counts_people),
     )
 
 

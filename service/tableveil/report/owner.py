@@ -66,7 +66,7 @@ def _risk(facts: PublicFacts, evidence: OwnerEvidence) -> Iterator[Part]:
     before, after = evidence.release.risk_before, evidence.release.risk_after
     rows = [
         ("lowest risk of a record", wording.share(before.lowest), wording.share(after.lowest)),
-        ("unique records", _part(before.unique_records, before), _part(after.unique_records, after)),
+        ("records alone by their labels", _part(before.unique_records, before), _part(after.unique_records, after)),
     ]
     later = {item.threshold: item.records for item in after.records_at_risk}
     for item in before.records_at_risk:

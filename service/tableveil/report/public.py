@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from tableveil import wording
@@ -24,6 +24,8 @@ from tableveil.report.words import (
     titled,
 )
 from tableveil.v1.policy_pb2 import PrivacyModel
+from tableveil.v1.release_service_pb2 import Exposure
+from tableveil.wording.exposures import HEADING, exposure_columns, exposure_rows
 
 NO_LAW = (
     "Whether the rows are anonymous in the sense of a law is for the controller to decide. This report does not say so."
@@ -50,7 +52,7 @@ def public_report(facts: PublicFacts, version: str) -> Report:
         first=(risks(situation),),
         sections=(
             Section("purpose", "The release: for whom, and why", (Terms(tuple(purpose(facts))),)),
-            Section("columns", "Columns", (columns(facts),)),
+            Section("columns", "Columns", (columns(facts), *_exposures(facts))),
             Section("risk", "Risk of being recognized", tuple(_risk(facts))),
             Section("models", "Privacy models", tuple(_models(facts))),
             Section("suppression", "Suppression", (Words(suppression(facts)),)),
@@ -133,7 +135,7 @@ def _singling_out(situation: Situation) -> Iterator[str]:
         yield f"Highest risk, if everybody has one record: {wording.share(facts.highest_risk)}."
     else:
         yield f"Highest risk: {wording.share(achieved.highest)}."
-    yield f"Unique records: {wording.count(facts.risk.unique_records)}."
+    yield f"Records alone by their labels: {wording.count(facts.risk.unique_records)}."
 
 
 def _linkability(situation: Situation) -> Iterator[str]:
@@ -178,6 +180,16 @@ def columns(facts: PublicFacts) -> Grid:
     """The released columns."""
     rows = tuple((one.name, ROLES.get(one.role, one.role), one.treatment, labels(one.labels)) for one in facts.columns)
     return Grid("Released columns", ("column", "role", "treatment", "most frequent labels"), rows)
+
+
+def _exposures(facts: PublicFacts) -> Iterator[Grid]:
+    if facts.exposures:
+        yield exposure_grid(facts.exposures)
+
+
+def exposure_grid(shown: Sequence[Exposure]) -> Grid:
+    """The table of those who could be found."""
+    return Grid(HEADING, exposure_columns(shown), tuple(exposure_rows(shown)), frozenset({1, 2}))
 
 
 def labels(found: tuple[str, ...]) -> str:

@@ -13,8 +13,8 @@ LARGE = 1000
 
 
 def asked(one: Guarantee, policy: Policy) -> bool:
-    """Whether the policy asks for the model; effective k and joint classes are of every policy."""
-    if one.model.startswith(("effective_k", "joint_k")):
+    """Whether the policy asks for the model; joint classes are of every policy."""
+    if one.model.startswith("joint_k"):
         return True
     if one.model.startswith("publisher_payout"):
         return policy.HasField("game")

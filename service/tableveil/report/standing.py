@@ -9,11 +9,12 @@ from decimal import Decimal
 from tableveil import wording
 from tableveil.privacy.guarantees import SEVERAL_RECORDS
 from tableveil.report.model import Grid
-from tableveil.report.public import smallest
 from tableveil.report.reached import reached
 from tableveil.report.threats import Situation
 from tableveil.report.words import INFERENCE, LINKABILITY, SINGLING_OUT, column_of, named, stated
-from tableveil.v1.release_service_pb2 import Guarantee, JointClasses, Release
+from tableveil.v1.release_service_pb2 import Exposure, Guarantee, JointClasses, Release
+from tableveil.wording.exposures import counted, following, unit
+from tableveil.wording.exposures import named as named_columns
 
 WITHIN, ABOVE, UNMEASURED = "within the policy's threshold", "ABOVE the policy's threshold", "not measured"
 
@@ -65,28 +66,31 @@ def _singling_out(situation: Situation, release: Release, maker: str) -> Standin
         f"{wording.share(after.highest)} (before: {wording.share(before.highest)}), on average "
         f"{wording.share(after.average)} (before: {wording.share(before.average)})."
     )
-    fewer = _left_by_columns(situation, release)
-    if fewer is not None:
-        rows = "of the people with rows" if counts_people(release) else "of the rows"
+    follows = following(counted(release.exposures))
+    if follows:
+        number = f"{number} {_told(follows[0])}"
+    nearly = [one for one in counted(release.exposures) if len(one.columns) == 1 and 2 * one.found >= one.total]
+    if nearly:
+        one = max(nearly, key=lambda each: each.found)
         number = (
-            f"{number} Somebody who also knows which values of {fewer.column} go with a person's own values can be "
-            f"left with {reached(fewer.after)} {rows} of a class."
+            f"{number} Somebody who knows a person's {named_columns(one.columns)} finds {wording.count(one.found)} "
+            f"{unit(one)} by the labels."
         )
     if not words:
         return SINGLING_OUT, UNMEASURED, f"{number} The policy states no threshold."
     standing = ABOVE if is_above(release) else WITHIN
-    if standing == WITHIN and fewer is not None and fewer.after * most < 1:
-        standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {fewer.column}"
+    if standing == WITHIN and follows:
+        standing = f"{WITHIN} by quasi-identifiers; ABOVE it with {named_columns(follows[0].columns)}"
     return SINGLING_OUT, standing, f"{number} {words[0].upper()}{words[1:]} {wording.share(most)}."
 
 
-def _left_by_columns(situation: Situation, release: Release) -> Guarantee | None:
-    """The effective k of the column that leaves fewest, if fewer than every class has: no model counts it."""
-    guarantees = [one for one in release.guarantees if one.model.startswith("effective_k") and one.HasField("after")]
-    least = min(guarantees, key=lambda one: one.after, default=None)
-    of_people = next((one.after for one in release.guarantees if one.model == "k_anonymity"), None)
-    fewest = of_people if counts_people(release) and of_people else smallest(situation.facts)
-    return None if least is None or least.after >= fewest else least
+def _told(one: Exposure) -> str:
+    """The people who are among few by what follows of a column."""
+    rule = "rules" if len(one.knows) == 1 else "rule"
+    return (
+        f"Exact {named_columns(one.knows)} {rule} out values of {named_columns(one.columns)}: {wording.count(one.few)} "
+        f"of {wording.count(one.total)} {unit(one)} are then among fewer than {wording.count(one.least)}."
+    )
 
 
 def counts_people(release: Release) -> bool:
@@ -207,9 +211,9 @@ def undecided(
         yield f"The highest risk is {highest}, and {words} {wording.share(most)}."
     elif not release.policy.documentation.risk_threshold:
         yield f"Whether a highest risk of {highest} is acceptable: the policy states no threshold."
-    fewer = _left_by_columns(situation, release)
-    if words and not is_above(release) and fewer is not None and fewer.after * most < 1:
-        yield f"Whether fewer left by {fewer.column} than {words} is acceptable (Singling out, above)."
+    follows = following(counted(release.exposures))
+    if words and not is_above(release) and follows and not any(" out values of " in text for text in release.warnings):
+        yield f"Whether what follows of {named_columns(follows[0].columns)} is acceptable (Singling out, above)."
     if _linkability(release, joint)[1] == ABOVE:
         yield "Whether what readers of the earlier releases learn together is acceptable (Linkability, above)."
     worst = told_by_several(release)

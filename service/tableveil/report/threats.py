@@ -124,7 +124,7 @@ THREATS = (
         ),
     ),
     Threat(
-        "Effective k",
+        "Labels and values",
         lambda found: bool(found.insensitive or found.sensitive),
         lambda found: (
             "A released value and a label can tell more together than each alone. A person then has fewer records to "

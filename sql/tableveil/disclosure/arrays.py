@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Session
 from tableveil.disclosure.coded_rows import ROWS, CountedRows
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted
-from tableveil.privacy.exposure.fits import Flags
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted
 from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.release.columns import RecognizingColumn
 from tableveil.risk.unchanged import MOST_CELLS

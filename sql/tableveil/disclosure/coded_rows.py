@@ -1,4 +1,4 @@
-"""The rows that the effective k is measured on: their classes, own values and values of columns as small numbers."""
+"""The rows that the exposure is measured on: their classes, own values and values of columns as small numbers."""
 
 from __future__ import annotations
 

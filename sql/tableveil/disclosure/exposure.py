@@ -1,10 +1,8 @@
-"""How many rows a released column leaves for each person: the effective k of columns released unchanged.
+"""Exposure of people by columns that are released as they are: who is found by them, and what follows of them.
 
-An attacker who knows a person's own values of quasi-identifiers looks for them among the released rows of the person's
-class. The attacker leaves out rows with a value of the column that does not fit one of these values, or two of them
-together, or a formula that gives the column. The remaining rows are counted; the least count over quasi-identifiers and
-records is the column's effective k. Where people have several records, it is the least number of different people who
-have these rows.
+An attacker who knows a person's labels and a value of a column looks for both among the released rows. One who knows no
+value, but a person's own values of quasi-identifiers, leaves out rows of the person's class with a value that does not
+fit these, two of them together, or a formula.
 
 All columns and quasi-identifiers share one array of coded rows; `tableveil.privacy.exposure` judges them.
 """
@@ -21,36 +19,18 @@ from tableveil.backend import WarehouseSession, column, row_hash
 from tableveil.disclosure.arrays import LoadedRows, Own, load
 from tableveil.disclosure.coded_rows import drop_rows, stage_rows
 from tableveil.disclosure.readings import read_column, read_own
-from tableveil.errors import shortened
 from tableveil.policy import AttributePolicy, Role
+from tableveil.privacy.exposure.cells import Codes, Flags
 from tableveil.privacy.exposure.determined import Agreement, Hidden, determined_by, seen_in, seen_of_people
-from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, least
-from tableveil.privacy.exposure.rows import HeldValues
+from tableveil.privacy.exposure.found import Exposure, alone_and_few
+from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.rows import ClassRows, HeldValues
 from tableveil.release.columns import RecognizingColumn
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk.unchanged import MOST_CELLS
 
 BYTES_PER_ROW, BYTES_PER_CODES, BYTES_PER_HASH = 24, 8, 8
 """The bytes that a different row takes while it is collected: by itself, per quasi-identifier, and per value."""
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveK:
-    """The effective k of released columns, with the quasi-identifiers `by` that they reveal most about.
-
-    Sensitive columns `beside` them take part in it.
-    """
-
-    columns: tuple[AttributePolicy, ...]
-    least: int
-    by: tuple[str, ...]
-    beside: tuple[str, ...] = ()
-
-    @property
-    def shown_by(self) -> str:
-        """The quasi-identifiers, as a message names them, and the sensitive columns."""
-        beside = f", beside the sensitive {' and '.join(map(shortened, self.beside))}" if self.beside else ""
-        return " and ".join(map(shortened, self.by)) + beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,72 +43,83 @@ class Determined:
 
 
 @dataclass(frozen=True, slots=True)
-class EffectiveKs:
-    """The effective k of columns `singly` and `together`, and what columns `determined` of quasi-identifiers.
+class Following:
+    """Values of columns follow from quasi-identifiers that somebody `knows`: `few` of `total` are then among few."""
 
-    Where people have several records, they are counted: `people` is the least number of different ones in a class.
-    """
+    columns: tuple[AttributePolicy, ...]
+    knows: tuple[str, ...]
+    few: int
+    total: int
 
-    singly: tuple[EffectiveK, ...] = ()
-    together: EffectiveK | None = None
-    people: int | None = None
+
+@dataclass(frozen=True, slots=True)
+class ExposureFindings:
+    """The plain counts, what follows, and what columns `determined`; few are fewer than `least`."""
+
+    least: int
+    counts: tuple[Exposure, ...] = ()
+    follows: tuple[Following, ...] = ()
     determined: tuple[Determined, ...] = ()
 
 
-def effective_ks(rows: WarehouseSession, plan: ReleasePlan, hides: Sequence[bool]) -> EffectiveKs | None:
-    """The effective k of every sensitive and insensitive column, and of all unacknowledged insensitive ones together.
+def exposed(rows: WarehouseSession, plan: ReleasePlan) -> ExposureFindings | None:
+    """The exposure by every sensitive and insensitive column; call it after the plan is staged.
 
-    `hides` says for each of the plan's quasi-identifiers whether its labels hide anything; call it after the plan is
-    staged. An empty release has none, nor one that hides nothing.
-
-    The different rows of a warehouse are collected: codes, hashes of values, and their numbers of records. If they
-    clearly take more than may be collected, nothing is, and the result is None.
+    An empty release has none. The different rows of a warehouse are collected: codes, hashes of values, and their
+    numbers of records. If they clearly take more than may be collected, nothing is, and the result is None.
     """
     session = rows.embedded
     roles = (Role.INSENSITIVE, Role.SENSITIVE)
     measured = [attribute for attribute in plan.policy.attributes if attribute.role in roles]
     pool = plan.shows_suppressed
-    if not measured or not plan.kept_records + pool or not (any(hides) or pool):
-        return EffectiveKs()
+    if not measured or not plan.kept_records + pool:
+        return ExposureFindings(plan.policy.k or 0)
     if rows.most_collected is not None and _bytes(rows, plan, measured) > rows.most_collected:
         return None
-    many = plan.records * (len(hides) + len(measured)) > MOST_CELLS
-    counted_rows = stage_rows(rows, plan, measured, number_values=many)
     quasi_identifiers = plan.quasi_identifiers()
+    many = plan.records * (len(quasi_identifiers) + len(measured)) > MOST_CELLS
+    counted_rows = stage_rows(rows, plan, measured, number_values=many)
     loaded = load(session, counted_rows, quasi_identifiers, pool)
     columns = [HeldValues(loaded.rows, *loaded.values(i)) for i, _ in enumerate(measured)]
-    hidden = [pool or hides_it for hides_it in hides]
-    own = [_own(plan, loaded, j, hidden=hidden_one) for j, hidden_one in enumerate(hidden)]
-    table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
-    read = [read_column(rows, plan, loaded, i, attribute) for i, attribute in enumerate(measured)]
-    judged = judge(table, read_own(session, plan, loaded), lambda i: read[i])
-    determined = tuple(_determined(plan, loaded, measured, read))
-    drop_rows(session, counted_rows)
-
-    # Sensitive columns are beside all others.
-    beside = {i for i, a in enumerate(measured) if a.role is Role.SENSITIVE and not a.acknowledged}
-
-    def effective_k(columns: Sequence[int]) -> EffectiveK:
-        mine = [one for one in judged if one.columns & set(columns) and one.columns <= beside.union(columns)]
-        left, by = least(table, mine)
-        others = sorted(frozenset[int]().union(*(one.columns for one in mine)).difference(columns))
-        if others and least(table, [one for one in mine if one.columns <= set(columns)])[0] == left:
-            others = []
-        return EffectiveK(
-            tuple(measured[i] for i in columns),
-            left,
-            tuple(quasi_identifiers[j].name for j in by),
-            tuple(measured[i].column for i in others),
+    shown = ~loaded.suppressed | pool
+    # Without a k, a column must not lower the least class size.
+    least = plan.policy.k or int(loaded.rows.people_of[shown].min(initial=len(loaded.rows)))
+    follows, determined = tuple[Following, ...](), tuple[Determined, ...]()
+    if any(released.hides for released in quasi_identifiers) or pool:
+        read = [read_column(rows, plan, loaded, i, attribute) for i, attribute in enumerate(measured)]
+        own = [_own(plan, loaded, j, hidden=pool or each.hides) for j, each in enumerate(quasi_identifiers)]
+        table = Unchanged(loaded.rows, own, columns, loaded.cells, loaded.suppressed, pool)
+        judged = judge(table, read_own(session, plan, loaded), lambda i: read[i])
+        total = loaded.rows.counted(shown[loaded.rows.classes])
+        joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
+        groups = [group for group in (joint, range(len(measured))) if len(group) > 1]
+        follows = tuple(
+            Following(
+                tuple(measured[i] for i in one.columns),
+                tuple(quasi_identifiers[j].name for j in one.knows),
+                loaded.rows.counted(one.few),
+                total,
+            )
+            for one in what_follows(table, judged, least, groups)
         )
-
-    joint = [i for i, a in enumerate(measured) if a.role is Role.INSENSITIVE and not a.acknowledged]
-    kept = ~loaded.suppressed
-    return EffectiveKs(
-        tuple(effective_k([i]) for i, _ in enumerate(measured)),
-        effective_k(joint) if len(joint) > 1 else None,
-        int(loaded.rows.people_of[kept].min()) if plan.repeating and kept.any() else None,
-        determined,
+        determined = tuple(_determined(plan, loaded, measured, read))
+    drop_rows(session, counted_rows)
+    counts = tuple(
+        _counts(loaded.rows, shown, [(a.column, c.value) for a, c in zip(measured, columns, strict=True)], least)
     )
+    return ExposureFindings(least, counts, follows, determined)
+
+
+def _counts(rows: ClassRows, shown: Flags, columns: Sequence[tuple[str, Codes]], least: int) -> Iterator[Exposure]:
+    """By labels, by labels and each column, and by all: of rows, and, where these repeat, of people as well."""
+    known = [[], *([column] for column in columns), *([list(columns)] if len(columns) > 1 else [])]
+    for people in (False, True) if rows.people is not None else (False,):
+        unit = rows if people else ClassRows(rows.classes, rows.records, None)
+        total = unit.counted(shown[rows.classes])
+        for some in known:
+            names = tuple(name for name, _ in some)
+            found, few = alone_and_few(unit, shown, [codes for _, codes in some], least, people=people)
+            yield Exposure(names, (), found, few, total, least, people)
 
 
 def _determined(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tableveil.errors import by_rank
 from tableveil.policy import Policy, PrivacyModel
+from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -66,11 +67,13 @@ class Evidence:
         warnings: Sequence[str] = (),
         guarantees: Sequence[Guarantee] = (),
         joint: Sequence[JointText] = (),
+        exposures: Sequence[Exposure] = (),
     ) -> Evidence:
-        """The evidence with warnings before and after the method's own, and with more guarantees and joint texts."""
+        """The evidence with warnings before and after the method's own, and with more of what goes to the ledger."""
         solution = replace(
             self.solution,
             warnings=by_rank((*first, *self.solution.warnings, *warnings)),
             guarantees=(*self.solution.guarantees, *guarantees),
+            exposures=(*self.solution.exposures, *exposures),
         )
         return replace(self, solution=solution, joint=(*self.joint, *joint))

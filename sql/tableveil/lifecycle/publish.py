@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from tableveil.backend import Database, WarehouseSession, table
 from tableveil.control import Stopped
-from tableveil.disclosure.determined import Measured, check_exposure, single_valued
+from tableveil.disclosure.check import Measured, check_exposure
+from tableveil.disclosure.single_valued import single_valued
 from tableveil.errors import InternalError, TableveilError, note
 from tableveil.lifecycle.entry import end_job, release_of
 from tableveil.lifecycle.evidence import Evidence
@@ -316,7 +317,7 @@ def _foreseen(session: WarehouseSession, planned: _Planned) -> Release:
     write.collect_spreads(session, plan)
     single = single_valued(session, plan, public(plan, plan.policy.release.name))
     more = (*measured.warnings, *single, unwritten)
-    evidence = planned.evidence.with_more(warnings=more, guarantees=measured.guarantees)
+    evidence = planned.evidence.with_more(warnings=more, exposures=measured.exposures)
     return release_of(session, plan, evidence, 0, (), risk, distinct_after)
 
 
@@ -340,7 +341,8 @@ def _written(
     evidence = planned.evidence.with_more(
         first=joint.warnings,
         warnings=(*measured.warnings, *single, *lost_groups(session, plan)),
-        guarantees=(*measured.guarantees, *joint.guarantees),
+        guarantees=joint.guarantees,
+        exposures=measured.exposures,
         joint=joint.joint,
     )
     planned.verifying()

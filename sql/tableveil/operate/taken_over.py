@@ -13,6 +13,7 @@ PEOPLE = ("release_persons", "release_erased_persons", "release_samples", "relea
 OF_RELEASES = (
     *PEOPLE,
     "decisions",
+    "exposures",
     "guarantees",
     "release_attributes",
     "release_compared",

@@ -10,6 +10,7 @@ from typing import Any
 from tableveil.backend import Ledger, Visibility, folded
 from tableveil.errors import Warned
 from tableveil.policy import TableReference
+from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state import joint_texts
@@ -63,6 +64,7 @@ class DryRun:
     joint: tuple[JointText, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     rows: tuple[ShownRow, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
 
     @classmethod
     def of(cls, release: Release, number: int, refusals: Sequence[JointText], rows: Sequence[ShownRow] = ()) -> DryRun:
@@ -113,6 +115,7 @@ class _DryRuns(NumberedTable[DryRun]):
                 warnings=joint_texts.shown(one.warnings, hidden[one.job]),
                 refusals=tuple(text for text in one.refusals if text not in hidden[one.job]),
                 guarantees=joint_texts.reached(one.guarantees, hidden[one.job]),
+                exposures=() if joint_texts.WHOLE in hidden[one.job] else one.exposures,
                 # Nothing is released: no row and no label of one is anywhere else.
                 rows=one.rows if one.audience is Audience.OWNER else (),
                 suppressed_labels=one.suppressed_labels if one.audience is Audience.OWNER else (),
@@ -141,6 +144,7 @@ DRY_RUNS = _DryRuns(
             "dry_run_attributes", AttributeResult, "dry_run", position=True, names={"column": "column_name"}
         ),
         "guarantees": Table("dry_run_guarantees", Guarantee, "dry_run", position=True, names={"column": "column_name"}),
+        "exposures": Table("dry_run_exposures", Exposure, "dry_run", position=True, names={"columns": "column_names"}),
         "suppressed_labels": Table(
             "dry_run_suppressions", SuppressedLabel, "dry_run", position=True, names={"column": "column_name"}
         ),

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from tableveil.backend import Ledger, scoped
 from tableveil.errors import Warned
 from tableveil.policy import ReleaseKind, TableReference
+from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import joint_texts, matches, release_risks
@@ -97,6 +98,7 @@ class MethodFigures:
         proof: The reason why the release is the best, or how far from the best it may be.
         warnings: For the owner, in whole sentences.
         guarantees: The strictest parameters met of every privacy model, before and after.
+        exposures: The numbers of those who could be found by columns that are released as they are.
         costs: The parts of the loss, if classes have levels of their own.
         alternatives: Scores that other policies would have, if a dry run looks for them. No release keeps them.
     """
@@ -106,6 +108,7 @@ class MethodFigures:
     proof: Proof
     warnings: tuple[Warned, ...]
     guarantees: tuple[Guarantee, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
     costs: tuple[CostPart, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
@@ -278,6 +281,7 @@ _STATE = (
 """`Release.state` of an entry."""
 
 _GUARANTEES = Table("guarantees", Guarantee, "release", position=True, names={"column": "column_name"})
+_EXPOSURES = Table("exposures", Exposure, "release", position=True, names={"columns": "column_names"})
 _SOURCE_TABLES = Table("release_sources", TableReference, "release", names=SOURCE_COLUMNS)
 
 
@@ -291,6 +295,7 @@ class _Releases(NumberedTable[Release]):
             neighbours = (release.explanation.itself, *release.explanation.neighbours)
             NEIGHBOURS.insert(ledger, neighbours, release.number)
         _GUARANTEES.insert(ledger, release.guarantees, release.number)
+        _EXPOSURES.insert(ledger, release.exposures, release.number)
         if release.joint:
             joint_texts.insert(ledger, release.job, release.joint)
         risks = {BEFORE: release.risk_before, AFTER: release.risk_after, BY_SIZE: release.risk_by_size}
@@ -334,6 +339,7 @@ class _Releases(NumberedTable[Release]):
         trials = TRIAL_ENTRIES.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
+        exposures = _EXPOSURES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.visibility))
         under_review = seen_among(ledger, set(numbers) - owned, reviewed(ledger.visibility))
 
@@ -350,6 +356,7 @@ class _Releases(NumberedTable[Release]):
                 risk_by_size=risks.get((number, BY_SIZE), risks[number, AFTER]),
                 explanation=explanation,
                 guarantees=tuple(guarantees[number]),
+                exposures=tuple(exposures[number]),
                 current=number in latest and withdrawal is None,
                 withdrawal=withdrawal,
                 audience=Audience.OWNER
@@ -466,7 +473,7 @@ def _told(release: Release, hidden: Collection[str]) -> Release:
     proof, searched = release.proof, release.proof.searched
     if searched is not None:
         proof = replace(proof, searched=replace(searched, pruned={}, runners_up=()))
-    return replace(shown, proof=proof, explanation=None, costs=(), alternatives=())
+    return replace(shown, proof=proof, explanation=None, exposures=(), costs=(), alternatives=())
 
 
 def _unread(ledger: Ledger, releases: Sequence[Release]) -> set[int]:

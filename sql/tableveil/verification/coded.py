@@ -1,4 +1,4 @@
-"""The records of `unchanged` and the rows of `held` as small numbers: read once, for all columns."""
+"""The source's records and the released rows as small numbers: read once, for all columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Records:
     """The source's records, each of which occurs some `times`.
 
     `classes` has their place among those of `HeldRows`, -1 if it is none of these. They have own values, whose labels
-    are `labels` by code, and values of the columns. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none,
+    are `labels` by code, what is hidden least `finer`, and values of the columns. `people` numbers whose they are, if
+    some have several. `numbers` has those of `x<j>` and `y<i>`, NaN where there is none,
     and `order` is one of their own, in which no class comes first.
     """
 
@@ -48,9 +49,19 @@ class Records:
     times: Codes
     own: tuple[Hashed, ...]
     labels: tuple[Codes, ...]
+    finer: tuple[Hashed, ...]
     values: tuple[Hashed, ...]
+    people: Codes | None
     numbers: Mapping[str, NDArray[np.float64]]
     order: NDArray[np.intp]
+
+    def people_of(self, keys: Codes, number: int) -> tuple[Codes, Codes]:
+        """The different keys, which are below the number, and how many people have each."""
+        if self.people is None:
+            return tally(keys, self.times, number)
+        persons = int(self.people.max(initial=0)) + 1
+        once = np.unique(keys * persons + self.people) // persons
+        return tally(once, np.ones(len(once), np.int64), number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +86,29 @@ class HeldRows:
         return self._counted[i]
 
 
-def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool) -> tuple[Records, HeldRows]:
-    """Reads both tables; `numbers` if the first one has them."""
+def read_rows(
+    session: Session, of: tuple[str, str], identifiers: int, columns: int, *, numbers: bool, people: bool = False
+) -> tuple[Records, HeldRows]:
+    """Reads the queries `of` records and of released rows, without rows if that is empty.
+
+    `numbers` if the records have them, and `people` if these say whose they are.
+    """
     own, values = [f"o{j}" for j in range(identifiers)], [f"v{i}" for i in range(columns)]
-    labels = [f"l{j}" for j in range(identifiers)]
+    labels, finer = [f"l{j}" for j in range(identifiers)], [f"g{j}" for j in range(identifiers)]
     number_columns = [
         f"{letter}{at}" for letter, many in (("x", identifiers), ("y", columns)) for at in range(many) if numbers
     ]
     mixed = ", ".join((*(f"o{j}, l{j}" for j in range(identifiers)), *values))
     shown = "".join(f", coalesce({name}, 'nan'::DOUBLE) AS {name}" for name in number_columns)
+    whose = ", w" if people else ""
     read = session.arrays(
-        f"SELECT class, n, {', '.join((*own, *labels, *values))}{shown}, hash({mixed}) AS mixed FROM unchanged"
+        f"SELECT class, n, {', '.join((*own, *labels, *finer, *values))}{whose}{shown}, hash({mixed}) AS mixed "
+        f"FROM ({of[0]})"
     )
     of_values = tuple(_hashed(read[name]) for name in values)
-    held = held_rows(session.arrays(f"SELECT class, n, {', '.join(values)} FROM held"), of_values)
+    nothing = {name: np.zeros(0, np.int64) for name in ("class", "n")} | {v: np.zeros(0, np.uint64) for v in values}
+    arrays = session.arrays(f"SELECT class, n, {', '.join(values)} FROM ({of[1]})") if of[1] else nothing
+    held = held_rows(arrays, of_values)
     of_own = tuple(_hashed(read[name]) for name in own)
     place = np.minimum(np.searchsorted(held.numbers, read["class"]), max(len(held.numbers) - 1, 0))
     there = held.numbers[place] == read["class"] if len(held.numbers) else np.zeros(len(place), np.bool_)
@@ -97,7 +117,9 @@ def read_rows(session: Session, identifiers: int, columns: int, *, numbers: bool
         read["n"].astype(np.int64),
         of_own,
         tuple(_labels(hashed, read[label]) for hashed, label in zip(of_own, labels, strict=True)),
+        tuple(_hashed(read[name]) for name in finer),
         of_values,
+        _hashed(read["w"]).code if people else None,
         {name: read[name] for name in number_columns},
         np.argsort(read["mixed"], kind="stable"),
     )

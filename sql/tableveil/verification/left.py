@@ -1,24 +1,21 @@
-"""Counts the rows that one quasi-identifier's values leave of a class, by coded rows of all columns."""
+"""Counts the rows that one quasi-identifier's values leave of a class, by coded rows, and looks for copies of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.risk.unchanged import ACCIDENT, EXPECTED, OF_CHANCE
-from tableveil.verification.chance import alike, independent
+from tableveil.risk.unchanged import EVIDENCE, SHARED, TELLING
 from tableveil.verification.coded import Codes, HeldRows, Records, spans, tally
 
 Flags = NDArray[np.bool_]
 
-GRID = 1 << 20
-"""Up to so many pairs of own values and values are all judged at once; of more, those that rows have are."""
-
-RARE, OF_CHANCES = Fraction(str(ACCIDENT)), Fraction(str(OF_CHANCE))
+SURELY, FEWER, MORE, TINY = 0.95, 0.9 * TELLING, 5.0, 1e-9
+"""The least share of right records, the largest of others, and how much more evidence there has to be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +37,14 @@ class ClassPeople:
 
 @dataclass(frozen=True, slots=True)
 class LeftLimits:
-    """The least number of rows, or people, that has to be left; and the amount of comparisons for it.
+    """The least number of rows, or people, that has to be left by the first columns; the amount of comparisons for it.
 
     If more than `most` own values times rows of their class were to be compared, nothing is. Beyond `at_once` of them,
     an even part of the own values is looked at.
     """
 
     k: int
+    columns: int
     most: int
     at_once: int
 
@@ -67,8 +65,9 @@ def least_of_one(
     if compared is None:
         return None
     classes, owns = compared
-    columns = [_Column(records, j, i, minorities=owned is None) for i in range(len(records.values))]
-    columns = [column for column in columns if column.telling(held)]
+    columns = [column for i in range(limits.columns) if (column := _Column(records, j, i)).telling()]
+    if not columns:
+        return None
     # A row may be outside by several columns: at least the others are left.
     rows = np.bincount(held.classes, weights=held.rows, minlength=len(held.numbers)).astype(np.int64)[classes]
     for column in columns:
@@ -125,64 +124,49 @@ def _people(
 
 
 class _Column:
-    """Which values of a column fit the own values of a quasi-identifier.
+    """Which values of a column fit the own values of a quasi-identifier: all, or those that others have with it.
 
-    A value fits if their pair is no accident, or missing by chance. Chance is nothing to own values whose numbers of
-    records are far apart from it.
+    Own values of about as many people are judged together: nearly everybody has a value that somebody else with the own
+    value has, and clearly less than half of the others under the label have one of these.
     """
 
-    def __init__(self, records: Records, j: int, i: int, *, minorities: bool) -> None:
-        own, value, self.labels = records.own[j], records.values[i], records.labels[j]
+    def __init__(self, records: Records, j: int, i: int) -> None:
+        own, value, labels = records.own[j], records.values[i], records.labels[j]
         self.i, self.values = i, value.number + 1
-        labels = int(self.labels.max(initial=0)) + 1
-        pairs, self.times = tally(own.code * self.values + value.code, records.times, own.number * self.values)
-        self.pairs = pairs
-        at = pairs // self.values
-        self.of_own = np.bincount(at, weights=self.times, minlength=own.number).astype(np.int64)
-        self.of_value = np.bincount(pairs % self.values, weights=self.times, minlength=self.values).astype(np.int64)
-        self.sizes = np.bincount(self.labels, weights=self.of_own, minlength=labels).astype(np.int64)
-        self.under, self.of_label = tally(
-            self.labels[at] * self.values + pairs % self.values, self.times, labels * self.values
-        )
-        seen = np.bincount(at, minlength=own.number)
-        nothing = np.zeros(len(self.under), np.int64)
-        self.independent, far, single = independent(
-            alike(self.labels, self.of_own, seen),
-            alike(self.under // self.values, self.of_label, nothing),
-            self.sizes,
-        )
-        orders = np.frexp(np.maximum(self.of_own, 1).astype(np.float64))[1] - 1
-        apart = np.isin(orders, far) | ((seen == 1) & np.isin(orders, single))
-        self.by_chance = self.independent & ~(apart & minorities)
-        self.grid: Flags | None = None
-        if own.number * self.values <= GRID:
-            everything = np.arange(own.number * self.values)
-            self.grid = self.fit(everything // self.values, everything % self.values)
+        size = own.number * self.values
+        keys = own.code * self.values + value.code
+        self.pairs, _ = tally(keys, records.times, size)
+        pairs, people = records.people_of(keys, size)
+        mine = pairs // self.values
+        of_own = np.bincount(mine, weights=people, minlength=own.number)
+        right = np.bincount(mine, weights=np.where(people > 1, people, 0), minlength=own.number)
+        of_label = np.bincount(labels, weights=of_own)
+        under, numbers = tally(labels[mine] * self.values + pairs % self.values, people, len(of_label) * self.values)
+        others = _looked_up(under, numbers, labels[mine] * self.values + pairs % self.values) - people
+        rest = of_label[labels] - of_own
+        fitting = np.bincount(mine, weights=others, minlength=own.number) / np.maximum(rest, 1)
+        tried = np.where((of_own > 1) & (rest > 0), of_own, 0)
+        order = np.frexp(np.maximum(of_own, 1))[1]
+        together = np.bincount(order, weights=tried)
+        shares = (right / np.maximum(of_own, 1), fitting)
+        right, others = (np.bincount(order, weights=tried * each) / np.maximum(together, 1) for each in shares)
+        self.given: Flags = sure(right, others, together)[order] & (tried > 0)
 
-    def telling(self, held: HeldRows) -> bool:
+    def telling(self) -> bool:
         """Whether a value may not fit an own value."""
-        if self.grid is None:
-            return True
-        others = self.values - 1
-        foreign = bool((held.values[self.i] == others).any())
-        return not self.grid.reshape(-1, self.values)[:, : others + foreign].all()
+        return bool(self.given.any())
 
     def fit(self, own: Codes, value: Codes) -> Flags:
         """Whether each value fits the own value beside it."""
-        if self.grid is not None:
-            at_once: Flags = self.grid[own * self.values + value]
-            return at_once
-        together = _looked_up(self.pairs, self.times, own * self.values + value)
-        mine, everybody = self.of_own[own], int(self.of_own.sum())
-        often = together * RARE.denominator >= RARE.numerator * mine
-        # As floating-point numbers: a warehouse's numbers of records may be too large for others.
-        by_chance = OF_CHANCES.numerator * (mine.astype(np.float64) * self.of_value[value])
-        often |= OF_CHANCES.denominator * (together.astype(np.float64) * everybody) >= by_chance
-        label = self.labels[own]
-        under = _looked_up(self.under, self.of_label, label * self.values + value)
-        rare = mine.astype(np.float64) * under < EXPECTED * self.sizes[label]
-        fit: Flags = np.where(together > 0, often, rare & self.by_chance[own])
-        return fit
+        there = _looked_up(self.pairs, np.ones(len(self.pairs), np.int64), own * self.values + value) > 0
+        return there | ~self.given[own]
+
+
+def sure(right: NDArray[np.float64], others: NDArray[np.float64], number: NDArray[Any]) -> Flags:
+    """Whether a rule holds beyond doubt: clearly surer than the release itself asks for."""
+    by_chance = number * right * np.log(np.maximum(right, TINY) / np.maximum(others, TINY))
+    flags: Flags = (right >= SURELY) & (others <= FEWER) & (by_chance >= EVIDENCE + MORE)
+    return flags
 
 
 def _looked_up(keys: Codes, numbers: Codes, wanted: Codes) -> Codes:
@@ -208,3 +192,23 @@ def _fitting(held: HeldRows, columns: Sequence[_Column], classes: Codes, owns: C
         fit = column.fit(owns[pair], held.values[column.i][at])
         at, pair = at[fit], pair[fit]
     return at, pair
+
+
+def determines(records: Records, j: int, i: int) -> bool:
+    """Whether people with one value of a column agree in what a label hides of a quasi-identifier, beyond doubt."""
+    group, value = records.finer[j], records.values[i]
+    label = np.zeros(group.number, np.int64)
+    label[group.code] = records.labels[j][records.own[j].code]
+    keys, people = records.people_of(value.code * group.number + group.code, value.number * group.number)
+    of_value = np.bincount(keys // group.number, weights=people)
+    shared = of_value[keys // group.number] > 1
+    tried, others = people[shared], of_value[keys[shared] // group.number] - 1
+    if tried.sum() < 2 * SHARED * people.sum():
+        return False
+    right = (tried * (tried - 1) / others).sum() / tried.sum()
+    of_group = np.bincount(keys % group.number, weights=people, minlength=group.number)
+    of_label = np.bincount(label, weights=of_group)[label]
+    agreeing = np.where(of_label > 1, of_group * (of_group - 1) / np.maximum(of_label - 1, 1), 0).sum()
+    chance = agreeing / max(of_group[of_label > 1].sum(), 1)
+    number = tried.sum() - len(np.unique(keys[shared] // group.number))
+    return bool(sure(np.array([right]), np.array([chance]), np.array([number]))[0])

@@ -12,7 +12,6 @@ from tests.campaign.attacker import values
 from tests.campaign.attacker.cases import Case, Method
 from tests.campaign.attacker.columns import Document, Text
 from tests.campaign.attacker.distances import Spread, distance_of
-from tests.campaign.attacker.fitting import fitting
 
 Labels = tuple[Text, ...]
 
@@ -48,13 +47,6 @@ class Judge:
             if not self.holds(model):
                 ((name, parameters),) = model.items()
                 yield f"{name} {parameters} does not hold"
-        k = max(
-            (model["k_anonymity"]["k"] for model in self.case.policy["privacy_models"] if "k_anonymity" in model),
-            default=0,
-        )
-        measured = self.case.method in (Method.FULL_DOMAIN, Method.LOCAL_RECODING) and self.classes
-        if measured and (left := self._rows_left()) < k:
-            yield f"an effective k of {left}, below {k}, was not acknowledged"
 
     def holds(self, model: Document) -> bool:
         """Whether one model does."""
@@ -161,37 +153,6 @@ class Judge:
         return True
 
     # --- columns that are released as they are ----------------------------------------------------------------------
-
-    def _rows_left(self) -> int:
-        """The least number of rows that insensitive columns leave of a class for a person with known labels."""
-        columns = [
-            attribute["column"]
-            for attribute in self.case.policy["attributes"]
-            if attribute["role"] == "INSENSITIVE" and not attribute.get("acknowledged")
-        ]
-        rows = self.case.rows
-        least = len(rows)
-        for j, own in enumerate(self.case.quasi_identifiers):
-            fits = {column: self._fitting(j, column) for column in columns}
-            for found in self.classes:
-                for value in {rows[i][own.name] for i in found.records}:
-                    left = sum(all((value, rows[i][c]) in fits[c] for c in columns) for i in found.records)
-                    least = min(least, left)
-        return least
-
-    def _fitting(self, j: int, column: str) -> set[tuple[object, object]]:
-        """The pairs of own values and values of the column that fit, under the labels of the release.
-
-        Labels of local recoding may belong to several levels: what fits under one of these may be in the class.
-        """
-        quasi, rows = self.case.quasi_identifiers[j], self.case.rows
-        own, values = [row[quasi.name] for row in rows], [row[column] for row in rows]
-        if any(found.pool for found in self.classes):
-            return fitting([None] * len(rows), own, values)
-        lowest = max(found.levels[j] for found in self.classes)
-        highest = quasi.top if self.case.method is Method.LOCAL_RECODING else lowest
-        levels = range(lowest, highest + 1)
-        return set().union(*(fitting([quasi.label(value, n) for value in own], own, values) for n in levels))
 
     # --- the game ---------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ PLAIN = Policy(
     source=TableReference("", "main", "patients"),
     attributes=(
         AttributePolicy("age", Role.QUASI_IDENTIFIER, SuppressionOnly()),
-        AttributePolicy("illness", Role.SENSITIVE),
+        AttributePolicy("illness", Role.SENSITIVE, acknowledged=True),
         AttributePolicy("ward", Role.INSENSITIVE, acknowledged=True),
     ),
     person_column=None,

@@ -37,6 +37,7 @@ from tableveil.errors import Change, Fault, InvalidError, Relaxation, must_decid
 from tableveil.hierarchy.rules import PadAt
 from tableveil.policy import EntropyEstimator, ReleaseKind, TableReference
 from tableveil.policy.methods.microaggregation import ClosenessAlgorithm, Clustering
+from tableveil.privacy.exposure.found import Exposure
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
@@ -318,6 +319,7 @@ RELEASE = Release(
         Guarantee("delta_disclosure", "illness", "delta", math.inf, 0.0),
         Guarantee("k_map", "", "k", None, None),
     ),
+    exposures=(Exposure(("ward",), ("age",), 0, 3, 95, 5, counts_people=True),),
     decision=Decision(True, "bob", MOMENT, "agreed"),
     publications=(Publication("shelf", "ann", MOMENT, attempts=2, code="DISK_FULL"),),
     matches=(Match(3, 2, "all 60 values of 'id' in releases/2 recur here"),),

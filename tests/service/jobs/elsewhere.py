@@ -57,7 +57,7 @@ SEEN = Dates("1960-01-01", "1969-12-31", (DateUnit.DAY, DateUnit.YEAR))
 MADE = (
     "CREATE TABLE {}.patients AS SELECT 20 + (i * 7) % 50 AS age, "
     """CASE WHEN i % 3 = 0 THEN 'north' WHEN i % 3 = 1 THEN 'süd' ELSE 'e''ast' END AS "ward é", """
-    "CASE WHEN i % 11 > 0 THEN 'illness ' || i % 5 END AS illness, i AS id, "
+    "CASE WHEN i % 11 > 0 THEN 'illness ' || (i * i // 7) % 5 END AS illness, i AS id, "
     "CASE WHEN i % 7 > 0 THEN DATE '2024-01-30' + (i % 60)::INTEGER END AS day, "
     "TIMESTAMP '1961-12-31 23:59:59.999999' + INTERVAL (i % 40) HOUR AS seen, "
     "(i % 9 * 1.25)::DECIMAL(8,2) AS amount, i % 2 = 0 AS smoker, (i * i) % 7 < 3 AS hobby FROM range(200) r(i)",

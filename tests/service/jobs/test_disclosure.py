@@ -183,7 +183,7 @@ def test_a_single_class_of_one_value_is_not_none(database: Database, session: Se
         AttributePolicy("illness", Role.SENSITIVE),
     )
     release = run(database, replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(2),)))
-    (warning,) = release.warnings
+    (warning,) = (one for one in release.warnings if "by their labels" not in one)
     assert warning.rank is Rank.MUST_BE_DECIDED
     assert "learns the value of 'illness' in 1 of 200 classes, which have one value each (2 records)" in warning
     assert "distinct_l_diversity: {column: illness, l: 2}. In these classes it suppresses 2 records in all" in warning
@@ -206,7 +206,7 @@ def test_a_column_of_several_values_in_each_class_is_a_note(database: Database, 
         AttributePolicy("illness", Role.SENSITIVE),
     )
     policy = replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(2),))
-    (warning,) = run(database, policy).warnings
+    (warning,) = (one for one in run(database, policy).warnings if "by their labels" not in one)
     assert warning.rank is Rank.NOTE
     assert "No class has one value of it alone" in warning
     assert "this release meets it" in warning

@@ -19,7 +19,7 @@ import pytest
 from tableveil.aggregation.points import Clustered
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.disclosure.determined import Measured
+from tableveil.disclosure.check import Measured
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.microaggregation.solve import ClusterProblem, solve
 from tableveil.pipelines import microaggregation as run_microaggregation
@@ -376,7 +376,7 @@ def test_records_written_into_other_clusters_do_not_pass(
     else:
         joined = clusters._joined
         monkeypatch.setattr(clusters, "_joined", lambda plan, members: list(joined(plan, members))[:-1])
-        # The effective k needs the people of the rows.
+        # The exposure needs the people of the rows.
         publish = import_module("tableveil.lifecycle.publish")
         monkeypatch.setattr(publish, "check_exposure", lambda *_: Measured((), ()))
     error = refused(InternalError, database, POLICY)

@@ -140,28 +140,6 @@ def test_as_many_people_as_records(database: Database, session: Session, run: Ru
     assert found[0] == found[1]
 
 
-def test_the_effective_k_is_of_people_in_joint_classes(database: Database, session: Session, run: Run) -> None:
-    """A coin leaves all people of each class."""
-    hidden: dict[str, dict[str, Any]] = {"age": {"minimum_level": 1}, "illness": {"role": Role.IDENTIFYING}}
-    attributes = [replace(found, **hidden.get(found.column, {})) for found in policy("first").attributes]
-    attributes.append(AttributePolicy("coin", Role.INSENSITIVE))
-    session.execute("ALTER TABLE visits ADD COLUMN coin INTEGER")
-    numbers = []
-    for name in ("first", "second"):
-        session.execute("UPDATE visits SET coin = hash(visit) % 2")
-        release = run(database, policy(name, LeftBehind.REQUIRE, attributes=tuple(attributes)))
-        numbers.append(release.number)
-        reached = {found.model: found.after for found in release.guarantees}
-        joint = [people for chain, people in owners(session, *numbers).items() if chain[-1] != -1]
-        assert reached["effective_k"] == min(map(len, joint))
-        session.execute(
-            "DELETE FROM visits WHERE visit % 13 = 1; UPDATE visits SET ward = 1 - ward WHERE id % 7 = 0; "
-            "INSERT INTO visits SELECT 300 + i, i, 20 + i % 10, i % 2, '', 0 FROM range(40) r(i)"
-        )
-    # Classes of labels alone have more people.
-    assert len(joint) > session.value("SELECT count(DISTINCT (age, ward)) FROM main.second")
-
-
 def test_an_erased_person_stays_a_person(database: Database, session: Session, run: Run) -> None:
     """The records of the erased keep their classes, as those of one person whom nobody knows."""
     first = run(database, policy("first", LeftBehind.REQUIRE)).number

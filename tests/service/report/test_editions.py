@@ -60,6 +60,7 @@ OWNERS = {
     "the fingerprint, the sketch of rows and columns": lambda found: found,
     "classes of people in the ledger, joint classes": lambda found: found.policy.release,
     "stored hierarchies, dictionaries": lambda found: found.attributes[0],
+    "what follows of released columns, counts of people": lambda found: found.exposures.add(knows=["a"]),
     "examples in errors": lambda found: found.suppressed_labels.add(),
     "policies, ledger, jobs, times": lambda found: found.policy,
 }
@@ -80,7 +81,10 @@ def released() -> Release:
     found.versions.update({"tableveil": "1.2.3", "duckdb": "2.0.0", "python": "3.11"})
     found.policy.documentation.purpose = "A study"
     found.suppressed_labels.add(column="age", label="[0, 19]", records=10, suppressed=7)
-    found.guarantees.add(model="effective_k", column="ward", parameter="k", after=3)
+    counted = {"total": 59_000, "least": 5}
+    found.exposures.add(**counted)
+    found.exposures.add(columns=["ward"], found=40_000, few=41_000, **counted)
+    found.exposures.add(columns=["ward"], knows=["age", "county"], few=923, **counted)
     return found
 
 
@@ -135,6 +139,8 @@ def test_the_public_edition_depends_on_the_closed_list_only() -> None:
     assert {"source_fingerprint", "policy.source.table", "attributes.distinct_before", "decision_note"} <= fields
     other.score, other.proof.lower_bound = 0.424242, 0.424242
     other.warnings.append("CANARY")
+    del other.exposures[:]
+    other.exposures.extend(found.exposures)
     assert public(other) == public(found)
     assert owners(other) != owners(found)
 
@@ -188,7 +194,7 @@ def test_the_owners_edition_has_the_evidence() -> None:
     found = released()
     found.policy.documentation.risk_threshold = "0.09"
     text = owners(found)
-    for part in ("41,000 (41 %)", "[0, 19]", "county follows", "optimal: nothing that", "effective k", "not state"):
+    for part in ("41,000 (41 %)", "[0, 19]", "county follows", "optimal: nothing that", "not state"):
         assert part in text
     assert "'Singling out', \"ABOVE the policy's threshold\"" in text
     assert "The highest risk is 20 %, and the policy accepts 9 %." in text
@@ -197,7 +203,9 @@ def test_the_owners_edition_has_the_evidence() -> None:
 def test_people_with_several_records_are_counted_for_the_owner() -> None:
     found = released()
     assert "fewest people of a class" not in owners(found)
-    assert "values of ward go with a person's own values can be left with 3 of the rows of a class" in owners(found)
+    follows = "Exact age and county rule out values of ward: 923 of 59,000 rows are then among fewer than 5."
+    assert follows in owners(found)
+    assert "knows a person's ward finds 40,000 rows by the labels" in owners(found)
     found.guarantees.add(model="k_anonymity", parameter="k", before=1, after=4)
     found.guarantees.add(model="dominance", parameter="share", before=1, after=0.375)
     found.risk_before.highest, found.risk_after.highest = 1, 0.375
@@ -216,15 +224,6 @@ def test_people_with_several_records_are_counted_for_the_owner() -> None:
     )
     found.policy.privacy_models.add().dominance.share = "0.25"
     assert "Each is a given person's with a chance of at most 25 %, by dominance." in public(found)
-    assert "can be left with 3 of the people with rows of a class" in owners(found)
-
-
-def test_a_column_that_leaves_all_people_of_a_class_is_no_open_risk() -> None:
-    """However many rows they have."""
-    found = released()
-    for model, after in (("k_anonymity", 3), ("dominance", 0.375)):
-        found.guarantees.add(model=model, after=after)
-    assert "can be left with" not in owners(found)
 
 
 def test_the_columns_that_are_overruled_must_be_decided() -> None:
@@ -233,7 +232,23 @@ def test_the_columns_that_are_overruled_must_be_decided() -> None:
         found.policy.attributes.add(column=column, role=policy_pb2.ROLE_INSENSITIVE, acknowledged=True)
     for name in ("ward", "doctor"):
         assert f"The policy overrules the checks of {name}. It states no reason." in first(found)
-    assert "Effective k was not measured of diagnosis:" in owners(found), "of ward it was"
+
+
+def test_who_else_could_be_found_is_public_and_what_follows_is_the_owners() -> None:
+    found = released()
+    row, following = "('by labels and ward', '40,000', '41,000')", "without knowing it: ward follows from exact age"
+    assert row in owners(found)
+    assert f"('{following} and county', '', '923')" in owners(found)
+    assert row in public(found)
+    assert following not in public(found)
+    assert "rule out" not in public(found)
+    # The rows do not tell whose they are.
+    found.exposures.add(columns=["ward"], found=7, few=8, total=900, least=5, counts_people=True)
+    assert "('by labels and ward', '7', '8')" in owners(found)
+    assert row not in owners(found)
+    assert "'7', '8'" not in public(found)
+    del found.exposures[:]
+    assert "Nobody counted who could be found" in owners(found)
 
 
 def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
@@ -249,13 +264,13 @@ def test_a_sensitive_column_without_a_model_is_on_the_first_page() -> None:
 def test_what_the_annex_says_that_no_model_counts_is_on_the_first_page(column: str) -> None:
     """A model of a column bounds what its class tells, not whom a released value leaves."""
     found = released()
-    del found.guarantees[:]
-    found.guarantees.add(model="effective_k", column=column, parameter="k", after=2)
+    del found.exposures[:]
+    found.exposures.add(columns=[column], knows=["age"], few=7, total=100, least=5)
     model = {"t_closeness": {"column": "diagnosis", "t": "0.2"}}
     found.policy.privacy_models.append(ParseDict(model, policy_pb2.PrivacyModel()))
     page = first(found)
     assert f"ABOVE it with {column}" in page
-    assert f"Whether fewer left by {column} than" in page
+    assert f"Whether what follows of {column} is acceptable" in page
 
 
 def test_the_threshold_is_shown_with_who_set_it() -> None:

@@ -1,1 +1,1 @@
-"""The effective k: how many rows of a class unchanged columns leave for somebody who knows quasi-identifiers."""
+"""Exposure by columns that are released as they are: who is found by values, and what follows without knowing any."""

@@ -1,4 +1,4 @@
-"""How many records have an own value together with a value of a column, and how many would have by chance."""
+"""How many records have an own value together with a value of a column, and whether that is chance."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from tableveil.risk.unchanged import EVIDENCE, MOST_OTHERS, RIGHT, TELLING, WRONG
 
 Codes = NDArray[np.int64]
 """A number per row, from 0."""
 
+Flags = NDArray[np.bool_]
+
 DENSE = 1 << 21
 """Up to so many possible pairs are counted in one array; more are sorted."""
-
-_SMALL = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,47 +110,21 @@ def spread(first: Codes, sizes: Codes) -> tuple[Codes, Codes]:
     return np.arange(len(groups)) - before[groups] + first[groups], groups
 
 
-# --- chance ---------------------------------------------------------------------------------------------------------
+# --- evidence -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chance:
-    """The different values that chance makes of each own value, if it draws its records among those of its stratum.
+def telling(right: ArrayLike, chance: ArrayLike, number: ArrayLike) -> Flags:
+    """Whether `right` is the share of so many records that it is no chance, and tells these from most others.
 
-    `possible` are the different values of the stratum; `variance` and `power` belong to all own values. `power` is how
-    many fewer pairs there would be if each own value were left half of its values: an own value that most records of
-    its stratum have cannot be, so it is none.
+    `chance` is the share of others for whom the same would be right. The evidence is the Kullback-Leibler divergence.
     """
-
-    expected: NDArray[np.float64]
-    possible: Codes
-    variance: float
-    power: float
-
-
-def chance(own: Codes, strata: Codes, of_strata: ValuePairs) -> Chance:
-    """By the records of the own values, their strata, and the pairs of strata and values.
-
-    Source: hypergeometric probabilities. Own values of as many records of a stratum share their figures, and so do its
-    values.
-    """
-    size, most = of_strata.of_own, int(max(own.max(initial=0), of_strata.records.max(initial=0))) + 1
-    groups, of_group = np.unique(strata * most + own, return_inverse=True)
-    totals_, times = np.unique(of_strata.own * most + of_strata.records, return_counts=True)
-    first = np.searchsorted(totals_, groups // most * most)
-    last = np.searchsorted(totals_, (groups // most + 1) * most)
-    at, group = spread(first, last - first)
-    drawn, total, records = (groups % most)[group], totals_[at] % most, size[groups // most][group]
-    present = _present(drawn, total, records)
-    halved = np.where(2 * drawn <= records, present - _present(drawn, 2 * total, records) / 2, 0.0)
-    often, weight = times[at], np.bincount(of_group, minlength=len(groups))[group]
-    expected = np.bincount(group, weights=often * present, minlength=len(groups)).astype(np.float64)
-    return Chance(
-        expected[of_group],
-        of_strata.different[strata],
-        float((weight * often * present * (1 - present)).sum()),
-        float((weight * often * halved).sum()),
-    )
+    right, chance = np.asarray(right, float), np.clip(np.asarray(chance, float), 1e-9, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hit = np.where(right > 0, right * np.log(right / chance), 0.0)
+        miss = np.where(right < 1, (1 - right) * np.log((1 - right) / (1 - chance)), 0.0)
+    apart = (chance <= TELLING) | (1 - chance >= WRONG * (1 - right)) & (chance < MOST_OTHERS)
+    flags: Flags = (right >= RIGHT) & (right > chance) & apart & (number * (hit + miss) >= EVIDENCE)
+    return flags
 
 
 def chance_of_one(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
@@ -158,37 +134,7 @@ def chance_of_one(own: Codes, total: Codes, size: Codes) -> NDArray[np.float64]:
     return np.where(own <= total, np.exp(np.minimum(most, 0.0)), 0.0)
 
 
-def chance_of_any(own: Codes, strata: Codes, of_strata: ValuePairs) -> NDArray[np.float64]:
-    """The probability of each own value that all its records have one value, whichever."""
-    most = int(max(own.max(initial=0), of_strata.records.max(initial=0))) + 1
-    groups, of_group = np.unique(strata * most + own, return_inverse=True)
-    totals_, times = np.unique(of_strata.own * most + of_strata.records, return_counts=True)
-    # Only values of at least as many records can be that one.
-    first: Codes = np.asarray(np.searchsorted(totals_, groups), np.int64)
-    last = np.searchsorted(totals_, (groups // most + 1) * most)
-    at, group = spread(first, last - first)
-    one = chance_of_one((groups % most)[group], totals_[at] % most, of_strata.of_own[groups // most][group])
-    return np.bincount(group, weights=times[at] * one, minlength=len(groups)).astype(np.float64)[of_group]
-
-
-def _present(drawn: Codes, total: Codes, records: Codes) -> NDArray[np.float64]:
-    """The probability that some of the `drawn` of `records` are among the `total` ones with a value."""
-    others = np.maximum(records - total, 0)
-    left = np.maximum(others - drawn, 0)
-    absent = np.exp(
-        _log_factorial(others) - _log_factorial(left) + _log_factorial(records - drawn) - _log_factorial(records)
-    )
-    return np.where(others < drawn, 1.0, np.clip(1 - absent, 0.0, 1.0))
-
-
-_TABLE = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
-
-
 def _log_factorial(n: Codes) -> NDArray[np.float64]:
-    """From a table, beyond it by Stirling's series; scipy takes longer to load than a small release takes."""
-    tabled: NDArray[np.float64] = _TABLE[np.minimum(n, _SMALL - 1)]
-    if int(n.max(initial=0)) < _SMALL:
-        return tabled
+    """By Stirling's series, whose error is below 10⁻⁴; scipy takes longer to load than a small release takes."""
     m = np.maximum(n, 1).astype(np.float64)
-    series = m * np.log(m) - m + np.log(2 * np.pi * m) / 2 + 1 / (12 * m) - 1 / (360 * m**3)
-    return np.where(n < _SMALL, tabled, series)
+    return np.where(n < 2, 0.0, m * np.log(m) - m + np.log(2 * np.pi * m) / 2 + 1 / (12 * m) - 1 / (360 * m**3))

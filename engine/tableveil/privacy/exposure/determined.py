@@ -13,16 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, totals
-from tableveil.risk.unchanged import EVIDENCE, RIGHT, SHARED, TELLING, WRONG
+from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, telling, totals
+from tableveil.risk.unchanged import SHARED
 
 LOOKED_AT = 1 << 16
 """The rows that show whether neighbours agree."""
 
 _SPLIT, MOST_TOKENS, SPLIT_ROWS = re.compile(r"[\W_]+"), 6, 1 << 14
-
-_TESTS = 32.0
-"""So many ways are tried to read a column beside each quasi-identifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ def agree_where_equal(seen: Seen, hidden: Hidden) -> Agreement | None:
     right = float((records * (records - 1) / (size[seen.value[shared]] - 1)).sum()) / max(tried, 1.0)
     different = tried - len(np.unique(seen.value[shared]))
     of_group = totals(seen.group, seen.records, len(hidden.label))
-    return Agreement(right, False) if _telling(right, _by_chance(of_group, hidden.label), different) else None
+    return Agreement(right, False) if telling(right, _by_chance(of_group, hidden.label), different) else None
 
 
 def agree_where_near(order: Codes, group: Codes, hidden: Hidden) -> Agreement | None:
@@ -110,7 +107,7 @@ def agree_where_near(order: Codes, group: Codes, hidden: Hidden) -> Agreement | 
     agreed = int((along[1:] == along[:-1]).sum())
     chance = min(_by_chance(of_group, hidden.label) * len(group) / possible, 1.0)
     share = Agreement(agreed / (len(group) - 1), True)
-    return share if _telling(agreed / possible, chance, possible) else None
+    return share if telling(agreed / possible, chance, possible) else None
 
 
 def _by_chance(of_group: NDArray[np.int64], label: Codes) -> float:
@@ -119,15 +116,6 @@ def _by_chance(of_group: NDArray[np.int64], label: Codes) -> float:
     alone = of_label <= 1
     pairs = np.where(alone, 0.0, of_group * (of_group - 1) / np.maximum(of_label - 1, 1))
     return float(pairs.sum()) / max(float(of_group[~alone].sum()), 1.0)
-
-
-def _telling(right: float, chance: float, number: float) -> bool:
-    """Whether so many agree that it is no chance, and that others are told apart."""
-    if right < RIGHT or (chance > TELLING and 1 - chance < WRONG * (1 - right)) or chance >= right:
-        return False
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.array([right * np.log(right / max(chance, 1e-9)), (1 - right) * np.log((1 - right) / (1 - chance))])
-    return bool(number * np.nansum(terms) >= EVIDENCE + np.log(_TESTS))
 
 
 def orders_of(read: ValueReadings) -> Iterator[Codes]:

@@ -1,7 +1,7 @@
 """Formulas that people use: numbers of quasi-identifiers that give a column's numbers, up to a factor and a constant.
 
-Differences, sums, products and ratios of two, and sums and differences of three. An age at a date is a difference by a
-factor, as years are days by one; differences of years stand beside those of days.
+One by itself; differences, sums, products and ratios of two; sums and differences of three. An age at a date is a
+difference by a factor, as years are days by one; differences of years stand beside those of days.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, totals
-from tableveil.privacy.exposure.fits import Flags
+from tableveil.privacy.exposure.cells import Codes, Flags, totals
 from tableveil.privacy.exposure.rows import ClassRows
 from tableveil.risk.unchanged import ACCIDENT, LEAST_RECORDS, MOST_ADDED, RIGHT, TELLING, WIDEST, WRONG
 
@@ -157,6 +156,9 @@ def _candidates(
 
 
 def _written(readings: Sequence[Reading], hidden: Sequence[bool]) -> Iterator[tuple[tuple[int, ...], Calculated]]:
+    for one in readings:
+        if hidden[one.of]:
+            yield (one.of,), one.numbers.__getitem__
     for a, b in combinations(readings, 2):
         if a.of == b.of or not (hidden[a.of] or hidden[b.of]):
             continue

@@ -1,4 +1,4 @@
-"""All judgements of columns that are released unchanged, and the least number of rows that they leave."""
+"""All judgements of columns that are released unchanged, and who is among few by what follows of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.numeric.threads import one_core
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, counted, ranked
 from tableveil.privacy.exposure.determined import ValueReadings
-from tableveil.privacy.exposure.fits import Flags, fits_of_one
+from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import ByFormula, Formula, Numbers, Reading, formulas_of
 from tableveil.privacy.exposure.pairs import PairEvidence, telling_differences, telling_pairs
 from tableveil.privacy.exposure.ranges import ByRanges
-from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, least_left
+from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, Judgement, few_left
 from tableveil.privacy.exposure.texts import Texts, concatenation, concatenations_of, numbered
 from tableveil.privacy.exposure.together import formulas_of_columns
+from tableveil.risk.unchanged import BINS
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +68,20 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnJudgement:
-    """A judgement of `columns` by who `knows` these quasi-identifiers; `shown` if their dependence is no chance."""
+    """A judgement of `columns` by who `knows` these quasi-identifiers."""
 
     columns: frozenset[int]
     knows: frozenset[int]
-    shown: bool
     judgement: Judgement
+
+
+@dataclass(frozen=True, eq=False)
+class Follows:
+    """Values of `columns` follow from quasi-identifiers that somebody `knows`: these rows are then among `few`."""
+
+    columns: tuple[int, ...]
+    knows: tuple[int, ...]
+    few: Flags
 
 
 def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readings]) -> list[ColumnJudgement]:
@@ -87,41 +96,91 @@ def judge(table: Unchanged, own: Sequence[Readings], read: Callable[[int], Readi
     return judged
 
 
-def least(table: Unchanged, judged: Sequence[ColumnJudgement]) -> tuple[int, tuple[int, ...]]:
-    """The least number of records, or of people, that the judgements leave, and who knows what where they do."""
-    everybody = table.rows.people_of[table.looked_at(range(len(table.own)))]
-    # Without a class to look at, nobody learns anything.
-    fewest = int(everybody.min() if len(everybody) else table.rows.sizes.sum())
-    by: tuple[int, ...] = (0,)
+def what_follows(
+    table: Unchanged, judged: Sequence[ColumnJudgement], k: int, groups: Sequence[Sequence[int]] = ()
+) -> list[Follows]:
+    """Per column that leaves people among fewer than k, who knows what where most are; then of groups of columns.
+
+    A group is named if it leaves more people among few than its columns, and the groups before, by themselves.
+    """
+    found = list[Follows]()
     with one_core():
-        for knows in _known_together(judged):
-            telling = [one.judgement for one in judged if one.knows == knows or (one.shown and one.knows < knows)]
-            left = least_left(table.rows, table.looked_at(sorted(knows)), telling, fewest)
-            if left < fewest:
-                fewest, by = left, tuple(sorted(knows))
-    return fewest, by
+        for columns in (*([i] for i, _ in enumerate(table.columns)), *groups):
+            before = np.zeros(len(table.rows), np.bool_)
+            for each in found:
+                if set(each.columns) <= set(columns):
+                    before |= each.few
+            most = _most(table, [one for one in judged if one.columns <= set(columns)], k, before)
+            found += [] if most is None else [most]
+    return found
+
+
+def _most(table: Unchanged, judged: Sequence[ColumnJudgement], k: int, before: Flags) -> Follows | None:
+    """The knowledge that leaves most people among few that were not `before`."""
+    most, found = 0, None
+    for knows in _known_together(judged):
+        telling = [one for one in judged if one.knows <= knows]
+        few = few_left(table.rows, table.looked_at(sorted(knows)), [one.judgement for one in telling], k)
+        if (number := table.rows.counted(few & ~before)) > most:
+            columns = frozenset[int]().union(*(one.columns for one in telling))
+            most, found = number, Follows(tuple(sorted(columns)), tuple(sorted(knows)), few)
+    return found
 
 
 def _known_together(judged: Sequence[ColumnJudgement]) -> list[frozenset[int]]:
-    """The quasi-identifiers that are known together: those of judgements, and pairs of those that are shown to tell."""
-    shown = sorted({j for one in judged if one.shown and len(one.knows) == 1 for j in one.knows})
-    pairs = (frozenset(pair) for pair in combinations(shown, 2))
+    """The quasi-identifiers that are known together: those of judgements, and pairs of single ones that tell."""
+    alone = sorted({j for one in judged if len(one.knows) == 1 for j in one.knows})
+    pairs = (frozenset(pair) for pair in combinations(alone, 2))
     return sorted({*(one.knows for one in judged), *pairs}, key=lambda knows: (len(knows), sorted(knows)))
 
 
 def _by_one(table: Unchanged) -> Iterator[ColumnJudgement]:
     for j, own in enumerate(table.own):
-        in_classes = InClasses(table.rows, own.codes)
         for i, held in enumerate(table.columns) if own.hidden else ():
             cells = table.cells(j, i)
             if own.positions is not None:
-                by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
-                judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
-                yield ColumnJudgement(frozenset([i]), frozenset([j]), False, judgement)
+                if _given(table, _near(own.positions), cells, i, j) is not None:
+                    by_value = counted(cells.value, cells.own, cells.records, cells.values, cells.owns)
+                    judgement: Judgement = ByRanges(table.rows, own.codes, held.value, own.positions, by_value)
+                    yield ColumnJudgement(frozenset([i]), frozenset([j]), judgement)
                 continue
-            fits = fits_of_one(cells, own.label, table.rows.repeats)
-            if fits.telling:
-                yield ColumnJudgement(frozenset([i]), frozenset([j]), fits.shown, ByValues(in_classes, held, fits))
+            given = _given(table, np.arange(cells.owns), cells, i, j)
+            if given is not None:
+                to, fits = given
+                yield ColumnJudgement(
+                    frozenset([i]), frozenset([j]), ByValues(InClasses(table.rows, to[own.codes]), held, fits)
+                )
+
+
+def _given(table: Unchanged, to: Codes, cells: ValuePairs, i: int, j: int) -> tuple[Codes, Fits] | None:
+    """Whether own values, put together as `to` says, give a column: who has which then, and the fits.
+
+    Own values of one person are one under each label: nobody else shows what goes with them.
+    """
+    own, held, rows = table.own[j], table.columns[i], table.rows
+    owns = int(to.max(initial=0)) + 1
+    label = np.zeros(owns, np.int64)
+    label[to] = own.label
+    people = counted(to[cells.own], cells.value, cells.records, owns, cells.values)
+    if rows.people is not None:
+        first = np.unique(ranked(to[own.codes], held.value, rows.people)[0], return_index=True)[1]
+        people = counted(to[own.codes][first], held.value[first], None, owns, held.values)
+    rare, labels = people.of_own == 1, int(label.max(initial=0)) + 1
+    merged = np.where(rare, owns + label, np.arange(owns))
+    stratum = np.concatenate([label, np.arange(labels)])
+    together = to if not rare.any() else merged[to]
+    fits = fits_of(
+        counted(together[cells.own], cells.value, cells.records, owns + labels, cells.values),
+        counted(merged[people.own], people.value, people.records, owns + labels, people.values),
+        [stratum],
+        minorities=True,
+    )
+    return None if fits is None else (together, fits)
+
+
+def _near(positions: NDArray[np.float64]) -> Codes:
+    """Near own values as one: each of `BINS` ranges has as many of them."""
+    return np.arange(len(positions)) * min(BINS, len(positions)) // max(len(positions), 1)
 
 
 def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJudgement]:
@@ -131,12 +190,12 @@ def _by_two(table: Unchanged, read_own: Sequence[Reading]) -> Iterator[ColumnJud
     if len(labelled) < 2 or not table.columns:
         return
     of_people = np.arange(len(rows)) if rows.people is None else np.unique(rows.people, return_index=True)[1]
-    evidence = PairEvidence(table.columns, of_people, len(labelled) * (len(labelled) - 1))
+    evidence = PairEvidence(table.columns, of_people)
     own = [table.own[j] for j in labelled]
     read = [replace(one, of=labelled.index(one.of)) for one in read_own if one.natural and one.of in labelled]
     for knows, i, codes, fits in (*telling_pairs(own, evidence), *telling_differences(own, read, evidence)):
         judgement = ByValues(InClasses(rows, codes), table.columns[i], fits)
-        yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), True, judgement)
+        yield ColumnJudgement(frozenset([i]), frozenset(labelled[j] for j in knows), judgement)
 
 
 def _by_formulas(
@@ -145,7 +204,7 @@ def _by_formulas(
     hidden = [one.hidden for one in table.own]
 
     def by(formula: Formula, value: Numbers) -> ColumnJudgement:
-        return ColumnJudgement(frozenset([i]), frozenset(formula.knows), True, ByFormula(table.rows, value, formula))
+        return ColumnJudgement(frozenset([i]), frozenset(formula.knows), ByFormula(table.rows, value, formula))
 
     for numbers in read.numbers[:1]:
         yield from (by(formula, numbers) for formula in formulas_of(numbers, read_own, hidden))
@@ -160,6 +219,4 @@ def _by_columns(
 ) -> Iterator[ColumnJudgement]:
     """By two columns that give a quasi-identifier together."""
     for given, together, formula in formulas_of_columns(columns, read_own, [one.hidden for one in table.own]):
-        yield ColumnJudgement(
-            frozenset(given), frozenset(formula.knows), True, ByFormula(table.rows, together, formula)
-        )
+        yield ColumnJudgement(frozenset(given), frozenset(formula.knows), ByFormula(table.rows, together, formula))

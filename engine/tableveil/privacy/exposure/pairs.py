@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, counted, ranked
-from tableveil.privacy.exposure.fits import Fits, Flags, fits_of_two
+from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked
+from tableveil.privacy.exposure.fits import Fits, fits_of
 from tableveil.privacy.exposure.formulas import Reading
 from tableveil.privacy.exposure.rows import HeldValues
-from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR
+from tableveil.risk.unchanged import BINS, COINCIDENCES, FAR, SHARED
 
 SAMPLED = 1 << 13
 """The rows that show which pairs have to be looked at closely."""
@@ -41,28 +42,35 @@ class OwnColumn(Protocol):
 class PairEvidence:
     """The columns in the rows `of_people`: one record of each person, as several are no evidence each."""
 
-    def __init__(self, columns: Sequence[HeldValues], of_people: Codes, tests: int) -> None:
-        self._columns, self._of_people, self._tests = columns, of_people, tests
+    def __init__(self, columns: Sequence[HeldValues], of_people: Codes) -> None:
+        self._columns, self._of_people = columns, of_people
         chosen = np.random.default_rng(1).permutation(len(of_people))[:SAMPLED]
         self.sample = of_people[np.sort(chosen)]
         self._values = np.stack([held.value[self.sample] for held in columns], axis=1).astype(np.int32)
 
     def close(self, own: Codes, strata: Sequence[Codes]) -> list[int]:
         """The columns in which records of the sample with one own value are equal oftener than others of a stratum."""
-        close: list[int] = np.flatnonzero(_close(own, strata, self._values)).tolist()
+        close: list[int] = np.flatnonzero(_close(own, strata, self._values) & self._recurring).tolist()
         return close
 
+    @cached_property
+    def _recurring(self) -> Flags:
+        """The columns of which enough people have a value that others have: nothing gives the others."""
+        recurring = []
+        for held in self._columns:
+            value = held.value[self._of_people]
+            recurring.append((np.bincount(value, minlength=held.values)[value] >= 2).mean() >= SHARED)
+        return np.array(recurring, np.bool_)
+
     def fits(self, i: int, own: Codes, strata: Sequence[Codes]) -> Fits | None:
-        """The fits of own values of all rows in a column, if they are far from chance within each of the strata."""
+        """The fits of own values of all rows in a column, if they give it within each of the strata."""
         held, people, owns = self._columns[i], self._of_people, int(own.max()) + 1
-        nulls = []
-        for stratum in strata:
-            of_own = np.zeros(owns, np.int64)
-            of_own[own] = stratum
-            of_people = counted(stratum[people], held.value[people], None, int(stratum.max()) + 1, held.values)
-            nulls.append((of_own, of_people))
-        evidence = counted(own[people], held.value[people], None, owns, held.values)
-        return fits_of_two(counted(own, held.value, None, owns, held.values), evidence, nulls, self._tests)
+        of_own = np.zeros((len(strata), owns), np.int64)
+        for at, stratum in zip(of_own, strata, strict=True):
+            at[own] = stratum
+        cells = counted(own, held.value, held.rows.records, owns, held.values)
+        of_people = counted(own[people], held.value[people], None, owns, held.values)
+        return fits_of(cells, of_people, list(of_own), minorities=False)
 
 
 def telling_pairs(identifiers: Sequence[OwnColumn], evidence: PairEvidence) -> Iterator[Telling]:

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, ranked, spread, totals
-from tableveil.privacy.exposure.fits import Flags
+from tableveil.privacy.exposure.cells import Codes, Flags, ValuePairs, ranked, spread, totals
 from tableveil.privacy.exposure.rows import AT_ONCE, ClassRows
 from tableveil.risk.unchanged import ACCIDENT, OF_CHANCE
 

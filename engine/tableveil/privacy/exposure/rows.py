@@ -1,4 +1,4 @@
-"""Coded rows of classes, and the least number of rows, or of people, that judgements leave of a class."""
+"""Coded rows of classes, and those of which judgements leave few rows, or rows of few people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tableveil.privacy.exposure.cells import Codes, ValuePairs, counted, ranked, spread, totals
-from tableveil.privacy.exposure.fits import Fits, Flags
+from tableveil.privacy.exposure.cells import DENSE, Codes, Flags, ValuePairs, counted, ranked, spread, totals
+from tableveil.privacy.exposure.fits import Fits
 from tableveil.risk.unchanged import MOST_CELLS
 
-FIRST, AT_ONCE = 1 << 15, 1 << 21
-"""How many rows are compared first, and later at once: the first ones often show that the others cannot be fewer."""
+AT_ONCE = 1 << 21
+"""How many rows are compared at once."""
 
 _MATRIX, _DEAR = 1 << 31, 32
 """The most multiplications of a product of matrices, and how many of them take the time of one look-up."""
@@ -62,20 +62,18 @@ class ClassRows:
         """The people who have records in each class."""
         return self.sizes if self.people is None else self._held.different
 
+    def counted(self, chosen: Flags) -> int:
+        """The records of the chosen rows, or the people whose they are."""
+        if self.people is not None:
+            return len(np.unique(self.people[chosen]))
+        return int(chosen.sum() if self.records is None else self.records[chosen].sum())
+
     @cached_property
     def most(self) -> Codes:
         """The most records of one person in each class."""
         if self.people is None:
             return np.ones(len(self.sizes), np.int64)
         return np.maximum.reduceat(self._held.records, self._held.first[:-1])
-
-    @cached_property
-    def repeats(self) -> float:
-        """How many records a record's person has, on average."""
-        if self.people is None:
-            return 1.0
-        of_person = totals(self.people, self.records, int(self.people.max(initial=0)) + 1).astype(np.float64)
-        return float((of_person**2).sum() / of_person.sum())
 
 
 class Judgement(Protocol):
@@ -156,56 +154,71 @@ class ByValues:
         _, class_, own = self.own_values.pairs
         judged, sizes = self.judged, self.own_values.rows.sizes
         listed = np.diff(judged.first)[own]
-        if len(sizes) * len(judged.excluding) * judged.values <= min(_MATRIX, _DEAR * int(listed.sum())):
+        look_ups = int(listed.sum())
+        if len(sizes) * len(judged.given) * judged.values <= min(_MATRIX, _DEAR * look_ups):
             there = (self.held.matrix @ _matrix(judged, self.held.matrix.dtype))[class_, own].astype(np.int64)
+        elif len(sizes) * len(judged.given) <= DENSE and self._met <= look_ups:
+            there = self._of_all_pairs(len(judged.given))[class_ * len(judged.given) + own]
         else:
             held = self.held.cells
             at, group = spread(judged.first[own], listed)
             wanted = class_[group] * judged.values + judged.listed[at]
             place = np.minimum(np.searchsorted(held.keys, wanted), len(held.keys) - 1)
             there = totals(group, np.where(held.keys[place] == wanted, held.records[place], 0), len(own))
-        return np.where(judged.excluding[own], there, sizes[class_] - there)
+        return np.where(judged.given[own], sizes[class_] - there, 0)
+
+    @property
+    def _met(self) -> int:
+        """How often a class has a value that is listed of an own value."""
+        held = np.bincount(self.held.cells.value, minlength=self.judged.values)
+        return int((held * np.bincount(self.judged.listed, minlength=self.judged.values)).sum())
+
+    def _of_all_pairs(self, owns: int) -> Codes:
+        """The records with listed values by class and own value, those that occur together and others: by values."""
+        held, judged = self.held.cells, self.judged
+        by_value = np.argsort(judged.listed, kind="stable")
+        listing = np.repeat(np.arange(owns), np.diff(judged.first))[by_value]
+        number = np.bincount(judged.listed, minlength=judged.values)
+        at, cell = spread((np.cumsum(number) - number)[held.value], number[held.value])
+        return totals(held.own[cell] * owns + listing[at], held.records[cell], len(self.held.rows.sizes) * owns)
 
 
 def _matrix(judged: Fits, type_: DTypeLike) -> NDArray[np.floating[Any]]:
     """Per value and own value, 1 where the value is listed."""
-    listed = np.zeros((judged.values, len(judged.excluding)), type_)
-    listed[judged.listed, np.repeat(np.arange(len(judged.excluding)), np.diff(judged.first))] = 1
+    listed = np.zeros((judged.values, len(judged.given)), type_)
+    listed[judged.listed, np.repeat(np.arange(len(judged.given)), np.diff(judged.first))] = 1
     return listed
 
 
-def least_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement], ceiling: int) -> int:
-    """The least number of records, or of people, that all judgements leave of a class; at least 1.
+def few_left(rows: ClassRows, looked_at: Flags, judgements: Sequence[Judgement], k: int) -> Flags:
+    """The rows of which all judgements leave fewer than k records of their class, or such of fewer than k people.
 
-    `looked_at` says of which classes. A number that is not below the ceiling is not sought: the ceiling is returned.
+    `looked_at` says of which classes. Beyond `MOST_CELLS` rows to compare, those that are likeliest few are compared.
     """
     outside = sum((judgement.outside() for judgement in judgements), np.zeros(len(rows), np.int64))
     sizes, people = rows.sizes[rows.classes], rows.people_of[rows.classes]
     telling = looked_at[rows.classes] & (outside > 0)
     if rows.people is None and len(judgements) == 1:
-        return int(min(ceiling, max(1, (sizes - outside)[telling].min(initial=ceiling))))
+        return telling & (sizes - outside < k)
     # A row that does not fit takes away one person at most; and so many rows are of at least as many people as have
     # the most each.
     at_least = np.maximum(people - outside, -(-(sizes - outside) // rows.most[rows.classes]))
-    at_least = np.maximum(at_least, 1)
-    chosen = np.flatnonzero(telling & (at_least < ceiling))
+    few, chosen = np.zeros(len(rows), np.bool_), np.flatnonzero(telling & (at_least < k))
     if not len(chosen):
-        return ceiling
-    _, first = np.unique(
-        ranked(*(codes[chosen] for codes in (rows.classes, *(judgement.own for judgement in judgements))))[0],
-        return_index=True,
-    )
-    chosen = chosen[first]
-    chosen = chosen[np.argsort(at_least[chosen], kind="stable")]
-    least = ceiling
-    for mine, group, others in _compared(rows, chosen):
-        if at_least[mine[0]] >= least:
-            break
+        return few
+    alike, number = ranked(*(codes[chosen] for codes in (rows.classes, *(each.own for each in judgements))))
+    first = np.zeros(number, np.int64)
+    first[alike[::-1]] = np.arange(len(chosen))[::-1]
+    tried = chosen[first]
+    order = np.argsort(at_least[tried], kind="stable")
+    found = np.zeros(number, np.bool_)
+    for start, mine, group, others in _compared(rows, tried[order]):
         fit = np.ones(len(others), np.bool_)
         for judgement in judgements:
             fit &= judgement.fits(mine[group], others)
-        least = min(least, max(1, int(_number(rows, group[fit], others[fit], len(mine)).min())))
-    return least
+        found[order[start : start + len(mine)]] = _number(rows, group[fit], others[fit], len(mine)) < k
+    few[chosen] = found[alike]
+    return few
 
 
 def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
@@ -215,20 +228,13 @@ def _number(rows: ClassRows, group: Codes, others: Codes, groups: int) -> Codes:
     return np.bincount(np.unique(group * people + rows.people[others]) // people, minlength=groups)
 
 
-def _compared(rows: ClassRows, chosen: Codes) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Some of the chosen rows, and for each the rows of its class: the position among these, and the other row.
-
-    Beyond `MOST_CELLS` of these, an even part of the chosen rows is compared, after the first ones.
-    """
+def _compared(rows: ClassRows, chosen: Codes) -> Iterator[tuple[int, Codes, Codes, Codes]]:
+    """The place of the first of some chosen rows, these, and the rows of their classes, each after the place of one."""
     upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
-    start, most = 0, FIRST
-    while start < len(chosen):
-        end = max(start + 1, int(np.searchsorted(upto, (upto[start - 1] if start else 0) + most)))
+    start, most = 0, int(np.searchsorted(upto, MOST_CELLS, side="right"))
+    while start < most:
+        end = max(start + 1, int(np.searchsorted(upto, (upto[start - 1] if start else 0) + AT_ONCE)))
         mine = chosen[start:end]
         others, group = spread(rows.first[rows.classes[mine]], rows.rows_of[rows.classes[mine]])
-        yield mine, group, others
-        if most == FIRST and end < len(chosen):
-            share = int(upto[-1] - upto[end - 1]) // MOST_CELLS + 1
-            chosen = np.concatenate([chosen[:end], chosen[end::share]])
-            upto = np.cumsum(rows.rows_of[rows.classes[chosen]])
-        start, most = end, min(2 * most, AT_ONCE)
+        yield start, mine, group, others
+        start = end

@@ -1,4 +1,4 @@
-"""Sections: how strict and how dear the effective k of columns is that are released as they are."""
+"""Sections: how strict and how dear the exposure by columns is that are released as they are."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def strictness() -> Section:
                 refused, due = (sum(part) for part in zip(*found, strict=True))
                 rows.append((kind.name, f"{size:,}", str(refused), str(due)))
     return Section(
-        "Columns that are refused for their effective k",
+        "Columns that are refused for what follows of them",
         (
             f"{DRAWS} random tables each: 80 ages, most of them rare, released as decades, beside areas as they "
             f"are, in classes of {K} records or more. Due are those that somebody who knows which values people of "
@@ -150,11 +150,11 @@ def cost() -> Section:
                 (name, f"{1000 * scan:.0f}", f"{1000 * whole:.0f}", times(whole / scan), verdict(whole <= MOST * scan))
             )
     return Section(
-        "The cost of the effective k",
+        "The cost of the exposure",
         (
             f"{ROWS:,} records, ages as decades, areas as they are; two threads, best of {REPEATS}. The plain scan "
             f"counts the records by age, area and column. Goal: at most {times(MOST)}.",
-            table(("column", "plain scan, ms", "effective k, ms", "of the scan", "goal"), rows),
+            table(("column", "plain scan, ms", "exposure, ms", "of the scan", "goal"), rows),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The sections about the effective k run, at a small size."""
+"""The sections about the exposure run, at a small size."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.privacy import effective, many_columns
+from benchmarks.privacy import exposure, many_columns
 
 pytestmark = pytest.mark.long
 
 
 def test_strictness_and_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"CACHE": tmp_path, "DRAWS": 1, "SIZES": (300,), "ROWS": 1_000, "REPEATS": 1}.items():
-        monkeypatch.setattr(effective, name, value)
-    told = str(effective.strictness())
+        monkeypatch.setattr(exposure, name, value)
+    told = str(exposure.strictness())
     assert "| independent, 2 values | 300 | 0 | 0 |" in told
     assert "| birth year | 300 | 1 | 1 |" in told
-    assert "| born |" in str(effective.cost())
+    assert "| born |" in str(exposure.cost())
 
 
 def test_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,47 @@
+"""Plain counts: how many rows, or people, are alone by labels and values, and how many are among few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tableveil.privacy.exposure.cells import Codes, Flags, counted, ranked, totals
+from tableveil.privacy.exposure.rows import ClassRows
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """Somebody who knows all labels and a value of each of the `columns`: how many are found, or among few.
+
+    `found` are alone, `few` are among fewer than `least`, of `total`. These are rows, or people if it `counts_people`.
+    With `knows`, it is somebody who knows no value of the columns, but these quasi-identifiers, from which values
+    follow: nobody is counted as found then.
+    """
+
+    columns: tuple[str, ...]
+    knows: tuple[str, ...]
+    found: int
+    few: int
+    total: int
+    least: int
+    counts_people: bool
+
+
+def alone_and_few(
+    rows: ClassRows, shown: Flags, values: Sequence[Codes], least: int, *, people: bool
+) -> tuple[int, int]:
+    """How many of the rows of `shown` classes are alone, and among fewer than `least`, by class and values."""
+    at = shown[rows.classes]
+    if not at.any():
+        return 0, 0
+    group, number = ranked(rows.classes[at], *(codes[at] for codes in values))
+    if people and rows.people is not None:
+        whose = rows.people[at]
+        of_groups = counted(group, whose, None, number, int(whose.max()) + 1)
+        size = of_groups.different[of_groups.own]
+        return len(np.unique(of_groups.value[size == 1])), len(np.unique(of_groups.value[size < least]))
+    records = np.ones(len(group), np.int64) if rows.records is None else rows.records[at]
+    size = totals(group, records, number)[group]
+    return int(records[size == 1].sum()), int(records[size < least].sum())

@@ -1,0 +1,112 @@
+"""Whether all records of a class have one value of a sensitive column that no model names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tableveil.backend import WarehouseSession, alias, column, row_hash, table
+from tableveil.dictionary.elements import in_each_cell
+from tableveil.errors import Warned, must_decide, note, shortened
+from tableveil.policy import AttributePolicy
+from tableveil.release.plan import ReleasePlan
+from tableveil.release.write import spread_table
+from tableveil.source.spelling import has_spellings, spelling
+
+_ENDS = {"min": exp.Min, "max": exp.Max}
+"""Values are all alike if both ends are equal."""
+
+
+def single_valued(session: WarehouseSession, plan: ReleasePlan, rows: exp.Table) -> Iterator[Warned]:
+    """Warnings about sensitive columns that no model names: how many released classes have a single value.
+
+    It reads the tables of `spread_table` for rows that have to be collected.
+    """
+    for attribute in plan.policy.unprotected:
+        if attribute.listed_elements is not None:
+            yield from _in_common(session, plan, attribute, rows)
+            continue
+        if session.traits.collects:
+            sensitive = [released.name for released in plan.diverse()].index(attribute.column)
+            name, kept = "value", exp.select().from_(table(spread_table(sensitive)))
+            labels = [column(f"v{i}") for i, _ in enumerate(plan.quasi_identifiers())]
+        else:
+            name, kept = attribute.column, exp.select().from_(rows.copy())
+            labels = [column(released.name) for released in plan.quasi_identifiers()]
+            if plan.marker:
+                kept = kept.where(exp.Not(this=column(plan.marker)))
+        value: exp.Expr = column(name)
+        of = plan.source.column(attribute.column)
+        if has_spellings(session.embedded, kept.select(alias(value, "value")), of):
+            value = spelling(value, of)
+        ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
+        # Rows that were collected are counted by value.
+        rows_of = exp.Sum(this=column("n")) if session.traits.collects else exp.Count(this=exp.Star())
+        ends.append(alias(rows_of, "n"))
+        by_class = kept.select(*ends).group_by(*labels)
+        alike = exp.EQ(this=column("min"), expression=column("max"))
+        of_single = exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=alike.copy()))
+        counts = (exp.CountIf(this=alike), exp.Count(this=exp.Star()), of_single)
+        single, classes, records = session.embedded.row(exp.select(*counts).from_(by_class.subquery("classes")))
+        if classes:
+            yield _single_valued(plan, attribute, single, classes, int(records or 0))
+
+
+def _in_common(
+    session: WarehouseSession, plan: ReleasePlan, attribute: AttributePolicy, rows: exp.Table
+) -> Iterator[Warned]:
+    """The warning about lists that no model names: in how many released classes all of them share an element."""
+    elements, of = attribute.listed_elements, plan.source.column(attribute.column)
+    assert elements is not None, "the cells are lists"
+    names = [f"v{i}" for i, _ in enumerate(plan.quasi_identifiers())]
+    keys = [column(name) for name in names]
+    named = [alias(column(label.name), name) for label, name in zip(plan.quasi_identifiers(), names, strict=True)]
+    kept = exp.select(*named, alias(column(attribute.column), "cell")).from_(rows.copy())
+    if plan.marker:
+        kept = kept.where(exp.Not(this=column(plan.marker)))
+    rows_of = exp.Count(this=exp.Star())
+    size = exp.Window(this=exp.Sum(this=rows_of.copy()), partition_by=keys)
+    cells = exp.select(*keys, column("cell"), alias(rows_of, "n"), alias(size, "size")).from_(kept.subquery("kept"))
+    cells = cells.group_by(*keys, column("cell"))
+    held = exp.select(*keys, "size").from_(in_each_cell(table("cells"), [*names, "cell", "n", "size"], of, elements))
+    held = held.group_by(*keys, column("size"), column("element"))
+    held = held.having(exp.EQ(this=exp.Sum(this=column("n")), expression=column("size"))).distinct()
+    classes = exp.select(exp.Count(this=exp.Star())).from_(exp.select(*keys).distinct().from_("cells").subquery("each"))
+    counts = (exp.Count(this=exp.Star()), exp.Sum(this=column("size")), classes.subquery())
+    single, records, all_classes = session.row(exp.select(*counts).from_(held.subquery("held")).with_("cells", cells))
+    name = shortened(attribute.column)
+    model = f"probabilistic_l_diversity: {{column: {attribute.column}, l: 2}}"
+    if single:
+        yield must_decide(
+            f"A reader who finds a person's class learns an element of {name} in {single:,} of {all_classes:,} "
+            f"classes, where all {int(records):,} records have one in common. Add to privacy_models: {model}."
+        )
+    else:
+        yield note(
+            f"No privacy model names {name}. In no class all records have an element in common; {model} in "
+            "privacy_models keeps that so."
+        )
+
+
+def _single_valued(plan: ReleasePlan, attribute: AttributePolicy, single: int, classes: int, records: int) -> Warned:
+    """The warning about a sensitive column that no model names, of whose classes so many have a single value.
+
+    With the model that it advises, and the same classes, exactly the records of these are suppressed as well.
+    """
+    name = shortened(attribute.column)
+    model = f"distinct_l_diversity: {{column: {attribute.column}, l: 2}}"
+    if not single:
+        # Where people have several records, that model counts people.
+        meets = "" if plan.repeating else ", and this release meets it"
+        return note(
+            f"No privacy model names {name}. No class has one value of it alone; {model} in privacy_models keeps "
+            f"that so{meets}."
+        )
+    suppressed, allowed = plan.records - plan.kept_records + records, plan.policy.suppressible(plan.records)
+    limit = "within" if suppressed <= allowed else "above"
+    return must_decide(
+        f"A reader who finds a person's class learns the value of {name} in {single:,} of {classes:,} classes, which "
+        f"have one value each ({records:,} records). Add to privacy_models: {model}. In these classes it suppresses "
+        f"{suppressed:,} records in all, {limit} the {allowed:,} that suppression_limit allows."
+    )

@@ -1,0 +1,169 @@
+"""The values that follow of columns, and who is found by them, against plain loops over random tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from random import Random
+
+import numpy as np
+import pytest
+
+from tableveil.privacy.exposure.cells import Codes, counted
+from tableveil.privacy.exposure.fits import Fits, fits_of
+from tableveil.privacy.exposure.found import alone_and_few
+from tableveil.privacy.exposure.judged import OwnValues, Readings, Unchanged, judge, what_follows
+from tableveil.privacy.exposure.rows import ByValues, ClassRows, HeldValues, InClasses, few_left
+
+K = 4
+NO_TEXTS: tuple[str | None, ...] = ()
+
+
+def drawn(chance: Random, *, people: bool) -> tuple[ClassRows, Codes, Codes]:
+    """Rows by class, with an own value and a value each."""
+    number = chance.randrange(20, 120)
+    classes = np.sort(np.array([chance.randrange(8) for _ in range(number)]))
+    classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
+    own = np.array([chance.randrange(6) for _ in range(number)])
+    value = np.array([chance.randrange(5) if chance.random() < 0.3 else int(mine) % 5 for mine in own])
+    whose = np.array([chance.randrange(1 + number // 3) for _ in range(number)]) if people else None
+    records = None if people or chance.random() < 0.5 else np.array([chance.randrange(1, 4) for _ in range(number)])
+    return ClassRows(classes, records, whose), own, value
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_rows_among_few_are_those_of_the_definition(people: bool) -> None:
+    found = 0
+    for seed in range(30):
+        chance = Random(seed)
+        rows, own, value = drawn(chance, people=people)
+        judgements, allowed = [], []
+        for _ in range(chance.randrange(1, 3)):
+            fits = {mine: {v for v in range(5) if chance.random() < 0.5 or v == mine % 5} for mine in range(6)}
+            given = [chance.random() < 0.8 for _ in range(6)]
+            listed = [sorted(fits[mine]) if given[mine] else [] for mine in range(6)]
+            first = np.concatenate([[0], np.cumsum([len(each) for each in listed])])
+            judged = Fits(first, np.array([v for each in listed for v in each], np.int64), np.array(given), 5)
+            judgements.append(ByValues(InClasses(rows, own), HeldValues(rows, value, 5), judged))
+            allowed.append({mine: fits[mine] if given[mine] else set(range(5)) for mine in range(6)})
+        few = few_left(rows, np.ones(len(rows.sizes), np.bool_), judgements, K)
+        for row in range(len(rows)):
+            others = [
+                other
+                for other in range(len(rows))
+                if rows.classes[other] == rows.classes[row] and all(value[other] in by[own[row]] for by in allowed)
+            ]
+            if rows.people is not None:
+                left = len({rows.people[other] for other in others})
+            else:
+                left = sum(1 if rows.records is None else int(rows.records[other]) for other in others)
+            same = all(
+                value[other] in by[own[row]]
+                for by in allowed
+                for other in range(len(rows))
+                if rows.classes[other] == rows.classes[row]
+            )
+            assert few[row] == (left < K and not same), (seed, row)
+        found += int(few.sum())
+    assert found > 100
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_those_who_are_found_are_those_of_the_definition(people: bool) -> None:
+    for seed in range(20):
+        rows, own, value = drawn(Random(seed), people=people)
+        groups = defaultdict(list)
+        for row in range(len(rows)):
+            groups[int(rows.classes[row]), int(value[row]), int(own[row])].append(row)
+        found, few = set[object](), set[object]()
+        for members in groups.values():
+            units = {
+                (int(rows.people[row]),) if rows.people is not None else (row, copy)
+                for row in members
+                for copy in range(1 if rows.records is None else int(rows.records[row]))
+            }
+            found |= units if len(units) == 1 else set()
+            few |= units if len(units) < K else set()
+        everywhere = np.ones(len(rows.sizes), np.bool_)
+        assert alone_and_few(rows, everywhere, [value, own], K, people=people) == (len(found), len(few))
+        nowhere = ~everywhere
+        assert alone_and_few(rows, nowhere, [value], K, people=people) == (0, 0)
+
+
+def test_the_rule_leaves_each_record_out() -> None:
+    """Both shares, and the values that are listed, by plain loops."""
+    telling = 0
+    for seed in range(60):
+        chance = Random(seed)
+        owns, number = chance.choice((10, 40)), chance.choice((60, 300))
+        own = np.array([chance.randrange(owns) for _ in range(number)])
+        depends = chance.random()
+        value = np.array([int(o) * 7 % 13 if chance.random() < depends else chance.randrange(13) for o in own])
+        label = np.arange(owns) % 3
+        cells = counted(own, value, None, owns, 13)
+        fits = fits_of(cells, cells, [label], minorities=False)
+        of_own, pairs = Counter(own.tolist()), Counter(zip(own.tolist(), value.tolist(), strict=True))
+        tried = [row for row in range(number) if of_own[own[row]] > 1]
+        right = sum(pairs[own[row], value[row]] > 1 for row in tried) / max(len(tried), 1)
+        by_others = []
+        for row in tried:
+            others = [o for o in range(number) if label[own[o]] == label[own[row]] and own[o] != own[row]]
+            by_others.append(sum((own[row], value[o]) in pairs for o in others) / len(others))
+        chances = sum(by_others) / max(len(by_others), 1)
+        holds = right >= 0.9 and (chances <= 0.5 or (1 - chances >= 4 * (1 - right) and chances < 0.9))
+        if holds:
+            miss = (1 - right) * math.log((1 - right) / (1 - chances)) if right < 1 else 0.0
+            holds = len(tried) * (right * math.log(right / max(chances, 1e-9)) + miss) >= 11.5
+        assert (fits is not None) == holds, seed
+        if fits is not None:
+            telling += 1
+            for o in range(owns):
+                listed = fits.listed[fits.first[o] : fits.first[o + 1]].tolist()
+                assert listed == (sorted(v for (mine, v) in pairs if mine == o) if of_own[o] > 1 else [])
+    assert 5 < telling < 40
+
+
+def told(own: Codes, value: Codes, classes: int, k: int = 5) -> bool:
+    """Whether something follows of a column beside a hidden quasi-identifier, in classes that are chance."""
+    order = np.argsort(np.arange(len(own)) % classes, kind="stable")
+    rows = ClassRows((np.arange(len(own)) % classes)[order], None, None)
+    own, value = own[order], np.unique(value[order], return_inverse=True)[1].astype(np.int64)
+    held = HeldValues(rows, value, int(value.max()) + 1)
+    labels = np.zeros(int(own.max()) + 1, np.int64)
+
+    def cells(_: int, __: int) -> object:
+        return counted(own, value, None, len(labels), held.values)
+
+    suppressed = np.zeros(classes, np.bool_)
+    table = Unchanged(rows, [OwnValues(own, labels, True)], [held], cells, suppressed, False)  # type: ignore[arg-type]
+    nothing = Readings([], [None] * len(own))
+    return bool(what_follows(table, judge(table, [nothing], lambda _: nothing), k))
+
+
+def test_independent_columns_are_hardly_ever_told_of() -> None:
+    """They have few, many and unique values, beside own values of few and of many people."""
+    random, refused, tried = np.random.default_rng(7), 0, 0
+    for _ in range(60):
+        number, owns = int(random.choice([300, 1_000, 4_000])), int(random.choice([4, 30, 300]))
+        own = np.unique(random.integers(0, owns, number), return_inverse=True)[1].astype(np.int64)
+        for values in (2, 5, 12, 40, number // 3, 0):
+            value = random.integers(0, values, number) if values else random.permutation(number)
+            refused += told(own, value, number // 10)
+            tried += 1
+    assert refused <= tried // 100
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 40])
+def test_columns_that_own_values_give_are_told_of(size: int) -> None:
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        own = np.repeat(np.arange(200), size)
+        code = random.integers(0, 30, 200)
+        assert told(own, code[own], len(own) // 10)
+
+
+def test_towns_of_one_person_that_share_a_code_are_told_of() -> None:
+    random = np.random.default_rng(1)
+    own = np.concatenate([np.repeat(np.arange(300), 40), np.arange(300, 360)])
+    value = np.concatenate([random.integers(0, 5, 300 * 40), np.full(60, 5)])
+    assert told(own, value, 400)
