@@ -86,6 +86,9 @@ MEANINGS = {
     "dry_run_exposures": "Those of dry runs.",
     "dry_run_guarantees": "The strictest parameters that they reach.",
     "worksheets": "Worksheets. Their contents are JSON.",
+    "answered_requests": (
+        "Changes that had a request id, each with its answer. A hash stands for the id, which is the key of the digest."
+    ),
     "proposals": "The proposals that were made.",
     "proposal_findings": "Their values that look wrong.",
     "proposal_alternatives": "The policies that were tried. One without a `score` makes no release.",

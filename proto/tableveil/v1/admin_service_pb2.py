@@ -27,7 +27,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/admin_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x19tableveil/v1/access.proto\"\x16\n\x14GetServerInfoRequest\"\xa1\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x18\n\x10\x64\x61tabase_version\x18\x02 \x01(\t\x12\x1d\n\x15largest_message_bytes\x18\x03 \x01(\x03\x12\x19\n\x11largest_page_size\x18\x04 \x01(\x05\x12.\n\x0bstream_idle\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12\x12\n\nwarehouses\x18\x07 \x03(\t\x12\'\n\x05roles\x18\x08 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12.\n\x0cserver_roles\x18\t \x03(\x0e\x32\x18.tableveil.v1.AccessRole\"\x18\n\x16GetServerStatusRequest\"I\n\x0cServerStatus\x12\x10\n\x08\x64\x61tabase\x18\x01 \x01(\t\x12\'\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x15.tableveil.v1.Finding\"d\n\x07\x46inding\x12)\n\x05level\x18\x01 \x01(\x0e\x32\x1a.tableveil.v1.FindingLevel\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\r\n\x05\x66ound\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\"G\n\x15\x42\x61\x63kupDatabaseRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x11\n\x04keep\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x07\n\x05_keep\"\x86\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06tables\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\x12+\n\x08\x64uration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07removed\x18\x06 \x03(\t\"+\n\x13\x43reateSchemaRequest\x12\x14\n\x06schema\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\"\x18\n\x06Schema\x12\x0e\n\x06schema\x18\x01 \x01(\t*y\n\x0c\x46indingLevel\x12\x1d\n\x19\x46INDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46INDING_LEVEL_OK\x10\x01\x12\x19\n\x15\x46INDING_LEVEL_WARNING\x10\x02\x12\x19\n\x15\x46INDING_LEVEL_PROBLEM\x10\x03\x32\xf7\x02\n\x0c\x41\x64minService\x12[\n\rGetServerInfo\x12\".tableveil.v1.GetServerInfoRequest\x1a\x18.tableveil.v1.ServerInfo\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x12^\n\x0fGetServerStatus\x12$.tableveil.v1.GetServerStatusRequest\x1a\x1a.tableveil.v1.ServerStatus\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12V\n\x0e\x42\x61\x63kupDatabase\x12#.tableveil.v1.BackupDatabaseRequest\x1a\x14.tableveil.v1.Backup\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12R\n\x0c\x43reateSchema\x12!.tableveil.v1.CreateSchemaRequest\x1a\x14.tableveil.v1.Schema\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/admin_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x19tableveil/v1/access.proto\"\x16\n\x14GetServerInfoRequest\"\xa1\x02\n\nServerInfo\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x18\n\x10\x64\x61tabase_version\x18\x02 \x01(\t\x12\x1d\n\x15largest_message_bytes\x18\x03 \x01(\x03\x12\x19\n\x11largest_page_size\x18\x04 \x01(\x05\x12.\n\x0bstream_idle\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12\x12\n\nwarehouses\x18\x07 \x03(\t\x12\'\n\x05roles\x18\x08 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12.\n\x0cserver_roles\x18\t \x03(\x0e\x32\x18.tableveil.v1.AccessRole\"\x18\n\x16GetServerStatusRequest\"I\n\x0cServerStatus\x12\x10\n\x08\x64\x61tabase\x18\x01 \x01(\t\x12\'\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x15.tableveil.v1.Finding\"d\n\x07\x46inding\x12)\n\x05level\x18\x01 \x01(\x0e\x32\x1a.tableveil.v1.FindingLevel\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\r\n\x05\x66ound\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\"[\n\x15\x42\x61\x63kupDatabaseRequest\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x11\n\x04keep\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x03 \x01(\tB\x07\n\x05_keep\"\x86\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x0e\n\x06tables\x18\x03 \x01(\x03\x12\x0c\n\x04rows\x18\x04 \x01(\x03\x12+\n\x08\x64uration\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07removed\x18\x06 \x03(\t\"?\n\x13\x43reateSchemaRequest\x12\x14\n\x06schema\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x18\n\x06Schema\x12\x0e\n\x06schema\x18\x01 \x01(\t*y\n\x0c\x46indingLevel\x12\x1d\n\x19\x46INDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46INDING_LEVEL_OK\x10\x01\x12\x19\n\x15\x46INDING_LEVEL_WARNING\x10\x02\x12\x19\n\x15\x46INDING_LEVEL_PROBLEM\x10\x03\x32\xf7\x02\n\x0c\x41\x64minService\x12[\n\rGetServerInfo\x12\".tableveil.v1.GetServerInfoRequest\x1a\x18.tableveil.v1.ServerInfo\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x12^\n\x0fGetServerStatus\x12$.tableveil.v1.GetServerStatusRequest\x1a\x1a.tableveil.v1.ServerStatus\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12V\n\x0e\x42\x61\x63kupDatabase\x12#.tableveil.v1.BackupDatabaseRequest\x1a\x14.tableveil.v1.Backup\"\t\xda\xdd\x18\x05\n\x01\x02\x18\x01\x12R\n\x0c\x43reateSchema\x12!.tableveil.v1.CreateSchemaRequest\x1a\x14.tableveil.v1.Schema\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x42\x62\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,8 +47,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADMINSERVICE'].methods_by_name['BackupDatabase']._serialized_options = b'\332\335\030\005\n\001\002\030\001'
   _globals['_ADMINSERVICE'].methods_by_name['CreateSchema']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['CreateSchema']._serialized_options = b'\332\335\030\005\n\001\001\030\001'
-  _globals['_FINDINGLEVEL']._serialized_start=942
-  _globals['_FINDINGLEVEL']._serialized_end=1063
+  _globals['_FINDINGLEVEL']._serialized_start=982
+  _globals['_FINDINGLEVEL']._serialized_end=1103
   _globals['_GETSERVERINFOREQUEST']._serialized_start=142
   _globals['_GETSERVERINFOREQUEST']._serialized_end=164
   _globals['_SERVERINFO']._serialized_start=167
@@ -60,13 +60,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FINDING']._serialized_start=559
   _globals['_FINDING']._serialized_end=659
   _globals['_BACKUPDATABASEREQUEST']._serialized_start=661
-  _globals['_BACKUPDATABASEREQUEST']._serialized_end=732
-  _globals['_BACKUP']._serialized_start=735
-  _globals['_BACKUP']._serialized_end=869
-  _globals['_CREATESCHEMAREQUEST']._serialized_start=871
-  _globals['_CREATESCHEMAREQUEST']._serialized_end=914
-  _globals['_SCHEMA']._serialized_start=916
-  _globals['_SCHEMA']._serialized_end=940
-  _globals['_ADMINSERVICE']._serialized_start=1066
-  _globals['_ADMINSERVICE']._serialized_end=1441
+  _globals['_BACKUPDATABASEREQUEST']._serialized_end=752
+  _globals['_BACKUP']._serialized_start=755
+  _globals['_BACKUP']._serialized_end=889
+  _globals['_CREATESCHEMAREQUEST']._serialized_start=891
+  _globals['_CREATESCHEMAREQUEST']._serialized_end=954
+  _globals['_SCHEMA']._serialized_start=956
+  _globals['_SCHEMA']._serialized_end=980
+  _globals['_ADMINSERVICE']._serialized_start=1106
+  _globals['_ADMINSERVICE']._serialized_end=1481
 # @@protoc_insertion_point(module_scope)

@@ -28,6 +28,7 @@ class CreateHierarchyRequest(_message.Message):
     ROWS_FIELD_NUMBER: _builtins.int
     ROW_COUNT_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Read from the first message only."""
     row_count: _builtins.int
@@ -37,6 +38,10 @@ class CreateHierarchyRequest(_message.Message):
     origin: _builtins.str
     """Where the rows come from, such as the name of a file; kept with a new version. At most 1000 characters. Read from
     the first message only.
+    """
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer. Read from the first
+    message only.
     """
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.HierarchyRow]:
@@ -49,10 +54,11 @@ class CreateHierarchyRequest(_message.Message):
         rows: _abc.Iterable[_policy_pb2.HierarchyRow] | None = ...,
         row_count: _builtins.int = ...,
         origin: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "origin", b"origin", "row_count", b"row_count", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "origin", b"origin", "request_id", b"request_id", "row_count", b"row_count", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

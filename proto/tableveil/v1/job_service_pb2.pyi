@@ -241,6 +241,7 @@ class CancelJobRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     KEEP_BEST_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     keep_best: _builtins.bool
@@ -248,15 +249,18 @@ class CancelJobRequest(_message.Message):
     valid before their end, such as microaggregation and record-level games (NOTHING_TO_KEEP); without effect once the
     search has ended.
     """
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         keep_best: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_best", b"keep_best", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keep_best", b"keep_best", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -308,19 +312,25 @@ class ResubmitJobRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     WIDEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     widen: _builtins.bool
     """Widens its policy first, as WidenPolicy does. Refused: for a job without a policy."""
+    request_id: _builtins.str
+    """A name for this call, by the rule of SubmitJob: the same call again gets the first answer. It does not name the
+    new job.
+    """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         widen: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "widen", b"widen"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request_id", b"request_id", "widen", b"widen"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -331,16 +341,20 @@ class DeleteJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -28,7 +28,7 @@ from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/privacy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"x\n\x15\x44\x65\x63larePrivacyRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12,\n\x07privacy\x18\x02 \x01(\x0b\x32\x15.tableveil.v1.PrivacyB\x04\xe2\x41\x01\x02\"\\\n\x16\x44\x65scribePrivacyRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12\x0f\n\x07version\x18\x02 \x01(\x05\"\x9e\x01\n\x07Privacy\x12+\n\nattributes\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.Attribute\x12(\n\x0c\x64\x65\x66\x61ult_role\x18\x02 \x01(\x0e\x32\x12.tableveil.v1.Role\x12\x17\n\rperson_column\x18\x03 \x01(\tH\x00\x12\x19\n\x0frows_are_people\x18\x04 \x01(\x08H\x00\x42\x08\n\x06person\"\xbb\x01\n\x0cTablePrivacy\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12&\n\x07privacy\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.Privacy\x12\x13\n\x0b\x64\x65\x63lared_by\x18\x04 \x01(\t\x12\x30\n\x0c\x64\x65\x63lare_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xec\x01\n\x0ePrivacyService\x12u\n\x0e\x44\x65\x63larePrivacy\x12#.tableveil.v1.DeclarePrivacyRequest\x1a\x1a.tableveil.v1.TablePrivacy\"\"\xda\xdd\x18\x1e\n\x01\x03\x12\x05table\x12\x12privacy.attributes\x12\x63\n\x0f\x44\x65scribePrivacy\x12$.tableveil.v1.DescribePrivacyRequest\x1a\x1a.tableveil.v1.TablePrivacy\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05tableBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/privacy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"\x8c\x01\n\x15\x44\x65\x63larePrivacyRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12,\n\x07privacy\x18\x02 \x01(\x0b\x32\x15.tableveil.v1.PrivacyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\\\n\x16\x44\x65scribePrivacyRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12\x0f\n\x07version\x18\x02 \x01(\x05\"\x9e\x01\n\x07Privacy\x12+\n\nattributes\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.Attribute\x12(\n\x0c\x64\x65\x66\x61ult_role\x18\x02 \x01(\x0e\x32\x12.tableveil.v1.Role\x12\x17\n\rperson_column\x18\x03 \x01(\tH\x00\x12\x19\n\x0frows_are_people\x18\x04 \x01(\x08H\x00\x42\x08\n\x06person\"\xbb\x01\n\x0cTablePrivacy\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12&\n\x07privacy\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.Privacy\x12\x13\n\x0b\x64\x65\x63lared_by\x18\x04 \x01(\t\x12\x30\n\x0c\x64\x65\x63lare_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xec\x01\n\x0ePrivacyService\x12u\n\x0e\x44\x65\x63larePrivacy\x12#.tableveil.v1.DeclarePrivacyRequest\x1a\x1a.tableveil.v1.TablePrivacy\"\"\xda\xdd\x18\x1e\n\x01\x03\x12\x05table\x12\x12privacy.attributes\x12\x63\n\x0f\x44\x65scribePrivacy\x12$.tableveil.v1.DescribePrivacyRequest\x1a\x1a.tableveil.v1.TablePrivacy\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05tableBb\n\x10org.tableveil.v1P\x01Z=github.com/tableveil/tableveil/proto/tableveil/v1;tableveilv1\xaa\x02\x0cTableveil.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,14 +46,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PRIVACYSERVICE'].methods_by_name['DeclarePrivacy']._serialized_options = b'\332\335\030\036\n\001\003\022\005table\022\022privacy.attributes'
   _globals['_PRIVACYSERVICE'].methods_by_name['DescribePrivacy']._loaded_options = None
   _globals['_PRIVACYSERVICE'].methods_by_name['DescribePrivacy']._serialized_options = b'\332\335\030\n\n\001\003\022\005table'
-  _globals['_DECLAREPRIVACYREQUEST']._serialized_start=172
-  _globals['_DECLAREPRIVACYREQUEST']._serialized_end=292
-  _globals['_DESCRIBEPRIVACYREQUEST']._serialized_start=294
-  _globals['_DESCRIBEPRIVACYREQUEST']._serialized_end=386
-  _globals['_PRIVACY']._serialized_start=389
-  _globals['_PRIVACY']._serialized_end=547
-  _globals['_TABLEPRIVACY']._serialized_start=550
-  _globals['_TABLEPRIVACY']._serialized_end=737
-  _globals['_PRIVACYSERVICE']._serialized_start=740
-  _globals['_PRIVACYSERVICE']._serialized_end=976
+  _globals['_DECLAREPRIVACYREQUEST']._serialized_start=173
+  _globals['_DECLAREPRIVACYREQUEST']._serialized_end=313
+  _globals['_DESCRIBEPRIVACYREQUEST']._serialized_start=315
+  _globals['_DESCRIBEPRIVACYREQUEST']._serialized_end=407
+  _globals['_PRIVACY']._serialized_start=410
+  _globals['_PRIVACY']._serialized_end=568
+  _globals['_TABLEPRIVACY']._serialized_start=571
+  _globals['_TABLEPRIVACY']._serialized_end=758
+  _globals['_PRIVACYSERVICE']._serialized_start=761
+  _globals['_PRIVACYSERVICE']._serialized_end=997
 # @@protoc_insertion_point(module_scope)

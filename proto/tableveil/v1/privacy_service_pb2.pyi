@@ -28,6 +28,9 @@ class DeclarePrivacyRequest(_message.Message):
 
     TABLE_FIELD_NUMBER: _builtins.int
     PRIVACY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database."""
@@ -41,10 +44,11 @@ class DeclarePrivacyRequest(_message.Message):
         *,
         table: _policy_pb2.TableReference | None = ...,
         privacy: Global___Privacy | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["privacy", b"privacy", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["privacy", b"privacy", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["privacy", b"privacy", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

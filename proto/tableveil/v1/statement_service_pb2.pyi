@@ -32,7 +32,7 @@ class ExecuteStatementRequest(_message.Message):
     statement: _builtins.str
     """The statement, of at most 100,000 characters; a semicolon may end it. Faults have its lines and columns as field."""
     request_id: _builtins.str
-    """Passed on to the job that the statement submits, as `SubmitJobRequest.request_id`."""
+    """Names the job that the statement submits, or its change, by the rule of SubmitJob."""
     def __init__(
         self,
         *,

@@ -756,16 +756,20 @@ class TruncateTableRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     def __init__(
         self,
         *,
         table: _policy_pb2.TableReference | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -797,8 +801,11 @@ class ErasePersonsRequest(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     PERSON_COLUMN_FIELD_NUMBER: _builtins.int
     PERSONS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     person_column: _builtins.str
     """The column that identifies people. Missing: the person_column of the policies for releases of the table."""
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -811,10 +818,11 @@ class ErasePersonsRequest(_message.Message):
         table: _policy_pb2.TableReference | None = ...,
         person_column: _builtins.str = ...,
         persons: _abc.Iterable[_builtins.str] | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["person_column", b"person_column", "persons", b"persons", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["person_column", b"person_column", "persons", b"persons", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -907,16 +915,20 @@ class DropTableRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     def __init__(
         self,
         *,
         table: _policy_pb2.TableReference | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -94,6 +94,9 @@ class CreateWorksheetRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKSHEET_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def worksheet(self) -> Global___Worksheet:
         """Its name, etag, times and writer are ignored."""
@@ -102,10 +105,11 @@ class CreateWorksheetRequest(_message.Message):
         self,
         *,
         worksheet: Global___Worksheet | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["worksheet", b"worksheet"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["worksheet", b"worksheet"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "worksheet", b"worksheet"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -136,6 +140,9 @@ class UpdateWorksheetRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKSHEET_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     @_builtins.property
     def worksheet(self) -> Global___Worksheet:
         """With the etag that was read. Its table, times and writer are ignored."""
@@ -144,10 +151,11 @@ class UpdateWorksheetRequest(_message.Message):
         self,
         *,
         worksheet: Global___Worksheet | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["worksheet", b"worksheet"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["worksheet", b"worksheet"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "worksheet", b"worksheet"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -206,19 +214,23 @@ class DeleteWorksheetRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """worksheets/{id}"""
     etag: _builtins.str
     """Default: whatever was written in the meantime."""
+    request_id: _builtins.str
+    """A name for the change, by the rule of SubmitJob: the same request again gets the first answer."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         etag: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "name", b"name", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import CommandSession, verb
+from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client import Client
 from tableveil.v1 import release_service_pb2
 from tableveil.v1.release_service_pb2 import Release
@@ -53,6 +53,7 @@ def review(session: CommandSession, release: str) -> None:
 @click.command()
 @click.argument("release")
 @click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
+@ONCE
 @verb
 def approve(session: CommandSession, release: str, note: str) -> None:
     """Make a release public that somebody else made, in place of an earlier one of its target."""
@@ -66,6 +67,7 @@ def approve(session: CommandSession, release: str, note: str) -> None:
 @click.command()
 @click.argument("release")
 @click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
+@ONCE
 @verb
 def reject(session: CommandSession, release: str, note: str) -> None:
     """Drop a release that waits for approval and that somebody else made; its evidence stays."""

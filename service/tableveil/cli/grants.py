@@ -11,7 +11,7 @@ import click
 
 from tableveil.cli.grouped import grouped
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, CommandSession, verb
+from tableveil.cli.verb import LIMIT, ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.wording.access import GRANT_COLUMNS, ROLES, grant_in_words, grant_row
 
@@ -40,6 +40,7 @@ class _Scope:
 @click.option("--principal", default="", help="A person or a program, by its name.")
 @click.option("--group", default="", help="A group, as the provider of identities has it.")
 @grouped(_Scope, "scope")
+@ONCE
 @verb
 def add(session: CommandSession, role: str, principal: str, group: str, scope: _Scope) -> None:
     """Give ROLE to a principal or to a group."""

@@ -17,7 +17,7 @@ from tableveil.cli.hierarchy_tables import comparison_table, preview_table, refe
 from tableveil.cli.output import as_dict
 from tableveil.cli.source_query import SCHEMA
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import CommandSession, verb
+from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client.names import source_reference
 from tableveil.document import load_policy
 from tableveil.errors import InvalidError, nearest, shortened
@@ -165,6 +165,7 @@ def compare(
     "--delimiter", default="", metavar="CHARACTER", help="Default: `;`, tab or `,`, whichever separates rows."
 )
 @click.option("--encoding", default="", help="Default: UTF-8, or UTF-16 with a byte order mark.")
+@ONCE
 @verb
 def import_hierarchy(session: CommandSession, name: str, path: Path, delimiter: str, encoding: str) -> None:
     """Store a CSV file as the next version of NAME.

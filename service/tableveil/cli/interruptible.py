@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import TypeVar
 
 from tableveil.client import Client
@@ -22,7 +23,7 @@ def interruptible(client: Client, work: Callable[[], Result], goes_on: Callable[
     state in which closing it may never return; here the only interrupted call is a wait.
     """
     with ThreadPoolExecutor(1) as worker:
-        future = worker.submit(work)
+        future = worker.submit(copy_context().run, work)
         try:
             while not future.done():
                 try:

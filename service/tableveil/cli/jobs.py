@@ -12,7 +12,7 @@ from tableveil import wording
 from tableveil.cli.error_block import error_block
 from tableveil.cli.follow import ON_UNPUBLISHED, follow, settle
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import LIMIT, CommandSession, state_option, verb
+from tableveil.cli.verb import LIMIT, ONCE, CommandSession, state_option, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.watching import ENDED
@@ -81,6 +81,7 @@ def cancel(session: CommandSession, job: str, keep_best: bool) -> None:
 @click.option("--wait", is_flag=True, help="Show progress until the new job ends, and its release is published.")
 @click.option("--widen", is_flag=True, help="First extend bounds of its policy that do not cover all values any more.")
 @ON_UNPUBLISHED
+@ONCE
 @verb
 def resubmit(session: CommandSession, job: str, wait: bool, widen: bool, on_unpublished: str) -> None:
     """Queue a new job for what a job that has ended was asked for.

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import CommandSession, verb
+from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -21,6 +21,7 @@ def privacy_budgets() -> None:
 @click.option("--table", "tables", multiple=True, required=True, help="A table that holds them, as schema.table.")
 @click.option("--epsilon", required=True, help="The most that all releases together may spend, such as 2.")
 @click.option("--delta", required=True, help="The most of delta, such as 0.000002.")
+@ONCE
 @verb
 def set_budget(session: CommandSession, people: str, tables: tuple[str, ...], epsilon: str, delta: str) -> None:
     """Set the budget of PEOPLE, a name of yours, for admins of the server; what was spent stays spent."""

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import CommandSession, verb
+from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.client import UnpublishedError
 from tableveil.client.publications import fault_at
 from tableveil.v1 import release_service_pb2 as v1
@@ -38,6 +38,7 @@ _STATES = {
 )
 @click.option("--withdraw", is_flag=True, help="Remove the release from the target instead; the release itself stays.")
 @click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="How long to wait for the target.")
+@ONCE
 @verb
 def publish(
     session: CommandSession,

@@ -24,7 +24,7 @@ from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import DATABASE, LIMIT, CommandSession, state_option, verb
+from tableveil.cli.verb import DATABASE, LIMIT, ONCE, CommandSession, state_option, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.errors import DeniedError
@@ -202,6 +202,7 @@ def show(session: CommandSession, name: str, asked: _Parts, chart: Path | None, 
 @click.option(
     "--other-people", multiple=True, metavar="RELEASE", help="State that this release's people are others. Repeatable."
 )
+@ONCE
 @verb
 def promote(session: CommandSession, release: str, repeat_reason: str, other_people: tuple[str, ...]) -> None:
     """Make a release of a trial of yours.
@@ -220,6 +221,7 @@ def promote(session: CommandSession, release: str, repeat_reason: str, other_peo
 @click.command()
 @click.argument("release")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, for the ledger.")
+@ONCE
 @verb
 def withdraw(session: CommandSession, release: str, reason: str) -> None:
     """Drop what a release wrote, and note why.

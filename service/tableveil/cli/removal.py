@@ -12,7 +12,7 @@ from tableveil import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts
-from tableveil.cli.verb import DATABASE, CommandSession, verb
+from tableveil.cli.verb import DATABASE, ONCE, CommandSession, verb
 from tableveil.v1 import table_service_pb2 as v1
 
 _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
@@ -22,6 +22,7 @@ _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its n
 @click.argument("table")
 @_SCHEMA
 @DATABASE
+@ONCE
 @verb
 def truncate(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove all rows of a table, which stays; the ledger keeps what was released of them."""
@@ -37,6 +38,7 @@ def truncate(session: CommandSession, table: str, schema: str | None) -> None:
 @click.argument("table")
 @_SCHEMA
 @DATABASE
+@ONCE
 @verb
 def drop(session: CommandSession, table: str, schema: str | None) -> None:
     """Remove a table with its rows; the ledger keeps what was released of them."""
@@ -62,6 +64,7 @@ def drop(session: CommandSession, table: str, schema: str | None) -> None:
 )
 @_SCHEMA
 @DATABASE
+@ONCE
 @verb
 def erase(session: CommandSession, table: str, persons: TextIO, person_column: str, schema: str | None) -> None:
     """Remove people's rows, also from what the ledger keeps to recognize people, and tell which releases hold them.

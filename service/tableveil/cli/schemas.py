@@ -6,7 +6,7 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import CommandSession, verb
+from tableveil.cli.verb import ONCE, CommandSession, verb
 from tableveil.v1 import access_service_pb2 as v1
 
 
@@ -17,6 +17,7 @@ def schemas() -> None:
 
 @schemas.command()
 @click.argument("schema")
+@ONCE
 @verb
 def create(session: CommandSession, schema: str) -> None:
     """Make SCHEMA in the server's database, for admins of the whole server."""
@@ -34,6 +35,7 @@ def create(session: CommandSession, schema: str) -> None:
     required=True,
     help="Whether a release of the people of earlier ones, by a repeat_reason, waits for approval below k.",
 )
+@ONCE
 @verb
 def set_rule(session: CommandSession, schema: str, joint_k: bool) -> None:
     """Make the rule for releases into SCHEMA, for its admins."""

@@ -12,7 +12,8 @@ import click
 
 from tableveil import wording
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, CommandSession, verb
+from tableveil.cli.verb import LIMIT, ONCE, CommandSession, verb
+from tableveil.errors import ConflictError
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.wording.access import ROLES, TOKEN_COLUMNS, token_row
 
@@ -37,6 +38,7 @@ def tokens() -> None:
     type=click.Path(exists=True, path_type=Path, dir_okay=False),
     help="The database of a server that is stopped: for when no admin has a token. Without --role, it has all roles.",
 )
+@ONCE
 @verb
 def create(
     session: CommandSession, principal: str, label: str, role: tuple[str, ...], days: int, database: Path | None
@@ -54,6 +56,10 @@ def create(
     if session.output.as_json:
         session.output.json({"token": made})
         return
+    if not made.secret:
+        actual = f"{made.name}, which this request made before; the server keeps a hash of its text"
+        hint = f"Revoke it (tableveil tokens revoke {made.name}), and make another by another request id."
+        raise ConflictError.of("TOKEN_TOLD", "request_id", actual, "a request id of its own for every token", hint)
     until = wording.moment(made.expire_time)
     session.output.tell(f"{made.name} of {wording.printable(principal)} is valid until {until}; it is shown only now.")
     click.echo(made.secret)

@@ -57,6 +57,16 @@ DATABASE, DATABASE_OR_NEW = _database(exists=True), _database(exists=False)
 """Let a verb work on a file: by the same calls, on a server that lives as long as the command."""
 
 
+ONCE = click.option(
+    "--request-id",
+    "once",
+    default="",
+    metavar="ID",
+    help="A name for the change: asked for again, it is not made twice.",
+)
+"""Lets a verb name its changes."""
+
+
 def verb(function: Callable[..., None]) -> Callable[..., None]:
     """Turns a function of a session, and of its own options, into one of its options alone."""
 
@@ -91,6 +101,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         output = Output(as_json)
         database, on_file = options.get("database"), options.pop("on_file", None)
+        once = str(options.pop("once", ""))
         with output.reporting(), ExitStack() as opened:
             if isinstance(on_file, Path):
                 given = click.get_current_context().get_parameter_source("server")
@@ -110,6 +121,7 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
                 )
                 client = opened.enter_context(connection)
             path = on_file if isinstance(on_file, Path) else None
+            opened.enter_context(client.once(once))
             function(CommandSession(client, output, alone=path is not None, on_file=path), **options)
 
     return run

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
@@ -23,6 +24,8 @@ DEFAULT_ADDRESS = "127.0.0.1:50651"
 # Checking a policy may read a large table; any other answer takes milliseconds.
 SECONDS_TO_ANSWER = 300.0
 
+_REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+
 _CHANNEL_OPTIONS = (
     # Tables must not pass through a proxy that is meant for the web.
     ("grpc.enable_http_proxy", 0),
@@ -39,6 +42,13 @@ _CHANNEL_OPTIONS = (
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 Answer = TypeVar("Answer")
+
+
+def with_name(request: Request) -> Request:
+    """The request, with the name that `once` gives it if it can have one and has none of its own."""
+    if (name := _REQUEST_ID.get()) and getattr(request, "request_id", None) == "":
+        setattr(request, "request_id", name)  # noqa: B010 - not every request has one
+    return request
 
 
 class _PageRequest(Protocol):
@@ -113,10 +123,22 @@ class Connection:
             message = f"no server at {self._address} within {seconds:g} seconds"
             raise UnreachableError("UNREACHABLE", message) from None
 
+    @contextmanager
+    def once(self, request_id: str) -> Iterator[None]:
+        """Names the changes that are asked for inside of the block, so that none of them is made twice.
+
+        A repeated change of one name is answered as it was the first time: after a broken connection, ask again.
+        """
+        named = _REQUEST_ID.set(request_id)
+        try:
+            yield
+        finally:
+            _REQUEST_ID.reset(named)
+
     def _ask(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request) -> Response:
         def call() -> Response:
             with self._failures():
-                return method(request, timeout=SECONDS_TO_ANSWER)
+                return method(with_name(request), timeout=SECONDS_TO_ANSWER)
 
         return self._patiently(call)
 

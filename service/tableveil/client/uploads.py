@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from tableveil.client.connection import with_name
 from tableveil.v1 import hierarchy_service_pb2
 
 # Even with four bytes per character, this is far below gRPC's default limit of 4 MB; a single row may exceed it.
@@ -20,7 +21,7 @@ def upload_requests(
 ) -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
     """The messages that store the rows under `name`, made as they are sent."""
     request = hierarchy_service_pb2.CreateHierarchyRequest(name=name, row_count=len(rows), origin=origin)
-    yield from _filled(request, hierarchy_service_pb2.CreateHierarchyRequest, rows)
+    return _filled(with_name(request), hierarchy_service_pb2.CreateHierarchyRequest, rows)
 
 
 def preview_requests(

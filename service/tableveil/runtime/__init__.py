@@ -1,5 +1,6 @@
 """How jobs run: submitted, queued, run by worker threads, watched, and remembered in the database."""
 
+from tableveil.runtime.answered import AnsweredRequests
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.matches import Matches
@@ -14,6 +15,7 @@ from tableveil.runtime.upkeep import Upkeep
 from tableveil.runtime.worksheets import Worksheets
 
 __all__ = [
+    "AnsweredRequests",
     "Failure",
     "FailureKind",
     "Job",

@@ -1,4 +1,4 @@
-"""Retention: deletes jobs that ended long ago, once at start and then every day."""
+"""Retention: deletes jobs that ended, and forgets named changes, long ago; once at start and then every day."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from tableveil.backend import Database
 from tableveil.errors import TableveilError
-from tableveil.state import removal
+from tableveil.state import answered_requests, removal
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -25,6 +25,7 @@ def delete_old(database: Database, age: timedelta) -> tuple[int, int]:
         for number, kind in old:
             removal.delete_job(ledger, number, kind)
         events = removal.thin_events(ledger, age)
+        answered_requests.delete_old(ledger, age)
     logger.info("retention: deleted %d jobs and %d progress events older than %d days", len(old), events, age.days)
     return len(old), events
 

@@ -97,7 +97,7 @@ class Worksheets:
         with self._changing:
             self._unchanged(number, etag, "etag")
             with self._database.ledger() as ledger, ledger.transaction():
-                WORKSHEETS.delete(ledger, number)
+                store.delete(ledger, number)
 
     def _unchanged(self, number: int, etag: str, field: str) -> Worksheet:
         kept = self.get(number)

@@ -28,6 +28,9 @@ SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
 
 _BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.values()}
 
+REQUESTS_OF_JOBS = tuple(request.DESCRIPTOR for request in _BY_REQUEST)
+"""The messages that submit jobs."""
+
 
 def submit(jobs: JobManager, privacies: Privacies, request: Any, control: Control) -> JobMessage:
     """Submits the job for a request, whose policy takes what it leaves out from the declared privacy of its table.

@@ -22,7 +22,7 @@ from tableveil.lookups import (
 from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
-from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
+from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.server.identities import Identities
 from tableveil.server.readers import ReaderAnswers
 from tableveil.serving.settings import ServeSettings
@@ -52,6 +52,7 @@ class Stores:
     publishing: Publishing
     reports: Reports
     worksheets: Worksheets
+    answered: AnsweredRequests
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +96,5 @@ def stores_of(running: Running, examine: Callable[[], list[Finding]]) -> Stores:
         publishing=running.publishing,
         reports=Reports(database),
         worksheets=Worksheets(database),
+        answered=AnsweredRequests(database),
     )

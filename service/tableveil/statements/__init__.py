@@ -1,6 +1,6 @@
 """SQL for stewards: statements become the requests that they stand for, and policies become statements."""
 
-from tableveil.statements.execute import execute
+from tableveil.statements.execute import changes, execute
 from tableveil.statements.parse import parse
 
-__all__ = ["execute", "parse"]
+__all__ = ["changes", "execute", "parse"]

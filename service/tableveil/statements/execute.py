@@ -61,6 +61,14 @@ Call = Callable[[Message], Any]
 """Calls the only method that takes such a request, as the caller of the statement, and returns its answer."""
 
 
+_CHANGES = (SetPrivacy, Withdraw, Promote, Decide, GrantStatement, CreateSchema, SetSchemaRule)
+
+
+def changes(statement: str) -> bool:
+    """Whether a statement makes a change by itself, not by a job."""
+    return isinstance(parse(statement), _CHANGES)
+
+
 def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementResponse:
     """Executes the statement of a request.
 

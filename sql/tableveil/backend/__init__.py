@@ -78,7 +78,7 @@ from tableveil.backend.functions import (
     time_of_format,
 )
 from tableveil.backend.render import render
-from tableveil.backend.session import Ledger, Session
+from tableveil.backend.session import Ledger, Session, committed_with
 from tableveil.backend.traits import Traits
 from tableveil.backend.visibility import (
     ALL,
@@ -116,6 +116,7 @@ __all__ = [
     "cleared",
     "collected",
     "column",
+    "committed_with",
     "conjunction",
     "create_table",
     "digits_of",

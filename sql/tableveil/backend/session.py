@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NewType, Self
@@ -186,15 +187,18 @@ class Session:
     def transaction(self, *, elsewhere: bool = False) -> Iterator[None]:
         """A transaction around the block: rolled back if the block raises, else committed.
 
-        It neither begins nor commits once the database's path names another file, unless it writes `elsewhere`. Nothing
-        stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof that anything was
-        written: an aborted transaction commits nothing and reports no error. Look for the result afterwards.
+        It neither begins nor commits once the database's path names another file, unless it writes `elsewhere` or
+        nothing. Nothing stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof
+        that anything was written: an aborted transaction commits nothing and reports no error. Look for the result
+        afterwards.
         """
         require_file = self._require_file if not elsewhere else lambda: None
         require_file()
         self.execute("BEGIN TRANSACTION")
         try:
             yield
+            if not elsewhere:
+                _COMMITTED_WITH.get()(self)
             require_file()
         except BaseException:
             self._unguarded("ROLLBACK")
@@ -306,6 +310,19 @@ class Session:
             self._cursor.execute(statement)
         except duckdb.Error as error:
             raise translated(error) from None
+
+
+_COMMITTED_WITH: ContextVar[Callable[[Session], None]] = ContextVar("committed_with", default=lambda _: None)
+
+
+@contextmanager
+def committed_with(write: Callable[[Session], None]) -> Iterator[None]:
+    """While the block runs, each transaction that this thread commits also has what `write` writes, or nothing."""
+    token = _COMMITTED_WITH.set(write)
+    try:
+        yield
+    finally:
+        _COMMITTED_WITH.reset(token)
 
 
 Ledger = NewType("Ledger", Session)

@@ -17,8 +17,8 @@ from tableveil.policy import TableReference
 from tableveil.source.model import Column
 from tableveil.source.sketch import hashed
 from tableveil.source.tables import columns_of, described_table, without_values
+from tableveil.state import answered_requests, sketches, trials
 from tableveil.state import persons as digests
-from tableveil.state import sketches, trials
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES, earlier_releases, seen_among
 
@@ -87,6 +87,7 @@ def erase(session: Session, target: TableReference, person_column: str, persons:
         exp.select(_count(_PERSONS, exp.Star()), _count(_ROWS, exp.Distinct(expressions=[column(person)])))
     )
     removed = empty(session, target, of_people)
+    answered_requests.forget_answers(session.ledger)
     gone, places = forget_left(session, target, columns, _ROWS, releases)
     for staged in (_PERSONS, _ROWS):
         session.execute(drop("TABLE", staged))

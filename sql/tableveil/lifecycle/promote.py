@@ -81,7 +81,7 @@ def promote(
             steps = Steps(admission.admit, enter, lambda: _look(session.ledger, number))
             if trial.warehouse and not asked.needs_approval:
                 # A rule may still let it wait, which shows before it is copied.
-                with session.embedded.transaction():
+                with session.embedded.transaction(elsewhere=True):
                     admission.admit()
                 if not admission.release.needs_approval:
                     move_elsewhere(database, session, trial, asked.policy.release, steps, unused)

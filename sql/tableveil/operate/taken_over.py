@@ -56,6 +56,7 @@ REBUILT = {
 """Tables with statements of their own, or none."""
 
 FORGOTTEN = {
+    "answered_requests": "Their changes are not here, or do no harm when they are asked for again.",
     "grants": "The backup's own are suspended; an admin confirms them, and makes those since again.",
     "hierarchies": "Their rows are contents of the database: they are uploaded again.",
     "jobs": "They can be submitted again under their request ids.",

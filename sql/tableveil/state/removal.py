@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from tableveil.backend import Ledger
 from tableveil.state import joint_texts, rights
+from tableveil.state.answered_requests import forget_answers
 from tableveil.state.kinds import KINDS, JobKind
 
 
@@ -19,6 +20,7 @@ def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:
         ledger.execute("DELETE FROM tableveil.job_reads WHERE job = ?", [job])
         rights.forget(ledger, job)
         joint_texts.forget(ledger, job)
+        forget_answers(ledger, "JobService")
         ledger.execute("DELETE FROM tableveil.job_events WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.job_outcomes WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.jobs WHERE number = ?", [job])

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
+from tableveil.state.answered_requests import forget_answers
 from tableveil.state.loads import into
 from tableveil.state.mapper import NumberedTable
 from tableveil.state.seen import by_table
@@ -49,8 +50,15 @@ def change(ledger: Ledger, changed: Worksheet) -> None:
     WORKSHEETS.insert(ledger, [changed])
 
 
+def delete(ledger: Ledger, number: int) -> None:
+    """Deletes the worksheet of that number; call it in a transaction."""
+    forget_answers(ledger, "WorksheetService")
+    WORKSHEETS.delete(ledger, number)
+
+
 def forget(ledger: Ledger, table: TableReference, numbers: Collection[int] | None = None) -> int:
     """Deletes the table's worksheets, by default all, and returns how many; call it in a transaction."""
+    forget_answers(ledger, "WorksheetService")
     condition, values = into(table.schema, table.table)
     if numbers is not None:
         condition, values = f"{condition} AND list_contains(?::BIGINT[], number)", [*values, list(numbers)]

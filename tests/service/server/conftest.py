@@ -26,7 +26,7 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.widen import Widening
-from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
+from tableveil.runtime import AnsweredRequests, JobManager, Loads, Publishing, Removals, Upkeep, Worksheets
 from tableveil.runtime.release_lifecycle import ReleaseLifecycle
 from tableveil.server.access_control import AccessControl
 from tableveil.server.authorize import RolesByScope
@@ -194,6 +194,7 @@ def stores(
         publishing=publishing,
         reports=double(Reports),
         worksheets=double(Worksheets),
+        answered=double(AnsweredRequests),
     )
 
 

@@ -47,6 +47,10 @@ CODES = {
     ),
     "TOKEN_MISSING": ("No token was entered.", "Paste your token, as the admin gave it to you."),
     "TOKEN_NOT_FOUND": ("There is no token of this number.", "Look at `tableveil tokens list`."),
+    "TOKEN_TOLD": (
+        "The request made a token before, and its text was told then; the server keeps a hash of it.",
+        "Revoke that token, and make another by another request id.",
+    ),
     "TOKEN_UNWRITABLE": (
         "The server cannot write its first token beside the database.",
         "Let the server's user write the directory.",

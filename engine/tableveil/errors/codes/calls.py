@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 CODES = {
+    "ANSWER_FORGOTTEN": (
+        "The change with this request id was made. Its answer showed what was deleted since, or the server was stopped "
+        "before it was kept.",
+        "Look at what it changed.",
+    ),
     "ARROW_INVALID": ("The bytes are no Arrow IPC stream.", "Send such a stream."),
     "CALL_FAILED": (
         "The call failed with a status that the client does not know.",
@@ -57,6 +62,7 @@ CODES = {
     ),
     "QUERY_TIME": ("The query took longer than one may.", "Ask for less, or raise `--query-seconds`."),
     "RELEASE_GONE": ("The release was replaced or removed while the query began.", "Try again."),
+    "REQUEST_RUNNING": ("A request with this request id is being handled.", "Ask again when it has ended."),
     "REQUEST_ID_INVALID": ("The request id is too long, or has control characters.", "Use a short printable text."),
     "REQUEST_ID_REUSED": ("Another request had this request id.", "Give each request an id of its own."),
     "REQUEST_INVALID": ("The job cannot be made again from its stored request.", "Submit a new request."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.client.connection import Connection
+from tableveil.client.connection import Connection, with_name
 from tableveil.v1 import admin_service_pb2
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 
@@ -35,7 +35,7 @@ class AdministrationVerbs(Connection):
         """
         request = admin_service_pb2.BackupDatabaseRequest(name=name, keep=keep)
         with self._failures():
-            return self._admin.BackupDatabase(request)
+            return self._admin.BackupDatabase(with_name(request))
 
     def create_schema(self, schema: str) -> admin_service_pb2.Schema:
         """Makes a schema of the database, for tables and releases."""
