@@ -111,6 +111,7 @@ MEANINGS = {
     "utility_spreads": "The spread of each column, before and after.",
     "utility_bins": "The bars of their histograms.",
     "utility_associations": "The associations of columns, before and after.",
+    "utility_rates": "The rates of values under labels that moved most.",
     "table_privacy": "Versions of the privacy of tables, as JSON.",
     "joint_texts": "Texts of jobs that depend on other releases. An empty text stands for all evidence of a release.",
     "trials": "Trials, and when they were promoted.",

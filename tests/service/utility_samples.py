@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tableveil.state.utility_reports import StoredUtility
-from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
+from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, MovedRate, UtilityReport
 
 AGE = ColumnUtility(
     column='age <"&>',
@@ -56,6 +56,10 @@ def utility_report(number: int = 2, job: int = 4) -> StoredUtility:
             Association(AGE.column, "born", "correlation", -0.75, None),
             Association(AGE.column, "born", "cramers_v", None, None),
             Association("city", "born", "cramers_v", 0.125, 0.125),
+        ),
+        rates=(
+            MovedRate("city", None, "born", "1970-01-01", 500, 125, 400, 200),
+            MovedRate("city", "A & B", "born", None, 300, 0, 290, 1),
         ),
         notes=("100 of 1,000 records are suppressed: what the release tells is of the others.",),
     )

@@ -1,7 +1,15 @@
 """Usefulness of a release: distributions, statistics and associations, before and after."""
 
 from tableveil.usefulness.association import contingency, cramers_v
-from tableveil.usefulness.report import QUANTILES, Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
+from tableveil.usefulness.report import (
+    QUANTILES,
+    Association,
+    Bin,
+    ColumnSpread,
+    ColumnUtility,
+    MovedRate,
+    UtilityReport,
+)
 
 __all__ = [
     "QUANTILES",
@@ -9,6 +17,7 @@ __all__ = [
     "Bin",
     "ColumnSpread",
     "ColumnUtility",
+    "MovedRate",
     "UtilityReport",
     "contingency",
     "cramers_v",

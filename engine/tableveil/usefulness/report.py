@@ -74,9 +74,30 @@ class Association:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedRate:
+    """The records with a label of a column, and those of them that have a value of another, before and after.
+
+    None stands for a label or a value that is NULL.
+    """
+
+    column: str
+    label: str | None
+    of: str
+    value: str | None
+    records_before: int
+    having_before: int
+    records_after: int
+    having_after: int
+
+
+@dataclass(frozen=True, slots=True)
 class UtilityReport:
-    """The findings; with many columns, associations cover only the first, and with many rows, a sample."""
+    """The findings; with many columns, associations and rates cover only the first, and with many rows, a sample.
+
+    `rates` are those that moved most.
+    """
 
     columns: tuple[ColumnUtility, ...]
     associations: tuple[Association, ...]
+    rates: tuple[MovedRate, ...]
     notes: tuple[str, ...]

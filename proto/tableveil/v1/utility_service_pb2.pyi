@@ -148,6 +148,7 @@ class UtilityReport(_message.Message):
     NOTES_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
+    RATES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """utilityReports/{id}"""
     job: _builtins.str
@@ -174,6 +175,10 @@ class UtilityReport(_message.Message):
     def duration(self) -> _duration_pb2.Duration:
         """From the job's start."""
 
+    @_builtins.property
+    def rates(self) -> _containers.RepeatedCompositeFieldContainer[Global___MovedRate]:
+        """The five that moved most, those first: of labels that at least 30 people have on both sides. Only for the owner."""
+
     def __init__(
         self,
         *,
@@ -186,14 +191,66 @@ class UtilityReport(_message.Message):
         notes: _abc.Iterable[_builtins.str] | None = ...,
         request: Global___UtilityRequest | None = ...,
         duration: _duration_pb2.Duration | None = ...,
+        rates: _abc.Iterable[Global___MovedRate] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["associations", b"associations", "columns", b"columns", "create_time", b"create_time", "duration", b"duration", "job", b"job", "name", b"name", "notes", b"notes", "release", b"release", "request", b"request"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["associations", b"associations", "columns", b"columns", "create_time", b"create_time", "duration", b"duration", "job", b"job", "name", b"name", "notes", b"notes", "rates", b"rates", "release", b"release", "request", b"request"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UtilityReport: _TypeAlias = UtilityReport  # noqa: Y015
+
+@_typing.final
+class MovedRate(_message.Message):
+    """How many of the records with a label have a value of a column that is released as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    OF_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    RECORDS_BEFORE_FIELD_NUMBER: _builtins.int
+    HAVING_BEFORE_FIELD_NUMBER: _builtins.int
+    RECORDS_AFTER_FIELD_NUMBER: _builtins.int
+    HAVING_AFTER_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    label: _builtins.str
+    """Unset: NULL."""
+    of: _builtins.str
+    value: _builtins.str
+    """Unset: NULL."""
+    records_before: _builtins.int
+    having_before: _builtins.int
+    records_after: _builtins.int
+    having_after: _builtins.int
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        label: _builtins.str | None = ...,
+        of: _builtins.str = ...,
+        value: _builtins.str | None = ...,
+        records_before: _builtins.int = ...,
+        having_before: _builtins.int = ...,
+        records_after: _builtins.int = ...,
+        having_after: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "_value", b"_value", "label", b"label", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "_value", b"_value", "column", b"column", "having_after", b"having_after", "having_before", b"having_before", "label", b"label", "of", b"of", "records_after", b"records_after", "records_before", b"records_before", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__label: _TypeAlias = _typing.Literal["label"]  # noqa: Y015
+    _WhichOneofArgType__label: _TypeAlias = _typing.Literal["_label", b"_label"]  # noqa: Y015
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__label) -> _WhichOneofReturnType__label | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___MovedRate: _TypeAlias = MovedRate  # noqa: Y015
 
 @_typing.final
 class ColumnUtility(_message.Message):

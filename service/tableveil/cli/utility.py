@@ -19,6 +19,7 @@ from tableveil.client.names import RELEASES, resource_name
 from tableveil.pages.utility import as_html, changes, number
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
+from tableveil.wording.rates import RATE_COLUMNS, RATES, moved_rates
 
 RESULT = utility_service_pb2.UtilityReport
 
@@ -80,6 +81,9 @@ def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
         Text("Associations that changed most", style="bold"),
         listing(_CHANGE, changed, "", numbers=_CHANGE[2:]),
     ]
+    if report.rates:
+        rates = [tuple(map(wording.printable, row)) for row in moved_rates(report)]
+        parts += [Text(""), Text(RATES, style="bold"), listing(RATE_COLUMNS, rates, "", numbers=RATE_COLUMNS[2:])]
     parts += [Text(f"note: {wording.printable(note)}") for note in report.notes]
     return Group(*parts)
 

@@ -37,10 +37,12 @@ def utility_report_to_proto(stored: StoredUtility) -> utility_service_pb2.Utilit
         associations=[
             copied(association, utility_service_pb2.Association) for association in stored.report.associations
         ],
+        rates=[copied(rate, utility_service_pb2.MovedRate) for rate in stored.report.rates],
         notes=stored.report.notes,
         request=json_format.Parse(stored.request, utility_service_pb2.UtilityRequest()),
     )
     if stored.audience is not Audience.OWNER:
+        message.ClearField("rates")
         for column in message.columns:
             column.treatment = without_codings(column.treatment)
             # Beside those of the release, sums and counts tell the values of suppressed people.

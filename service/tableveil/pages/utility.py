@@ -15,6 +15,7 @@ from tableveil.pages.charts import heat_map, share_bars
 from tableveil.pages.environment import environment
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread, UtilityReport
+from tableveil.wording.rates import ABOUT_RATES, RATE_COLUMNS, RATES, moved_rates
 
 MOST_CHANGES = 30
 """Pairs of columns whose association changed most, which are listed."""
@@ -53,6 +54,7 @@ def as_html(report: UtilityReport) -> str:
             names=names,
             squares=[(side, _square(report, names, side)) for side in _SIDES if names],
             changes=changes(report),
+            rates=(RATES, RATE_COLUMNS, list(moved_rates(report)), ABOUT_RATES),
         )
     )
 

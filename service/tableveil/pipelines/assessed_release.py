@@ -86,7 +86,7 @@ def check_unchanged(session: Session, assessed: Assessed) -> str:
 
 def count_again(session: Session, assessed: Assessed, source: Source, policy: Policy) -> Counted:
     """Counts a source by the hierarchies of the release's evidence: all of its source, or some of it."""
-    read = dictionaries_of(session, source, policy, _hierarchies(session, assessed))
+    read = dictionaries_of(session, source, policy, hierarchies_then(session, assessed.release, assessed.policy))
     base = read.counted(session)
     sizes = ClassSizes(*class_size_histogram(session, base))
     return Counted(policy, read.source, base, read.lattice, sizes)
@@ -97,7 +97,9 @@ def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable | 
     recoded = assessed.policy.method.recoded
     if recoded is Recoded.BY_VALUE:
         return count_again(session, assessed, assessed.source, assessed.as_released)
-    read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
+    read = dictionaries_of(
+        session, assessed.source, assessed.policy, hierarchies_then(session, assessed.release, assessed.policy)
+    )
     return clusterable(session, assessed.policy, read) if recoded is Recoded.CLUSTERS else read
 
 
@@ -182,11 +184,11 @@ def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[F
                 yield Fault(f"{field}[{i}]", f"{shortened(name)}{role}", expected, hint(name))
 
 
-def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
-    """The hierarchies in the evidence: a stored one may have newer versions, a table other rows."""
-    used = {each_attribute.column: each_attribute.hierarchy for each_attribute in assessed.release.attributes}
+def hierarchies_then(session: Session, release: Release, policy: Policy) -> FoundHierarchies:
+    """The hierarchies in a release's evidence: a stored one may have newer versions, a table other rows."""
+    used = {each_attribute.column: each_attribute.hierarchy for each_attribute in release.attributes}
     result = FoundHierarchies()
-    for i, attribute in enumerate(assessed.policy.attributes):
+    for i, attribute in enumerate(policy.attributes):
         definition, column = attribute.hierarchy, attribute.column
         if isinstance(definition, ListedHierarchy):
             if "@" in used.get(column, ""):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tableveil.backend import Session, WarehouseSession
 from tableveil.control import Progress
+from tableveil.dictionary import build_dictionary
+from tableveil.dictionary.coded import CodedAttribute
 from tableveil.hierarchy import ValueKind
+from tableveil.pipelines.assessed_release import hierarchies_then
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
 from tableveil.pipelines.result import store_result
@@ -20,8 +23,18 @@ from tableveil.state.kinds import JobKind
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import UTILITY_REPORTS
-from tableveil.usefulness import ColumnUtility, UtilityReport
-from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, collected_sides, spreads
+from tableveil.usefulness import ColumnUtility, MovedRate, UtilityReport
+from tableveil.utility import (
+    MOST_ASSOCIATED,
+    MOST_ROWS,
+    Compared,
+    Labelled,
+    Sides,
+    associations,
+    collected_sides,
+    moved_rates,
+    spreads,
+)
 
 
 def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int:
@@ -39,16 +52,18 @@ def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int
         sides, compared = _compared(rows, release, policy)
         sampled = MOST_ROWS
         if rows.traits.collects:
-            sides, sampled = collected_sides(rows, sides, [column.name for column in compared])
+            sides, sampled = collected_sides(rows, sides, [column.name for column in compared], policy.person_column)
         report.phase(JobPhase.COUNTING)
         columns = []
         for done, column in enumerate(compared):
             columns.append(_column(session, sides, column, release, policy))
             report.on_progress(Progress(done + 1, len(compared), None, None, None))
         associated = compared[:MOST_ASSOCIATED]
-        read_report = UtilityReport(
-            tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared, sampled))
-        )
+        # Rates of two samples would differ by chance.
+        whole = not rows.traits.collects or release.records <= sampled
+        rates = _moved_rates(session, sides, associated, release, policy) if whole else ()
+        notes = tuple(_notes(release, compared, sampled))
+        read_report = UtilityReport(tuple(columns), associations(session, sides, associated), rates, notes)
 
     def result(number: int) -> utility_reports.StoredUtility:
         return utility_reports.StoredUtility(
@@ -102,6 +117,25 @@ def _column(session: Session, sides: Sides, compared: Compared, release: Release
         before=before,
         after=after,
     )
+
+
+def _moved_rates(
+    session: Session, sides: Sides, compared: Sequence[Compared], release: Release, policy: Policy
+) -> tuple[MovedRate, ...]:
+    """The rates of values that moved most, of the columns whose hierarchies are as they were."""
+    found, results = hierarchies_then(session, release, policy).found, {of.column: of for of in release.attributes}
+    labelled, names = [], {column.name for column in compared}
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.column not in found.keys() & results.keys() & names:
+            continue
+        hierarchy, reference = found[attribute.column]
+        of = CodedAttribute(attribute, hierarchy, reference, i, f"attributes[{i}]")
+        dictionary, _ = build_dictionary(session, sides.source, of)
+        if dictionary is not None:
+            result = results[attribute.column]
+            labelled.append(Labelled(dictionary, [level for level, _ in result.levels] or [result.level]))
+    values = [column for column in compared if column.name not in results]
+    return moved_rates(session, sides, labelled, values, policy.person_column or "")
 
 
 def _treatment(result: AttributeResult) -> str:

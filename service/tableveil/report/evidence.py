@@ -18,6 +18,7 @@ from tableveil.v1.release_service_pb2 import AttributeResult, Guarantee, Release
 from tableveil.v1.utility_service_pb2 import Association, ColumnUtility, Spread, UtilityReport
 from tableveil.wording.distinct import before_and_after
 from tableveil.wording.exposures import counted
+from tableveil.wording.rates import ABOUT_RATES, RATE_COLUMNS, RATES, moved_rates
 
 MOST_CHARTS = 12
 """Columns whose distribution is drawn; the others are named."""
@@ -161,6 +162,9 @@ def utility(report: UtilityReport | None, classification: ClassificationReport |
     if report is not None:
         yield from _distributions(report)
         yield from _associations(report)
+        if rates := tuple(moved_rates(report)):
+            yield Grid(RATES, RATE_COLUMNS, rates, frozenset({2, 3}))
+            yield Words(ABOUT_RATES)
         yield Sentences((f"Measured by {report.name}.", *report.notes))
     if classification is not None:
         yield from _classifiers(classification)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregated
-from tableveil.dictionary.build import Dictionary, build_dictionary, read_together
+from tableveil.dictionary.build import Dictionary, build_dictionary, read_together, value_texts
 from tableveil.dictionary.joint import JointDictionary, build_joint
 from tableveil.dictionary.listed import listed_levels, new_hierarchy
 from tableveil.dictionary.pairs import PairsDictionary, build_pairs, pair_codes
@@ -34,4 +34,5 @@ __all__ = [
     "pair_codes",
     "preview_hierarchy",
     "read_together",
+    "value_texts",
 ]

@@ -21,6 +21,7 @@ from tableveil.backend import (
     column,
     drop,
     identifier,
+    in_one_spelling,
     number,
     row_number,
     table,
@@ -31,6 +32,7 @@ from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
+    ValueKind,
     attribute_levels,
     label_values,
 )
@@ -247,3 +249,22 @@ def _write_numbered(session: Session, table_name: str, values_name: str, levels:
         )
         session.stage(table_name, query)
     session.execute(drop("TABLE", table(values_name)))
+
+
+def value_texts(session: Session, dictionaries: Sequence[Dictionary]) -> list[list[str | None]]:
+    """Per dictionary and code, the value as a label at level 0; all in one statement."""
+    texts: list[list[str | None]] = [[] for _ in dictionaries]
+    if not texts:
+        return texts
+    queries = []
+    for position, dictionary in enumerate(dictionaries):
+        value: exp.Expr = column("value")
+        if dictionary.column.kind is ValueKind.FLOAT:
+            value = in_one_spelling(value)
+        label = alias(cast(value, "VARCHAR"), "label")
+        queries.append(
+            exp.select(alias(number(position), "position"), column("code"), label).from_(table(dictionary.table_name))
+        )
+    for position, _, label in session.rows(united(queries).order_by("position", "code")):
+        texts[position].append(label)
+    return texts

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tableveil.backend import Session, cast, column, table
-from tableveil.dictionary import Dictionary
+from tableveil.dictionary import Dictionary, value_texts
 from tableveil.errors import ConflictError, shortened
 from tableveil.lifecycle.standing import place_of
 from tableveil.lifecycle.target import objects_called
 from tableveil.lifecycle.withdraw import is_as_written
-from tableveil.release.by_combination import value_texts
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release
 

@@ -16,20 +16,16 @@ from tableveil.backend import (
     Session,
     WarehouseSession,
     alias,
-    cast,
     column,
     conjunction,
-    in_one_spelling,
     number,
     row_hash,
     table,
-    united,
 )
-from tableveil.dictionary import Dictionary
+from tableveil.dictionary import Dictionary, value_texts
 from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, note, shortened
 from tableveil.game import SUPPRESSED, Combinations
-from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
 from tableveil.release.by_value import classes_by_groups
@@ -216,25 +212,6 @@ def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[D
             )
     if faults:
         raise InvalidError.about("LABELS_AMBIGUOUS", "labels of different levels cannot be told apart", faults)
-
-
-def value_texts(session: Session, dictionaries: Sequence[Dictionary]) -> list[list[str | None]]:
-    """Per dictionary and code, the value as a label at level 0; all in one statement."""
-    texts: list[list[str | None]] = [[] for _ in dictionaries]
-    if not texts:
-        return texts
-    queries = []
-    for position, dictionary in enumerate(dictionaries):
-        value: exp.Expr = column("value")
-        if dictionary.column.kind is ValueKind.FLOAT:
-            value = in_one_spelling(value)
-        label = alias(cast(value, "VARCHAR"), "label")
-        queries.append(
-            exp.select(alias(number(position), "position"), column("code"), label).from_(table(dictionary.table_name))
-        )
-    for position, _, label in session.rows(united(queries).order_by("position", "code")):
-        texts[position].append(label)
-    return texts
 
 
 # --- warnings for people ---------------------------------------------------------------------------------------------

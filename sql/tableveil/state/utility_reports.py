@@ -11,7 +11,7 @@ from typing import Any
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.seen import Audience, measured
-from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, UtilityReport
+from tableveil.usefulness import Association, Bin, ColumnSpread, ColumnUtility, MovedRate, UtilityReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,13 @@ _ASSOCIATIONS = Table(
     "report",
     position=True,
     names={"first": "first_column", "second": "second_column"},
+)
+_RATES = Table(
+    "utility_rates",
+    MovedRate,
+    "report",
+    position=True,
+    names={"column": "column_name", "of": "of_column"},
 )
 
 
@@ -90,7 +97,7 @@ UTILITY_REPORTS = _Reports(
     "utility_reports",
     StoredUtility,
     "utility_report_numbers",
-    parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS},
+    parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS, "report.rates": _RATES},
     beside=[_SPREADS],
     seen=measured("release"),
     reviewed=True,

@@ -1,8 +1,19 @@
-"""How the columns of a source and of its release spread, and how strongly they are associated."""
+"""How the columns of a source and of its release spread, how they are associated, and which rates moved."""
 
 from tableveil.utility.associations import MOST_ASSOCIATED, MOST_ROWS, associations
 from tableveil.utility.collected import collected_sides
 from tableveil.utility.compared import Compared, Sides
+from tableveil.utility.rates import Labelled, moved_rates
 from tableveil.utility.spreads import spreads
 
-__all__ = ["MOST_ASSOCIATED", "MOST_ROWS", "Compared", "Sides", "associations", "collected_sides", "spreads"]
+__all__ = [
+    "MOST_ASSOCIATED",
+    "MOST_ROWS",
+    "Compared",
+    "Labelled",
+    "Sides",
+    "associations",
+    "collected_sides",
+    "moved_rates",
+    "spreads",
+]

@@ -16,10 +16,12 @@ BYTES_PER_VALUE = 32
 """A number or a short text."""
 
 
-def collected_sides(session: WarehouseSession, sides: Sides, names: Sequence[str]) -> tuple[Sides, int]:
+def collected_sides(
+    session: WarehouseSession, sides: Sides, names: Sequence[str], person: str | None
+) -> tuple[Sides, int]:
     """Both sides with these columns, in temporary tables of the embedded session, and the most records of a side.
 
-    About so many are drawn by chance if there are more.
+    About so many are drawn by chance if there are more. The source has the column of people as well.
 
     Raises:
         InvalidError: their values take too much to collect.
@@ -29,7 +31,8 @@ def collected_sides(session: WarehouseSession, sides: Sides, names: Sequence[str
         most = max(1, min(most, session.most_collected // (2 * BYTES_PER_VALUE * max(1, len(names)))))
     for of, rows in (("before", sides.before()), ("after", sides.after())):
         records: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(rows))
-        sample = exp.select(*(alias(column(name, "rows"), name) for name in names)).from_(rows.copy())
+        wanted = [*names, person] if person and person not in names and of == "before" else names
+        sample = exp.select(*(alias(column(name, "rows"), name) for name in wanted)).from_(rows.copy())
         if records > most:
             share = exp.Literal.number(f"{most / records:.12f}")
             sample = sample.where(exp.LT(this=exp.Rand(), expression=share))

@@ -36,6 +36,9 @@ def test_what_people_read(run: Run, service: FakeService) -> None:
     assert " ".join(lines[2].split()) == 'age <"&> level 1 of 3 0.2500 60 → 2 30.5 → 31 2 → 3 30 → 24.5'
     assert r"city" in lines[3]
     assert 'age <"&> and born correlation -0.750 none' in [" ".join(line.split()) for line in lines]
+    assert [" ".join(line.split()) for line in lines if "city: NULL" in line] == [
+        "city: NULL born: 1970-01-01 25 % of 500 50 % of 400"
+    ]
     assert lines[-1].startswith("note: 100 of 1,000 records are suppressed")
     assert run("show", NAME).stdout == result.stdout
 
@@ -54,7 +57,15 @@ def test_the_page(run: Run, tmp_path: Path) -> None:
     assert text.startswith("<!DOCTYPE html>\n")
     page = ElementTree.fromstring(text.split("\n", 1)[1])
     words = " ".join(page.itertext())
-    for told in ('age <"&>', "level 1 of 3", "loss 0.2500", "SSE/SST 0.0625", "mean of its class", "1970-01-01"):
+    for told in (
+        'age <"&>',
+        "level 1 of 3",
+        "loss 0.2500",
+        "SSE/SST 0.0625",
+        "mean of its class",
+        "1970-01-01",
+        "city: A & B",
+    ):
         assert told in words
     assert "(nothing)" not in words
     assert "* (any value)" in words, "the label that stands for all values"

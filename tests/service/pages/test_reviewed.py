@@ -16,6 +16,8 @@ def test_pages_without_the_values_of_the_source() -> None:
     report, assessed = utility_report(), a_classification()
     page = utility.as_html(utility_report_to_proto(replace(report, audience=Audience.REVIEWER)))
     assert "told to its stewards alone" in page
+    assert "A &amp; B" not in page
+    assert "A &amp; B" in utility.as_html(utility_report_to_proto(report))
     (first, *_) = assessed.assessments
     owners = classification.as_html(classification_to_proto(assessed))
     page = classification.as_html(classification_to_proto(replace(assessed, audience=Audience.REVIEWER)))

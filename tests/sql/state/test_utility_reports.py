@@ -15,7 +15,7 @@ from tests.service.utility_samples import utility_report
 
 def test_a_report_comes_back_as_it_was(ledger: Ledger) -> None:
     first, second = (utility_report(UTILITY_REPORTS.next_number(ledger), job) for job in (7, 8))
-    second = replace(second, report=UtilityReport((), (), ()))
+    second = replace(second, report=UtilityReport((), (), (), ()))
     with ledger.transaction():
         UTILITY_REPORTS.insert(ledger, [first])
         UTILITY_REPORTS.insert(ledger, [second])
